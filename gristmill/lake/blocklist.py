@@ -1,0 +1,55 @@
+"""Blocklists: (source, id) pairs that no mix may contain: takedowns, evaluation sets."""
+
+import msgspec
+
+from gristmill.errors import MalformedRow, RecipeError
+from gristmill.lake.address import blocklist_path
+from gristmill.lake.identity import Pair, digest_of
+from gristmill.lake.ledger import Upstream
+from gristmill.lake.shards import blocks, rows_of
+from gristmill.lake.store import Store
+
+
+class _Row(msgspec.Struct):
+    source: str
+    id: str
+    reason: str
+
+
+class Blocklist(msgspec.Struct, frozen=True):
+    """A blocklist as it was read: name, and the reason of each pair."""
+
+    name: str
+    reasons: dict[Pair, str]
+
+    @property
+    def upstream(self) -> Upstream:
+        """The list as an input of a partition: its pairs count, their reasons and order do not."""
+        return Upstream(f"blocklists/{self.name}", "", digest_of(sorted(self.reasons)))
+
+    def __contains__(self, pair: object) -> bool:
+        return pair in self.reasons
+
+
+def read_blocklist(store: Store, name: str) -> Blocklist:
+    """The blocklist of a name.
+
+    Raises:
+        RecipeError: there is none: an absent list is not an empty one.
+        MalformedRow: a row is not {"source", "id", "reason"}, all strings.
+    """
+    path = blocklist_path(name)
+    if store.head(path) is None:
+        raise RecipeError(f"{path}: a selection names this blocklist, but the lake has none; put one there (it may be empty)")
+    reasons: dict[Pair, str] = {}
+    row = 0
+    for block in blocks(store.stream(path)):
+        for line in rows_of(block):
+            if line.strip():
+                try:
+                    found = msgspec.json.decode(line, type=_Row)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise MalformedRow(path, row, str(error), 'a row is {"source","id","reason"}, all strings') from error
+                reasons[found.source, found.id] = found.reason
+            row += 1
+    return Blocklist(name, reasons)

@@ -1,0 +1,66 @@
+"""A shard of documents while it is written: its rows, the digest of its ids, and its id index."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from gristmill.lake.address import Place
+from gristmill.lake.identity import IdDigest, Pair
+from gristmill.lake.ledger import Input, Quarantine, Shard
+from gristmill.lake.receipts import Stamp
+from gristmill.lake.shards import ShardWriter
+from gristmill.lake.store import Store
+
+
+class DocumentsWriter:
+    """Writes rows with their (source, id) pairs; nothing is visible before close()."""
+
+    def __init__(self, store: Store, place: Place, name: str) -> None:
+        self._store, self._place, self._name = store, place, name
+        self._writer = ShardWriter(store, place.shard(name))
+        self._ids = IdDigest()
+
+    @property
+    def rows(self) -> int:
+        """Rows so far."""
+        return self._ids.rows
+
+    def write(self, rows: bytes, pairs: Sequence[Pair]) -> None:
+        """Adds whole lines and, in the same order, whose they are."""
+        self._writer.write(rows)
+        self._ids.update(pairs)
+
+    def close(
+        self,
+        recipe: str,
+        inputs: tuple[Input, ...],
+        *,
+        dropped: Mapping[str, int],
+        counts: Mapping[str, int],
+        quarantine: Quarantine | None = None,
+    ) -> tuple[Shard, dict[str, Stamp]]:
+        """Publishes the id index, then the shard: its row of the table, and stamps of both objects."""
+        index = self._ids.index()
+        entry = self._store.put(self._place.index(self._name), index)
+        written = self._writer.close()
+        row = Shard(
+            name=self._name,
+            rows=written.rows,
+            bytes=written.bytes,
+            length=written.length,
+            sha256=written.sha256,
+            content=written.content,
+            ids=self._ids.hexdigest(),
+            recipe=recipe,
+            inputs=inputs,
+            members=tuple(written.members),
+            index=hashlib.sha256(index).hexdigest(),
+            dropped=dict(sorted(dropped.items())),
+            counts=dict(sorted(counts.items())),
+            quarantine=quarantine,
+        )
+        path = self._place.shard(self._name)
+        return row, {entry.path: (entry.size, entry.etag), path: (written.bytes, written.etag)}
+
+    def abort(self) -> None:
+        """Leaves nothing behind."""
+        self._writer.abort()

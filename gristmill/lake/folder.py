@@ -1,0 +1,268 @@
+"""A lake in a folder: objects are files that appear whole, by rename."""
+
+import errno
+import fcntl
+import itertools
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gristmill.errors import Conflict, StoreError
+from gristmill.lake.store import PIECE, Entry, check_path, check_prefix
+
+INCOMING = ".incoming"
+"""Where files are written before they get their name; each is locked by its writer while that lives."""
+
+LOCK = ".lock"
+"""Held by compare-and-swaps, one at a time. It stays: a lock on something that can vanish locks nobody out."""
+
+_counter = itertools.count()
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Turns the system's errors into StoreErrors that name the path and the mend."""
+    try:
+        yield
+    except OSError as error:
+        mend = {
+            errno.ENOSPC: "free some space and run again",
+            errno.EDQUOT: "free some space and run again",
+            errno.EACCES: "make the lake's folder readable and writable for this user",
+            errno.EPERM: "make the lake's folder readable and writable for this user",
+            errno.EROFS: "mount the lake's folder writable",
+            errno.EFBIG: "raise the limit on file sizes, or make smaller shards",
+            errno.ENOTDIR: "a file lies where a folder should; move it away",
+            errno.ENOENT: "put it back, or run its asset again",
+        }.get(error.errno or 0, "look at the file system, then run again")
+        raise StoreError(f"{path}: {error.strerror or error} ({mend})") from error
+
+
+_TRIES = 100
+"""How often a file is made or named anew when others remove its folder in the same moment."""
+
+
+def _make_folder(folder: Path) -> None:
+    """Makes a folder, unless others make or remove it this very moment; whoever needs it then tries again."""
+    with suppress(FileNotFoundError, FileExistsError):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _etag(status: os.stat_result) -> str:
+    return f"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ino:x}"
+
+
+class _FileUpload:
+    """A file under `.incoming`, renamed to its path when whole."""
+
+    def __init__(self, store: "FolderStore", path: str) -> None:
+        self._store, self._path = store, path
+        with _told(path):
+            self._temporary, self._fd = store.new_incoming()
+        self._open = True
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            with _told(self._path):
+                while view:
+                    view = view[os.write(self._fd, view) :]
+        except StoreError:
+            self.abort()
+            raise
+
+    def close(self) -> Entry:
+        try:
+            with _told(self._path):
+                self._store.place_file(self._temporary, self._path)
+                status = os.fstat(self._fd)
+        except StoreError:
+            self.abort()
+            raise
+        self._shut()
+        return Entry(self._path, status.st_size, _etag(status))
+
+    def abort(self) -> None:
+        if self._open:
+            with suppress(FileNotFoundError):
+                self._temporary.unlink()
+            self._shut()
+
+    def _shut(self) -> None:
+        if self._open:
+            self._open = False
+            os.close(self._fd)
+
+
+class FolderStore:
+    """A Store over a folder. One machine or a shared file system with POSIX locks and atomic rename."""
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root).absolute()
+
+    @property
+    def url(self) -> str:
+        return str(self._root)
+
+    def _file(self, path: str) -> Path:
+        return self._root / check_path(path)
+
+    def list(self, prefix: str) -> Iterator[Entry]:
+        with _told(prefix):
+            if not self._root.is_dir():
+                raise StoreError(f"{self._root}: there is no lake (no such folder)")
+            top = str(self._root / check_prefix(prefix)) if prefix else str(self._root)
+            yield from self._walk(top.rstrip("/"), prefix)
+
+    def _walk(self, folder: str, prefix: str) -> Iterator[Entry]:
+        try:
+            found = sorted(os.scandir(folder), key=lambda e: e.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for item in found:
+            path = f"{prefix}{item.name}"
+            if path == LOCK:
+                continue
+            if item.is_dir():
+                if path != INCOMING:
+                    yield from self._walk(item.path, f"{path}/")
+                continue
+            try:
+                status = item.stat()
+            except FileNotFoundError:
+                if item.is_symlink():
+                    raise StoreError(f"{path}: a link to nowhere; mount what it names, or remove it") from None
+                continue
+            yield Entry(path, status.st_size, _etag(status))
+
+    def head(self, path: str) -> Entry | None:
+        with _told(path):
+            try:
+                status = self._file(path).stat()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+        return None if stat.S_ISDIR(status.st_mode) else Entry(path, status.st_size, _etag(status))
+
+    def read(self, path: str) -> bytes:
+        found = self.read_tagged(path)
+        if found is None:
+            raise StoreError(f"{path}: no such object in {self.url}")
+        return found[0]
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        with _told(path):
+            try:
+                with self._file(path).open("rb") as file:
+                    return file.read(), _etag(os.fstat(file.fileno()))
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        with _told(path), self._file(path).open("rb") as file:
+            data = os.pread(file.fileno(), end - start, start)
+        if len(data) != end - start:
+            raise StoreError(f"{path}: has no bytes {start} to {end}: it was replaced meanwhile; try again")
+        return data
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        with _told(path), self._file(path).open("rb", buffering=0) as file:
+            while piece := file.read(PIECE):
+                yield piece
+
+    def upload(self, path: str) -> _FileUpload:
+        check_path(path)
+        return _FileUpload(self, path)
+
+    def put(self, path: str, data: bytes) -> Entry:
+        upload = self.upload(path)
+        upload.write(data)
+        return upload.close()
+
+    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
+        check_path(path)
+        with _told(path):
+            self._root.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self._root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            with _told(path):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            now = self.head(path)
+            if (now.etag if now else None) != etag:
+                raise Conflict(f"{path}: another run wrote it meanwhile; run again")
+            return self.put(path, data)
+        finally:
+            os.close(lock)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            file = self._file(path)
+            with _told(path):
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    file.unlink()
+                self._prune(file.parent)
+
+    def _prune(self, folder: Path) -> None:
+        """Empty folders are no part of a lake: an object store has none."""
+        while folder != self._root and self._root in folder.parents:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+    def new_incoming(self) -> tuple[Path, int]:
+        """A fresh file to write to, locked while this process lives, and its descriptor."""
+        for _ in range(_TRIES):
+            file = self._root / INCOMING / f"{os.getpid()}-{next(_counter)}"
+            try:
+                fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            except FileNotFoundError:
+                _make_folder(file.parent)
+                continue
+            except FileExistsError:
+                continue
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # a sweep holds it for a moment, and will remove it
+                os.close(fd)
+                continue
+            if os.fstat(fd).st_nlink:
+                return file, fd
+            os.close(fd)  # a sweep removed it before we held the lock
+        raise StoreError(f"{self._root / INCOMING}: no file can be made there; look at the file system, then run again")
+
+    def place_file(self, temporary: Path, path: str) -> None:
+        """Gives a whole file its name."""
+        target = self._file(path)
+        for _ in range(_TRIES):
+            try:
+                temporary.replace(target)
+            except FileNotFoundError:  # the folder is not there yet, or was pruned a moment ago
+                _make_folder(target.parent)
+            else:
+                return
+        temporary.replace(target)
+
+    def sweep(self) -> None:
+        with _told(INCOMING), suppress(FileNotFoundError), os.scandir(self._root / INCOMING) as found:
+            for item in found:
+                self._sweep_one(item.path)
+        with suppress(OSError):
+            (self._root / INCOMING).rmdir()
+
+    def _sweep_one(self, path: str) -> None:
+        """A lock that can be had belongs to nobody who lives."""
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                Path(path).unlink()
+        except BlockingIOError:
+            return
+        finally:
+            os.close(fd)

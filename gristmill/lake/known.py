@@ -1,0 +1,158 @@
+"""What is known of a partition, and what follows: which shards stand, which must be ground, which go."""
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place
+from gristmill.lake.ledger import (
+    Input,
+    Ledger,
+    Recipe,
+    Shard,
+    Upstream,
+    check_same_recipe,
+    compose,
+    parse_head,
+    parse_table,
+)
+from gristmill.lake.receipts import RawStamp, Receipt, RunNote, Stamp, folders_of, objects_of, read_receipts
+from gristmill.lake.shards import unpacked
+from gristmill.lake.store import Entry, Store
+
+
+class Want(msgspec.Struct, frozen=True):
+    """A shard that the partition should hold. `inputs` is None while their content is not known."""
+
+    name: str
+    inputs: tuple[Input, ...] | None
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A partition as it should be."""
+
+    place: Place
+    recipe: Recipe
+    upstream: tuple[Upstream, ...]
+    wants: tuple[Want, ...]
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What is recorded of a partition: the state that a plan is made against."""
+
+    head: Ledger | None
+    head_etag: str | None
+    table_etag: str | None
+    receipts: dict[str, Receipt]
+    raw: dict[str, RawStamp]
+    objects: dict[str, Entry]
+
+    def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
+        """The receipt, if all its objects are still as recorded (else None); its stamps are made new."""
+        stamps: dict[str, Stamp] = {}
+        for path, sha256, size in objects_of(receipt.row, place):
+            entry = self.objects.get(path)
+            if entry is None or (size is not None and entry.size != size):
+                return None
+            if receipt.stamps.get(path) != (entry.size, entry.etag) and _sha256(store, path) != sha256:
+                return None
+            stamps[path] = (entry.size, entry.etag)
+        inputs = (i.shard for i in receipt.row.inputs)
+        raw = {name: self.raw[name] for name in inputs if name in self.raw} if self.raw else {}
+        return Receipt(receipt.row, stamps, raw)
+
+
+def _sha256(store: Store, path: str) -> str:
+    """Reads an object whole: after a lake was copied or touched, its bytes are the only evidence."""
+    digest = hashlib.sha256()
+    for piece in store.stream(path):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def look(store: Store, place: Place, folders: Sequence[str] | None = None) -> Known:
+    """Reads everything that is recorded of a partition, and lists its objects.
+
+    A table that its head does not name is still good evidence: each row says by itself what it was made from.
+    """
+    found = store.read_tagged(place.ledger)
+    head = parse_head(found[0], place.ledger) if found else None
+    table = store.read_tagged(place.table)
+    rows = _rows_of_table(table[0], place) if table else []
+    note = read_note(store, place)
+    objects: dict[str, Entry] = {}
+    for folder in folders if folders is not None else folders_of(place):
+        objects.update((entry.path, entry) for entry in store.list(folder))
+    receipts = {row.name: Receipt(row, note.stamps, note.raw) for row in rows}
+    raw = dict(note.raw)
+    for receipt in read_receipts(store, place):
+        receipts[receipt.row.name] = receipt
+        raw.update(receipt.raw)
+    return Known(
+        head=head,
+        head_etag=found[1] if found else None,
+        table_etag=table[1] if table else None,
+        receipts=receipts,
+        raw=raw,
+        objects=objects,
+    )
+
+
+def read_note(store: Store, place: Place) -> RunNote:
+    """The last run's note; an empty one where it is missing or torn: it only saves work."""
+    found = store.read_tagged(place.run)
+    try:
+        return msgspec.json.decode(found[0], type=RunNote) if found else RunNote()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return RunNote()
+
+
+def _rows_of_table(data: bytes, place: Place) -> list[Shard]:
+    """The rows of a table; none of a broken one: its shards are ground again and it is written anew."""
+    try:
+        plain = b"".join(unpacked([data], place.table))
+        return parse_table([plain] if plain else [], place.table)
+    except DataError:
+        return []
+
+
+def decide(
+    known: Known, target: Target, store: Store, *, force: bool = False
+) -> tuple[list[Receipt], list[Want], tuple[str, ...]]:
+    """What is kept, what must be ground, and the names of shards that are wanted no longer.
+
+    Raises:
+        RecipeError: the partition was made by another recipe of the same name.
+    """
+    if known.head is not None:
+        check_same_recipe(known.head.recipe, target.recipe, target.place)
+    recipe = target.recipe.digest
+    keep: list[Receipt] = []
+    todo: list[Want] = []
+    for want in target.wants:
+        receipt = known.receipts.get(want.name)
+        same = (
+            receipt is not None
+            and not force
+            and want.inputs is not None
+            and receipt.row.recipe == recipe
+            and receipt.row.inputs == want.inputs
+        )
+        kept = known.trusted(receipt, store, target.place) if same and receipt else None
+        if kept:
+            keep.append(kept)
+        else:
+            todo.append(want)
+    wanted = {want.name for want in target.wants}
+    gone = tuple(sorted(set(known.receipts) - wanted))
+    return keep, todo, gone
+
+
+def is_finished(known: Known, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:
+    """Whether the ledger that is there already says all this, so that there is nothing to do."""
+    if todo or known.head is None:
+        return False
+    rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
+    return known.head == compose(target.place, target.recipe, target.upstream, rows)

@@ -1,0 +1,298 @@
+"""The ledger: what a finished partition holds, written last, so that its presence means finished.
+
+The head is one JSON object a partition; the table has a row a shard. Neither holds a clock, a machine's path or an
+etag: those stand in the note beside them, outside every fingerprint (docs/ledger.md).
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+import orjson
+
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.address import Place, place_of_ledger
+from gristmill.lake.identity import digest_of
+from gristmill.lake.shards import gzip_bytes, read_blocks, rows_of
+from gristmill.lake.store import Store
+
+SCHEMA = 1
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """What was declared on a shelf, as far as it changes the output.
+
+    Attributes:
+        name: of the recipe, e.g. `gopher-1`.
+        version: of the way we apply it; a change of ours that changes bytes takes the next number.
+        parameters: JSON.
+        draft: whether it may change under its name.
+    """
+
+    name: str
+    version: int
+    parameters: dict[str, Any]
+    draft: bool = False
+
+    @property
+    def digest(self) -> str:
+        """sha256 over name, version and parameters."""
+        return digest_of([self.name, self.version, self.parameters])
+
+
+class Input(msgspec.Struct, frozen=True):
+    """One shard (or raw object) that a shard was made from; `content` is the digest of its content."""
+
+    asset: str
+    shard: str
+    content: str
+
+
+class Upstream(msgspec.Struct, frozen=True):
+    """One partition that a partition was made from.
+
+    Raw data have no ledger: their fingerprint is empty until compose() takes it from what the shards read.
+    """
+
+    asset: str
+    snapshot: str
+    fingerprint: str
+
+
+class Quarantine(msgspec.Struct, frozen=True):
+    """The refused rows of a shard: how many, and the object they lie in."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Shard(msgspec.Struct, frozen=True, omit_defaults=True, rename={"inputs": "from"}):
+    """A row of the table: one finished shard.
+
+    Attributes:
+        name: of the shard.
+        rows: rows.
+        bytes: size of the object.
+        length: bytes of the rows, uncompressed.
+        sha256: of the object.
+        content: XXH3-128 of the uncompressed bytes.
+        ids: digest over the ordered (source, id) pairs.
+        recipe: digest of the recipe that made it.
+        inputs: what it was made from.
+        members: (offset, number of the first row) of each gzip member.
+        index: sha256 of the id index, where there is one.
+        dropped: rows of the input that are not here, by reason.
+        counts: whatever else is counted.
+        quarantine: the refused rows, where rows were refused.
+        extra: what only this kind of asset says of a shard.
+    """
+
+    name: str
+    rows: int
+    bytes: int
+    length: int
+    sha256: str
+    content: str
+    ids: str
+    recipe: str
+    inputs: tuple[Input, ...]
+    members: tuple[tuple[int, int], ...] = ()
+    index: str = ""
+    dropped: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    quarantine: Quarantine | None = None
+    extra: dict[str, Any] = {}
+
+
+class TableDigest(msgspec.Struct, frozen=True):
+    """What the head says of its table: rows, and sha256 of the uncompressed lines."""
+
+    shards: int
+    sha256: str
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """The head. See the module's docstring and docs/ledger.md."""
+
+    schema: int
+    asset: str
+    snapshot: str
+    fingerprint: str
+    recipe: Recipe
+    inputs: tuple[Upstream, ...]
+    totals: dict[str, int]
+    dropped: dict[str, int]
+    table: TableDigest
+
+    @property
+    def upstream(self) -> Upstream:
+        """This partition as an input of others."""
+        return Upstream(self.asset, self.snapshot, self.fingerprint)
+
+
+def dump(value: Any) -> bytes:
+    """Canonical JSON of a struct: keys sorted, no spaces."""
+    return orjson.dumps(msgspec.to_builtins(value), option=orjson.OPT_SORT_KEYS)
+
+
+def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Counters added up, keys sorted."""
+    total: dict[str, int] = {}
+    for each in counts:
+        for key, number in each.items():
+            total[key] = total.get(key, 0) + number
+    return dict(sorted(total.items()))
+
+
+def fingerprint_of(place: Place, recipe: Recipe, inputs: Iterable[Upstream], shards: Iterable[Shard]) -> str:
+    """sha256 over what the partition is and came from: never over compressed bytes, paths or clocks."""
+    return digest_of(
+        {
+            "asset": place.asset,
+            "snapshot": place.snapshot,
+            "recipe": recipe.digest,
+            "inputs": sorted([i.asset, i.snapshot, i.fingerprint] for i in inputs),
+            "shards": [[s.name, s.rows, s.content, s.ids] for s in shards],
+        }
+    )
+
+
+def table_bytes(shards: Iterable[Shard]) -> bytes:
+    """The table's lines, uncompressed."""
+    return b"".join(dump(shard) + b"\n" for shard in shards)
+
+
+def compose(place: Place, recipe: Recipe, inputs: tuple[Upstream, ...], shards: list[Shard]) -> Ledger:
+    """The head over a table; `shards` are sorted by name."""
+    inputs = tuple(sorted((_with_fingerprint(i, shards) for i in inputs), key=lambda i: (i.asset, i.snapshot)))
+    totals = {
+        "shards": len(shards),
+        "rows": sum(s.rows for s in shards),
+        "bytes": sum(s.bytes for s in shards),
+        "length": sum(s.length for s in shards),
+        **added(s.counts for s in shards),
+    }
+    refused = sum(s.quarantine.rows for s in shards if s.quarantine)
+    if refused:
+        totals["quarantined"] = refused
+    lines = table_bytes(shards)
+    return Ledger(
+        schema=SCHEMA,
+        asset=place.asset,
+        snapshot=place.snapshot,
+        fingerprint=fingerprint_of(place, recipe, inputs, shards),
+        recipe=recipe,
+        inputs=inputs,
+        totals=totals,
+        dropped=added(s.dropped for s in shards),
+        table=TableDigest(shards=len(shards), sha256=hashlib.sha256(lines).hexdigest()),
+    )
+
+
+def _with_fingerprint(upstream: Upstream, shards: Iterable[Shard]) -> Upstream:
+    if upstream.fingerprint:
+        return upstream
+    read = sorted([i.shard, i.content] for s in shards for i in s.inputs if i.asset == upstream.asset)
+    return Upstream(upstream.asset, upstream.snapshot, digest_of(read))
+
+
+def parse_head(data: bytes, path: str) -> Ledger:
+    """The head from its bytes; DataError if they are no ledger that this version reads."""
+    try:
+        ledger = msgspec.json.decode(data, type=Ledger)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{path}: not a ledger ({error}); remove it and run its asset again, which keeps every good shard"
+        ) from error
+    if ledger.schema not in {SCHEMA - 1, SCHEMA}:
+        raise DataError(f"{path}: ledger schema {ledger.schema}; this Gristmill reads {SCHEMA}: upgrade it")
+    return ledger
+
+
+def read_head(store: Store, place: Place) -> Ledger | None:
+    """The head of a partition, or None while it is not finished."""
+    found = store.read_tagged(place.ledger)
+    return parse_head(found[0], place.ledger) if found else None
+
+
+def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
+    """The table's rows from blocks of its lines."""
+    decoder = msgspec.json.Decoder(Shard)
+    shards: list[Shard] = []
+    for block in data:
+        try:
+            shards.extend(decoder.decode_lines(block))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DataError(f"{path}: not a ledger's table ({error}); run its asset again") from error
+    return shards
+
+
+def read_table(store: Store, place: Place) -> list[Shard]:
+    """All rows of the table, whatever the head says of it; none if there is no table."""
+    if store.head(place.table) is None:
+        return []
+    return parse_table(read_blocks(store, place.table), place.table)
+
+
+def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
+    """Head and table of a finished partition.
+
+    Raises:
+        DataError: it is not finished.
+        StoreError: the table is not the one the head names: it is being rebuilt.
+    """
+    head = read_head(store, place)
+    if head is None:
+        raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; materialize it first")
+    shards = read_table(store, place)
+    if hashlib.sha256(table_bytes(shards)).hexdigest() != head.table.sha256:
+        raise StoreError(f"{place.table}: not the table that the ledger names: it is being rebuilt; try again")
+    return head, shards
+
+
+def pack_table(shards: Iterable[Shard]) -> bytes:
+    """The table as its object's bytes."""
+    return gzip_bytes(table_bytes(shards))
+
+
+def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
+    """A name never changes its meaning.
+
+    Raises:
+        RecipeError: the recipe differs from the one in the ledger, and is no draft; names the changed fields.
+    """
+    if old.digest == new.digest or new.draft:
+        return
+    names = sorted(set(old.parameters) | set(new.parameters))
+    changed = [n for n in names if old.parameters.get(n) != new.parameters.get(n)]
+    if old.version != new.version:
+        changed.insert(0, "version")
+    if old.name != new.name:
+        changed.insert(0, "name")
+    shown = "; ".join(
+        f"{n} was {_short(getattr(old, n, old.parameters.get(n)))}, is {_short(getattr(new, n, new.parameters.get(n)))}"
+        for n in changed
+    )
+    raise RecipeError(
+        f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {shown}."
+        " Declare the change under the next number (or version), or mark the recipe draft=True"
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def list_ledgers(store: Store, prefix: str = "") -> list[Place]:
+    """The places of all finished partitions below a prefix, sorted by ledger path."""
+    tops = [prefix] if prefix else ["sources/", "mixes/", "token_caches/"]
+    found = (place_of_ledger(entry.path) for top in tops for entry in store.list(top))
+    return sorted((p for p in found if p), key=lambda p: p.ledger)
+
+
+def unpack_rows(data: bytes) -> list[bytes]:
+    """Lines of a small JSON-lines object."""
+    return rows_of(data if data.endswith(b"\n") else data + b"\n") if data else []

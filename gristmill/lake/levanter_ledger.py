@@ -1,0 +1,172 @@
+"""`shard_ledger.json` of a Levanter token cache: what it holds, in Levanter's own JSON.
+
+Two layouts: a `consolidated` cache holds its arrays beside the ledger; a `sharded` one (Marin's Levanter
+only) names consolidated caches by paths relative to itself, in row order. Levanter takes a cache as
+finished when its ledger says so, therefore a ledger is written last. Source: marin-levanter 0.2,
+`levanter.store.cache`.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any, Literal, TypedDict
+
+from gristmill.errors import DataError
+
+LEDGER_NAME = "shard_ledger.json"
+
+
+class Metadata(TypedDict):
+    """What made the cache; Levanter logs a difference from the trainer's and goes on."""
+
+    preprocessor_metadata: dict[str, Any] | None
+
+
+class Ledger(TypedDict):
+    """The ledger, its keys in Levanter's order.
+
+    * shard_rows: documents of each shard.
+    * finished_shards: the shards in row and token order.
+    * field_counts: elements of each field over all shards; `field_counts["input_ids"]` is the token count.
+    * field_counts_by_shard: the same by shard; empty in a consolidated ledger.
+    """
+
+    total_num_rows: int
+    shard_rows: dict[str, int]
+    is_finished: bool
+    finished_shards: list[str]
+    field_counts: dict[str, int]
+    field_counts_by_shard: dict[str, dict[str, int]]
+    layout: Literal["consolidated", "sharded"]
+    metadata: Metadata
+
+
+def consolidated(
+    shard_rows: Mapping[str, int],
+    field_counts: Mapping[str, int],
+    preprocessor: Mapping[str, Any] | None = None,
+) -> Ledger:
+    """The ledger of a cache whose arrays lie beside it.
+
+    Args:
+        shard_rows: documents of each shard that was written into the arrays, in order; names are for people.
+        field_counts: elements of each field.
+        preprocessor: Levanter's `preprocessor_metadata` (tokenizer, vocab_size, append_bos, ...).
+    """
+    return {
+        "total_num_rows": sum(shard_rows.values()),
+        "shard_rows": dict(shard_rows),
+        "is_finished": True,
+        "finished_shards": list(shard_rows),
+        "field_counts": dict(field_counts),
+        "field_counts_by_shard": {},
+        "layout": "consolidated",
+        "metadata": {"preprocessor_metadata": None if preprocessor is None else dict(preprocessor)},
+    }
+
+
+def merge(parts: Mapping[str, Ledger], preprocessor: Mapping[str, Any] | None = None) -> Ledger:
+    """The ledger of a sharded cache over finished parts.
+
+    Args:
+        parts: the parts' own ledgers by their folders' paths relative to the merged ledger
+            ("2024-12/part-00003-ab12cd"), in the order of rows and tokens.
+        preprocessor: Levanter's `preprocessor_metadata`.
+
+    Raises:
+        DataError: a part is unfinished or sharded itself, or its name is not a plain relative path.
+    """
+    totals: dict[str, int] = {}
+    by_part: dict[str, dict[str, int]] = {}
+    for name, part in parts.items():
+        if not part["is_finished"] or part["layout"] != "consolidated":
+            raise DataError(f"{name}: a part must be a finished consolidated cache; write it again")
+        if part["total_num_rows"]:  # an empty part needs no arrays, so Levanter must not look for fields in it
+            by_part[name] = dict(part["field_counts"])
+        for field, count in by_part.get(name, {}).items():
+            totals[field] = totals.get(field, 0) + count
+    merged: Ledger = {
+        "total_num_rows": sum(part["total_num_rows"] for part in parts.values()),
+        "shard_rows": {name: part["total_num_rows"] for name, part in parts.items()},
+        "is_finished": True,
+        "finished_shards": list(parts),
+        "field_counts": totals,
+        "field_counts_by_shard": by_part,
+        "layout": "sharded",
+        "metadata": {"preprocessor_metadata": None if preprocessor is None else dict(preprocessor)},
+    }
+    _check("the merged ledger", merged)
+    return merged
+
+
+def dump_ledger(ledger: Ledger) -> bytes:
+    """The ledger's bytes, as Levanter writes them (`json.dumps` with its defaults)."""
+    return json.dumps(ledger).encode()
+
+
+def load_ledger(data: bytes, path: str) -> Ledger:
+    """Read a ledger, filling what older Levanters left out; `path` is for messages.
+
+    Raises:
+        DataError: it is no ledger, or one that contradicts itself (Levanter checks sharded ledgers the same
+            way and consolidated ones not at all).
+    """
+    try:
+        raw = json.loads(data)
+        ledger: Ledger = {
+            "total_num_rows": int(raw["total_num_rows"]),
+            "shard_rows": dict(raw["shard_rows"]),
+            "is_finished": bool(raw.get("is_finished", False)),
+            "finished_shards": list(raw.get("finished_shards", ())),
+            "field_counts": dict(raw.get("field_counts", {})),
+            "field_counts_by_shard": dict(raw.get("field_counts_by_shard", {})),
+            "layout": _layout(raw.get("layout", "consolidated")),
+            "metadata": {"preprocessor_metadata": raw.get("metadata", {}).get("preprocessor_metadata")},
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a Levanter ledger ({error!r}); write the cache again") from error
+    _check(path, ledger)
+    return ledger
+
+
+def _layout(name: object) -> Literal["consolidated", "sharded"]:
+    if name == "sharded":
+        return "sharded"
+    if name == "consolidated":
+        return "consolidated"
+    raise ValueError(f"layout {name!r} is unknown; known: consolidated, sharded")
+
+
+def _check(path: str, ledger: Ledger) -> None:
+    wrong = _contradiction(ledger)
+    if wrong:
+        raise DataError(f"{path}: {wrong}; write the cache again")
+
+
+def _contradiction(ledger: Ledger) -> str | None:
+    """What two statements of the ledger do not agree, if any."""
+    names, rows = ledger["finished_shards"], ledger["shard_rows"]
+    if len(set(names)) != len(names) or set(names) - set(rows):
+        return "finished_shards names a shard twice or one without rows"
+    if min(rows.values(), default=0) < 0 or sum(rows[name] for name in names) != ledger["total_num_rows"]:
+        return f"the shards' rows do not sum to {ledger['total_num_rows']}"
+    if ledger["layout"] == "consolidated":
+        return None
+    for name in names:
+        path = PurePosixPath(name)
+        if path.is_absolute() or "://" in name or ".." in path.parts or str(path) != name or name == ".":
+            return f"shard {name!r} is no plain path relative to the ledger"
+    return _miscount(ledger)
+
+
+def _miscount(ledger: Ledger) -> str | None:
+    by_shard, fields = ledger["field_counts_by_shard"], set(ledger["field_counts"])
+    if set(by_shard) - set(ledger["finished_shards"]):
+        return "field_counts_by_shard names an unknown shard"
+    for name in ledger["finished_shards"]:
+        if ledger["shard_rows"][name] and set(by_shard.get(name, {})) != fields:
+            return f"shard {name!r} has rows but not the counts of {sorted(fields)}"
+    totals = {field: sum(counts.get(field, 0) for counts in by_shard.values()) for field in fields}
+    if totals != ledger["field_counts"]:
+        return f"the shards' counts sum to {totals}, not {ledger['field_counts']}"
+    return None

@@ -1,0 +1,76 @@
+"""Receipts: a finished shard before its ledger says so; and stamps, by which an object is known again unread."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from gristmill.lake.address import SPLITS, Place
+from gristmill.lake.ledger import Shard, dump
+from gristmill.lake.store import Store
+
+Stamp = tuple[int, str]
+"""Size and etag of an object when it was written or read."""
+
+
+class RawStamp(msgspec.Struct, frozen=True):
+    """A raw object as it was when it was read: size, etag, and sha256 of its bytes."""
+
+    size: int
+    etag: str
+    sha256: str
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """A finished shard: its future row of the table, and how its objects looked in the store."""
+
+    row: Shard
+    stamps: dict[str, Stamp] = {}
+    raw: dict[str, RawStamp] = {}
+
+
+class RunNote(msgspec.Struct, frozen=True):
+    """What stands beside the ledger, outside every fingerprint: about the run, and stamps of objects."""
+
+    about: dict[str, Any] = {}
+    stamps: dict[str, Stamp] = {}
+    raw: dict[str, RawStamp] = {}
+
+
+def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
+    """(path, sha256, size if known) of each object that a row of the table names."""
+    found: list[tuple[str, str, int | None]] = []
+    for path, (sha256, size) in row.extra.get("objects", {}).items():
+        found.append((path, sha256, size))
+    if "objects" not in row.extra:
+        found.append((place.shard(row.name), row.sha256, row.bytes))
+    if row.index:
+        found.append((place.index(row.name), row.index, None))
+    if row.quarantine:
+        found.append((place.quarantine(row.name), row.quarantine.sha256, row.quarantine.bytes))
+    return found
+
+
+def folders_of(place: Place) -> list[str]:
+    """Where the objects of a partition lie, but for its ledger."""
+    if place.asset.startswith("token_caches/"):
+        return [place.part_folder(split) for split in SPLITS]
+    folders = [place.folder, f"{place.stem}.ids/"]
+    if place.asset.endswith("/documents") and place.asset.startswith("sources/"):
+        folders.append(place.quarantine("x").removesuffix("x.jsonl.gz"))
+    return folders
+
+
+def leave_receipt(store: Store, place: Place, receipt: Receipt) -> None:
+    """Records a finished shard."""
+    store.put(place.receipt(receipt.row.name), dump(receipt))
+
+
+def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
+    """Receipts on disk. A torn or foreign one is passed over: its shard is ground again."""
+    for entry in store.list(place.receipts):
+        if entry.path.endswith(".json") and not entry.path.removeprefix(place.receipts).startswith("."):
+            try:
+                yield msgspec.json.decode(store.read(entry.path), type=Receipt)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue

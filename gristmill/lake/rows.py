@@ -1,0 +1,103 @@
+"""Rows of documents in batches: decoded as far as asked for, with their bytes kept beside them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from gristmill.errors import MalformedRow, Misaligned
+from gristmill.lake.shards import read_blocks, rows_of
+from gristmill.lake.store import Store
+
+T = TypeVar("T")
+
+
+def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, first: int) -> list[T]:
+    """Every row of a block.
+
+    Args:
+        decoder: of the row's type.
+        block: whole lines.
+        path: of the shard, for messages.
+        first: the number of the block's first row in the shard.
+
+    Raises:
+        MalformedRow: a row is not valid JSON or not of the type; names file and row.
+    """
+    lines = rows_of(block)
+    try:
+        decoded = decoder.decode_lines(block)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        decoded = []
+    if len(decoded) == len(lines) and all(line[:1] == b"{" for line in lines):
+        return decoded  # no line is empty, so none has two values
+    for number, line in enumerate(lines):
+        try:
+            decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            reason = "an empty line" if not line.strip() else str(error)
+            raise MalformedRow(path, first + number, reason) from error
+    return [decoder.decode(line) for line in lines]  # white space before an object is still JSON
+
+
+class RowFeed:
+    """The rows of a shard, taken a number at a time: how shards are joined row by row.
+
+    Raises (on take and finish):
+        Misaligned: there are fewer or more rows than asked for.
+    """
+
+    def __init__(self, store: Store, path: str, sha256: str | None) -> None:
+        self.path = path
+        self.row = 0
+        self._blocks: Iterator[bytes] = read_blocks(store, path, sha256)
+        self._lines: list[bytes] = []
+        self._next = 0
+
+    def take(self, count: int, beside: str) -> list[bytes]:
+        """The next rows; `beside` names the shard that they must match."""
+        taken: list[bytes] = []
+        while len(taken) < count:
+            if self._next == len(self._lines):
+                block = next(self._blocks, None)
+                if block is None:
+                    raise Misaligned(
+                        f"{self.path}: ends after {self.row + len(taken)} rows, but {beside} goes on;"
+                        " make this attribute set again"
+                    )
+                self._lines, self._next = rows_of(block), 0
+            step = min(count - len(taken), len(self._lines) - self._next)
+            taken += self._lines[self._next : self._next + step]
+            self._next += step
+        self.row += count
+        return taken
+
+    def finish(self, beside: str) -> None:
+        """Nothing may be left."""
+        if self._next < len(self._lines) or next(self._blocks, None) is not None:
+            raise Misaligned(
+                f"{self.path}: has a row {self.row} (counted from 0), but {beside} ends before it;"
+                " make this attribute set again"
+            )
+
+
+def check_same_ids(
+    documents: Sequence[Any], rows: Sequence[Any], beside: str, path: str, first: int
+) -> int:
+    """Row by row the same ids; and sources, where the attribute row has one.
+
+    Returns:
+        How many attribute rows have no source.
+
+    Raises:
+        Misaligned: names shard, row and both ids.
+    """
+    missing = 0
+    for number, (document, row) in enumerate(zip(documents, rows, strict=True)):
+        if document.id != row.id or (row.source and row.source != document.source):
+            raise Misaligned(
+                f"{path}: row {first + number}: id {row.id!r} (source {row.source!r}), but {beside} has"
+                f" {document.id!r} (source {document.source!r}) there; make this attribute set again"
+            )
+        missing += not row.source
+    return missing

@@ -1,0 +1,119 @@
+"""Store: the few verbs over a lake, the same for a folder and for a bucket.
+
+All code above speaks to this protocol alone. Paths are relative to the lake's root, with '/'.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from gristmill.errors import RecipeError, StoreError
+
+PIECE = 1 << 20
+"""Bytes a piece of a stream has at the most."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One object as a listing shows it; the etag changes whenever the object is replaced."""
+
+    path: str
+    size: int
+    etag: str
+
+
+class Upload(Protocol):
+    """An object being written: it appears under its name, whole, at close(), and never otherwise."""
+
+    def write(self, data: bytes) -> None:
+        """Adds bytes."""
+
+    def close(self) -> Entry:
+        """Publishes the object."""
+
+    def abort(self) -> None:
+        """Leaves nothing behind; harmless after close()."""
+
+
+class Store(Protocol):
+    """What a lake must be able to do. Every method raises StoreError when the lake does not answer."""
+
+    @property
+    def url(self) -> str:
+        """The lake's root, as open_store() takes it."""
+
+    def list(self, prefix: str) -> Iterator[Entry]:
+        """All objects whose path begins with `prefix` (a folder, with its closing slash), in no order.
+
+        A listing that fails is a StoreError, never an empty folder.
+        """
+
+    def head(self, path: str) -> Entry | None:
+        """The object's entry, or None if there is no such object."""
+
+    def read(self, path: str) -> bytes:
+        """The whole object; StoreError if there is none."""
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        """The whole object and its etag, or None if there is none."""
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        """The bytes [start, end) of an object; StoreError if it has not all of them."""
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """The object in pieces of at most a few MiB."""
+
+    def upload(self, path: str) -> Upload:
+        """Begins an object of unknown length."""
+
+    def put(self, path: str, data: bytes) -> Entry:
+        """Writes a whole object."""
+
+    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
+        """Writes a whole object if the one there still has this etag (None: if there is none).
+
+        Raises:
+            Conflict: it has another one.
+        """
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Removes objects; those that do not exist are passed over."""
+
+    def sweep(self) -> None:
+        """Removes what killed writers left where nobody looks."""
+
+
+def check_path(path: str) -> str:
+    """The path, or a StoreError if it could climb out of the lake."""
+    parts = path.split("/")
+    if not path or "\x00" in path or "\\" in path or any(p in {"", ".", ".."} for p in parts):
+        raise StoreError(f"{path!r} is not the path of an object in the lake")
+    return path
+
+
+def check_prefix(prefix: str) -> str:
+    """The prefix of a listing (empty, or a folder with its closing slash), or a StoreError if it could climb out."""
+    if prefix:
+        check_path(prefix.removesuffix("/"))
+    return prefix
+
+
+def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
+    """The store at a folder's path or at `s3://bucket/prefix`.
+
+    Args:
+        url: the lake's root.
+        options: endpoint, region and the like, for buckets; never secrets: those come from the environment.
+
+    Raises:
+        RecipeError: the url is of no kind we know.
+    """
+    if url.startswith("s3://"):
+        from gristmill.lake.bucket import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client
+
+        return BucketStore(url, options or {})
+    if "://" in url:
+        raise RecipeError(f"lake {url!r}: give a folder or s3://bucket/prefix")
+    from gristmill.lake.folder import FolderStore  # noqa: PLC0415 - see above
+
+    return FolderStore(url)

@@ -1,0 +1,125 @@
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from gristmill.errors import DataError, MalformedRow
+from gristmill.lake.attribute import AttributeRow, checked_spans, encode_row, parse_rows, rounded
+from gristmill.lake.document import Span
+from gristmill.lake.folder import FolderStore
+from gristmill.lake.shards import read_blocks, rows_of
+
+SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
+
+
+def one(row: bytes, name: str = "tox-1", length: int = 9) -> AttributeRow:
+    (found,) = parse_rows([row], name, "a.jsonl.gz", 0, [length])
+    return found
+
+
+FORMS = {
+    "as we write it": b'{"id":"a","source":"s","attributes":{"tox-1__en":[[0,4,0.5],[5,9,1.0]]}}',
+    "without our prefix": b'{"id":"a","source":"s","attributes":{"en":[[0,4,0.5],[5,9,1.0]]}}',
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_spans_are_read(form: str) -> None:
+    assert one(FORMS[form]) == AttributeRow("a", "s", {"en": [(0, 4, 0.5), (5, 9, 1.0)]})
+
+
+def test_dolmas_longer_keys_keep_what_follows_the_set() -> None:
+    row = one(b'{"id":"a","attributes":{"sample__random_number_v1__random":[[0,9,0.4]]}}', "sample")
+    assert row == AttributeRow("a", "", {"random_number_v1__random": [(0, 9, 0.4)]})
+
+
+def test_a_scalar_is_a_span_over_the_whole_text() -> None:
+    row = one(b'{"id":"a","source":"s","attributes":{"en":0.5,"flag":true,"count":3}}', length=9)
+    assert row.labels == {"en": [(0, 9, 0.5)], "flag": [(0, 9, 1.0)], "count": [(0, 9, 3.0)]}
+
+
+def test_a_dictionary_is_one_label_a_key() -> None:
+    row = one(b'{"id":"a","source":"s","attributes":{"lang":{"en":0.9,"fr":[[0,2,0.1]]}}}', length=9)
+    assert row.labels == {"lang__en": [(0, 9, 0.9)], "lang__fr": [(0, 2, 0.1)]}
+
+
+def test_the_older_flat_form_is_read() -> None:
+    row = one(b'{"source":"s","id":"a","toxicity":0.7,"lang":{"en":0.9}}', length=5)
+    assert row == AttributeRow("a", "s", {"toxicity": [(0, 5, 0.7)], "lang__en": [(0, 5, 0.9)]})
+
+
+@pytest.mark.parametrize("row", [b'{"id":"a","attributes":{}}', b'{"id":"a","source":null,"attributes":{}}'])
+def test_a_row_without_a_source_has_an_empty_one(row: bytes) -> None:
+    assert one(row) == AttributeRow("a", "", {})
+
+
+def test_null_and_no_spans_say_nothing_yet_the_label_is_there() -> None:
+    assert one(b'{"id":"a","source":"s","attributes":{"x":null,"y":[]}}').labels == {"x": [], "y": []}
+
+
+def test_rows_of_several_forms_stand_in_one_file() -> None:
+    rows = [b'{"id":"a","source":"s","attributes":{"x":[[0,1,1.0]]}}', b'{"id":"b","source":"s","x":2}']
+    found = parse_rows(rows, "tox-1", "a.jsonl.gz", 0, [1, 7])
+    assert [row.labels for row in found] == [{"x": [(0, 1, 1.0)]}, {"x": [(0, 7, 2.0)]}]
+
+
+WRONG = {
+    "no JSON": b"{",
+    "no object": b"[]",
+    "an empty line": b"",
+    "no id": b'{"attributes":{}}',
+    "an id that is no string": b'{"id":1,"attributes":{}}',
+    "a source that is no string": b'{"id":"a","source":1,"attributes":{}}',
+    "a word for a score": b'{"id":"a","attributes":{"x":"high"}}',
+    "a span of two": b'{"id":"a","attributes":{"x":[[0,1]]}}',
+    "a span with a broken start": b'{"id":"a","attributes":{"x":[[0.5,1,1]]}}',
+    "one label under two keys": b'{"id":"a","attributes":{"x":[],"tox-1__x":[]}}',
+    "not UTF-8": b'{"id":"\xff","attributes":{}}',
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_row_in_no_known_form_is_an_error_that_names_file_and_row(wrong: str) -> None:
+    good = b'{"id":"a","attributes":{}}'
+    with pytest.raises(MalformedRow, match=r"a\.jsonl\.gz: row 12: "):
+        parse_rows([good, good, WRONG[wrong]], "tox-1", "a.jsonl.gz", 10)
+
+
+def test_what_is_written_is_read_back() -> None:
+    row = encode_row("a", "s", {"tox-1__en": checked_spans([Span(0, 2, 1 / 3)], 2)})
+    assert row == b'{"id":"a","source":"s","attributes":{"tox-1__en":[[0,2,0.33333]]}}'
+    assert one(row) == AttributeRow("a", "s", {"en": [(0, 2, 0.33333)]})
+
+
+def test_a_score_is_a_finite_number_of_five_decimals() -> None:
+    assert rounded(0.123456789) == 0.12346
+    assert json.dumps([rounded(score=True), rounded(3), rounded(2.0)]) == "[1, 3, 2.0]"
+    for score in (math.nan, math.inf, -math.inf):
+        with pytest.raises(DataError, match="finite"):
+            rounded(score)
+
+
+@pytest.mark.parametrize("span", [(-1, 1, 0.0), (0, 4, 0.0), (2, 1, 0.0), (math.nan, 1, 0.0)])
+def test_a_span_outside_of_the_text_is_an_error(span: tuple[int, int, float]) -> None:
+    with pytest.raises(DataError, match="a text of 3 characters"):
+        checked_spans([span], 3)
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason="GRISTMILL_SAMPLE_DATA names no sample data")
+@pytest.mark.parametrize("name", ["pii", "sample", "toxicity", "duplicate_paragraphs"])
+def test_real_dolma_attributes_are_read_and_stand_beside_their_documents(name: str) -> None:
+    store = FolderStore(str(SAMPLE))
+    documents = [json.loads(row) for b in read_blocks(store, "documents/000.json.gz") for row in rows_of(b)]
+    path = f"attributes/{name}/000.json.gz"
+    lines = [row for block in read_blocks(store, path) for row in rows_of(block)]
+    rows = parse_rows(lines, name, path, 0, [len(document["text"]) for document in documents])
+    assert [row.id for row in rows] == [document["id"] for document in documents]
+    assert len(rows) == 10
+    if name == "toxicity":
+        assert rows[0].labels == {"toxicity": [(0, len(documents[0]["text"]), 0.1)]}
+    if name == "sample":
+        assert rows[0].labels == {"random_number_v1__random": [(0, 2610, 0.421)]}
+    if name == "duplicate_paragraphs":
+        assert rows[0].labels == {"bff_duplicate_paragraph_spans": []}

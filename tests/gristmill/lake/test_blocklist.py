@@ -1,0 +1,37 @@
+import pytest
+
+from gristmill.errors import MalformedRow, RecipeError
+from gristmill.lake.blocklist import read_blocklist
+from gristmill.lake.folder import FolderStore
+
+ROW = b'{"source":"s","id":"%s","reason":"asked for"}\n'
+
+
+def test_pairs_are_read_with_their_reasons(lake: FolderStore) -> None:
+    lake.put("blocklists/takedowns.jsonl", ROW % b"a" + b"\n" + ROW % b"b")
+    found = read_blocklist(lake, "takedowns")
+    assert found.reasons == {("s", "a"): "asked for", ("s", "b"): "asked for"}
+    assert ("s", "a") in found
+    assert ("t", "a") not in found
+
+
+def test_order_and_reasons_do_not_change_what_it_is(lake: FolderStore) -> None:
+    lake.put("blocklists/one.jsonl", ROW % b"a" + ROW % b"b")
+    lake.put("blocklists/two.jsonl", (ROW % b"b" + ROW % b"a").replace(b"asked for", b"other"))
+    lake.put("blocklists/three.jsonl", ROW % b"a")
+    one, two, three = (read_blocklist(lake, name).upstream.fingerprint for name in ("one", "two", "three"))
+    assert one == two != three
+
+
+def test_an_empty_list_is_one_and_an_absent_list_is_none(lake: FolderStore) -> None:
+    lake.put("blocklists/empty.jsonl", b"")
+    assert read_blocklist(lake, "empty").reasons == {}
+    with pytest.raises(RecipeError, match=r"blocklists/absent\.jsonl"):
+        read_blocklist(lake, "absent")
+
+
+@pytest.mark.parametrize("row", [b"{", b"[]", b'{"source":"s","id":"a"}', b'{"source":"s","id":1,"reason":""}'])
+def test_a_row_that_is_none_is_named(lake: FolderStore, row: bytes) -> None:
+    lake.put("blocklists/takedowns.jsonl", ROW % b"a" + row + b"\n")
+    with pytest.raises(MalformedRow, match=r"blocklists/takedowns\.jsonl: row 1: "):
+        read_blocklist(lake, "takedowns")

@@ -1,0 +1,214 @@
+import multiprocessing
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gristmill.errors import Conflict, StoreError
+from gristmill.lake.folder import INCOMING, FolderStore
+
+WRITER = """
+import sys, time
+from gristmill.lake.folder import FolderStore
+upload = FolderStore(sys.argv[1]).upload("a/b")
+upload.write(b"half")
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> FolderStore:
+    (tmp_path / "lake").mkdir()
+    return FolderStore(str(tmp_path / "lake"))
+
+
+def incoming(store: FolderStore) -> list[str]:
+    top = Path(store.url) / INCOMING
+    return [file.name for file in top.iterdir()] if top.is_dir() else []
+
+
+@contextmanager
+def another_writer(store: FolderStore) -> Iterator["subprocess.Popen[str]"]:
+    """Another process in the middle of an upload."""
+    process = subprocess.Popen([sys.executable, "-c", WRITER, store.url], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_killed_writer_leaves_one_hidden_file_which_a_sweep_removes(folder: FolderStore) -> None:
+    with another_writer(folder) as process:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert list(folder.list("")) == []
+    assert len(incoming(folder)) == 1
+    folder.sweep()
+    assert list(Path(folder.url).iterdir()) == []
+
+
+def test_a_sweep_spares_a_living_writer_in_another_process(folder: FolderStore) -> None:
+    with another_writer(folder):
+        folder.sweep()
+        assert len(incoming(folder)) == 1
+
+
+def test_a_sweep_spares_a_living_writer_in_this_process(folder: FolderStore) -> None:
+    upload = folder.upload("a")
+    upload.write(b"1")
+    FolderStore(folder.url).sweep()
+    upload.close()
+    assert folder.read("a") == b"1"
+    assert incoming(folder) == []
+
+
+def test_a_missing_lake_is_an_error_and_not_an_empty_one(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no lake"):
+        list(FolderStore(str(tmp_path / "nowhere")).list("sources/"))
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error_and_not_an_empty_one(folder: FolderStore) -> None:
+    loop = Path(folder.url) / "a"
+    loop.symlink_to(loop)
+    with pytest.raises(StoreError, match="a"):
+        list(folder.list(""))
+
+
+def test_a_link_to_nowhere_is_an_error_and_not_left_out(folder: FolderStore, tmp_path: Path) -> None:
+    folder.put("raw/a", b"1")
+    (Path(folder.url) / "raw/b").symlink_to(tmp_path / "unmounted")
+    with pytest.raises(StoreError, match="raw/b: a link to nowhere"):
+        list(folder.list("raw/"))
+
+
+def test_empty_folders_go_with_their_last_object(folder: FolderStore) -> None:
+    folder.put("a/b/c/d", b"1")
+    folder.put("a/e", b"1")
+    folder.delete(["a/b/c/d"])
+    assert [file.name for file in (Path(folder.url) / "a").iterdir()] == ["e"]
+
+
+def test_a_lake_below_a_file_is_a_store_error_with_a_mend(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    store = FolderStore(str(tmp_path / "file" / "lake"))
+    verbs: tuple[Callable[[], object], ...] = (
+        lambda: store.put("a", b""),
+        lambda: store.put_if("a", b"", None),
+        lambda: store.upload("a"),
+        lambda: list(store.list("")),
+    )
+    for verb in verbs:
+        with pytest.raises(StoreError, match=r"a file lies where a folder should|there is no lake"):
+            verb()
+
+
+def mounted(*arguments: str) -> bool:
+    return subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not mounted("-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)):
+        pytest.skip("mounting is not permitted here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_is_a_store_error_that_leaves_nothing_and_says_what_to_do(small_disk: Path) -> None:
+    store = FolderStore(str(small_disk))
+    store.put("before", b"1")
+    upload = store.upload("a/b")
+    with pytest.raises(StoreError, match=r"a/b: No space left on device \(free some space and run again\)"):
+        upload.write(bytes(2 << 20))
+    assert [entry.path for entry in store.list("")] == ["before"]
+    assert incoming(store) == []
+    store.put("after", bytes(500_000))
+
+
+def test_a_read_only_lake_is_read_and_its_writing_is_a_store_error(small_disk: Path) -> None:
+    store = FolderStore(str(small_disk))
+    store.put("a", b"1")
+    store.put_if("b", b"1", None)
+    if not mounted("-o", "remount,ro", str(small_disk)):
+        pytest.skip("mounting is not permitted here")
+    assert store.read("a") == b"1"
+    assert [entry.path for entry in store.list("")] == ["a", "b"]
+    verbs: tuple[Callable[[], object], ...] = (
+        lambda: store.put("a", b"2"),
+        lambda: store.upload("c"),
+        lambda: store.put_if("c", b"", None),
+        lambda: store.delete(["a"]),
+    )
+    for verb in verbs:
+        with pytest.raises(StoreError, match=r"Read-only file system .mount the lake's folder writable"):
+            verb()
+
+
+def test_a_file_that_grows_too_large_is_a_store_error(folder: FolderStore) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    upload = folder.upload("a")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(StoreError, match="a: File too large"):
+            upload.write(bytes(200_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert incoming(folder) == []
+
+
+def contend(url: str, rounds: int, name: int, wins: "multiprocessing.Queue[tuple[int, int]]") -> None:
+    """Counts a number up by compare-and-swap, and removes what lies beside it, as runs do."""
+    store = FolderStore(url)
+    done = 0
+    while done < rounds:
+        found = store.read_tagged("race/count")
+        count = int(found[0]) if found else 0
+        try:
+            store.put_if("race/count", b"%d" % (count + 1), found[1] if found else None)
+        except Conflict:
+            continue
+        done += 1
+        wins.put((count, name))
+        store.put(f"race/beside/{name}", b"")
+        store.delete([f"race/beside/{name}"])
+
+
+def test_of_three_processes_exactly_one_wins_each_round(folder: FolderStore) -> None:
+    context = multiprocessing.get_context("spawn")
+    wins: multiprocessing.Queue[tuple[int, int]] = context.Queue()
+    team = [context.Process(target=contend, args=(folder.url, 30, name, wins)) for name in range(3)]
+    for process in team:
+        process.start()
+    won = sorted(wins.get(timeout=60)[0] for _ in range(90))
+    for process in team:
+        process.join()
+    assert won == list(range(90))
+    assert folder.read("race/count") == b"90"
+
+
+def test_objects_and_sweeps_and_vanishing_folders_do_not_hinder_each_other(folder: FolderStore) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(name: int) -> None:
+        store = FolderStore(folder.url)
+        for number in range(60):
+            store.put(f"a/b/{name}", b"%d" % number)
+            assert store.read(f"a/b/{name}") == b"%d" % number
+            store.sweep()
+            store.delete([f"a/b/{name}"])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert list(folder.list("")) == []

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gristmill.lake.identity import (
+    IdDigest,
+    canonical,
+    digest_of,
+    dump_hashes,
+    fraction,
+    hashes_of,
+    load_hashes,
+    missing_from,
+    repeated,
+    shared_by,
+)
+
+PAIRS = [("wiki", f"page-{n}") for n in range(1000)]
+
+
+def test_a_pair_is_a_compact_array_whose_parts_cannot_run_together() -> None:
+    assert canonical(("wiki", "é")) == '["wiki","é"]'.encode()
+    assert canonical(("a", 'b","c')) != canonical(('a","b', "c"))
+
+
+def test_the_digest_is_over_lines_whatever_batches_they_come_in() -> None:
+    whole, parts = IdDigest(), IdDigest()
+    whole.update(PAIRS)
+    for start in range(0, 1000, 7):
+        parts.update(PAIRS[start : start + 7])
+    parts.update([])
+    assert whole.hexdigest() == parts.hexdigest()
+    assert whole.hexdigest() == xxhash.xxh3_128_hexdigest(b"".join(canonical(p) + b"\n" for p in PAIRS))
+    assert (whole.rows, whole.index()) == (1000, parts.index())
+
+
+def test_the_digest_knows_order() -> None:
+    there, back = IdDigest(), IdDigest()
+    there.update(PAIRS)
+    back.update(PAIRS[::-1])
+    assert there.hexdigest() != back.hexdigest()
+    assert there.index() == back.index()
+
+
+def test_an_index_is_sorted_and_comes_back() -> None:
+    digest = IdDigest()
+    digest.update(PAIRS)
+    index = digest.index()
+    assert len(index) == 16_000
+    keys = [index[i : i + 16] for i in range(0, 16_000, 16)]
+    assert keys == sorted(xxhash.xxh3_128_digest(canonical(p)) for p in PAIRS)
+    assert dump_hashes(load_hashes(index)) == index
+    assert np.array_equal(hashes_of(PAIRS), load_hashes(index))
+
+
+def test_an_empty_index_is_empty() -> None:
+    assert IdDigest().index() == b""
+    assert load_hashes(b"").shape == (0, 2)
+
+
+@given(st.lists(st.integers(0, 20), max_size=30), st.lists(st.integers(0, 20), max_size=30))
+def test_sets_of_hashes_behave_as_sets(left: list[int], right: list[int]) -> None:
+    def of(numbers: list[int]) -> set[tuple[int, ...]]:
+        return {tuple(row) for row in hashes_of([("s", str(n)) for n in numbers]).tolist()}
+
+    here, there = (hashes_of([("s", str(n)) for n in numbers]) for numbers in (left, right))
+    assert {tuple(row) for row in shared_by(here, there).tolist()} == of(left) & of(right)
+    assert {tuple(row) for row in missing_from(here, there).tolist()} == of(left) - of(right)
+    assert {tuple(r) for r in repeated(here).tolist()} == of([n for n in left if left.count(n) > 1])
+
+
+def test_fractions_are_even_and_another_seed_draws_anew() -> None:
+    drawn = [fraction(pair) for pair in PAIRS]
+    assert all(0 <= x < 1 for x in drawn)
+    assert 70 < sum(x < 0.1 for x in drawn) < 130
+    assert fraction(PAIRS[0]) == pytest.approx(xxhash.xxh3_64_intdigest(b'["wiki","page-0"]') / 2**64)
+    assert [fraction(pair, 1) for pair in PAIRS] != drawn
+
+
+def test_a_digest_does_not_know_the_order_of_keys() -> None:
+    assert digest_of({"a": 1, "b": [1, 2]}) == digest_of({"b": [1, 2], "a": 1})
+    assert digest_of({"a": 1}) != digest_of({"a": 2})

@@ -1,0 +1,118 @@
+import dataclasses
+import json
+
+import msgspec
+import pytest
+from testkit import SNAPSHOT, Mill, make_documents
+
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.ledger import Recipe, check_same_recipe, dump, list_ledgers, read_head, read_ledger
+from gristmill.stages.conversion_step import ConversionStep
+from resources.pool import LocalPool
+
+
+def test_the_head_is_canonical_and_holds_no_clock_and_no_path(mill: Mill) -> None:
+    mill.raw_shards(2)
+    ledger = mill.convert()
+    data = mill.store.read(mill.documents().ledger)
+    assert data == json.dumps(json.loads(data), sort_keys=True, separators=(",", ":")).encode()
+    assert data == dump(ledger)
+    assert str(mill.root).encode() not in data
+    assert set(json.loads(data)) == {
+        "asset", "dropped", "fingerprint", "inputs", "recipe", "schema", "snapshot", "table", "totals"
+    }  # fmt: skip
+    assert ledger.totals["rows"] == 20
+    assert ledger.totals["shards"] == 2
+
+
+def test_the_table_has_a_row_a_shard_without_etags(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(3))
+    mill.convert()
+    (line,) = mill.lines(mill.documents().table)
+    row = json.loads(line)
+    assert line == json.dumps(row, sort_keys=True, separators=(",", ":")).encode()
+    assert (row["name"], row["rows"], row["members"]) == ("a", 3, [[0, 0]])
+    assert [(i["asset"], i["shard"]) for i in row["from"]] == [("sources/pages/raw", "a.jsonl.gz")]
+    assert "etag" not in line.decode()
+
+
+def test_two_lakes_of_the_same_data_have_the_same_ledgers(mill: Mill, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = Mill(tmp_path_factory.mktemp("other"))
+    for each in (mill, other):
+        each.raw_shards(4)
+    pool = LocalPool(2, small=0)
+    try:
+        assert other.convert(engine=pool) == mill.convert()
+        assert other.tag("words-1", engine=pool) == mill.tag("words-1")
+    finally:
+        pool.close()
+    assert other.tree() == mill.tree()
+
+
+def test_a_partition_that_is_not_finished_is_a_data_error(mill: Mill) -> None:
+    assert read_head(mill.store, mill.documents()) is None
+    with pytest.raises(DataError, match=r"sources/pages/v0/documents: snapshot 2024 is not there yet"):
+        read_ledger(mill.store, mill.documents())
+
+
+def test_a_table_that_the_head_does_not_name_is_a_store_error(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    old = mill.store.read(mill.documents().table)
+    mill.raw("a.jsonl.gz", make_documents(1))
+    mill.convert()
+    mill.store.put(mill.documents().table, old)
+    with pytest.raises(StoreError, match="being rebuilt"):
+        read_ledger(mill.store, mill.documents())
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"schema":"\xff'])
+def test_a_broken_head_is_an_error_whose_mend_works(mill: Mill, data: bytes) -> None:
+    mill.raw_shards(2)
+    ledger = mill.convert()
+    mill.store.put(mill.documents().ledger, data)
+    with pytest.raises(DataError, match=r"ledgers/documents/2024\.json: not a ledger .*remove it"):
+        mill.convert()
+    mill.store.delete([mill.documents().ledger])
+    assert mill.convert() == ledger
+    assert mill.ground == []
+
+
+def test_a_ledger_of_a_later_schema_is_an_error(mill: Mill) -> None:
+    mill.raw_shards(1)
+    ledger = msgspec.structs.replace(mill.convert(), schema=9)
+    mill.store.put(mill.documents().ledger, dump(ledger))
+    with pytest.raises(DataError, match="schema 9"):
+        read_head(mill.store, mill.documents())
+
+
+def test_all_finished_partitions_are_listed(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1", "characters-1")
+    assert [place.asset for place in list_ledgers(mill.store)] == [
+        "sources/pages/v0/attributes/characters-1",
+        "sources/pages/v0/attributes/words-1",
+        "sources/pages/v0/documents",
+    ]
+
+
+def test_another_recipe_of_the_same_name_names_what_changed(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    before = mill.stamps()
+    changed = dataclasses.replace(mill.source(), select=r"\.gz$", parameters={"fold": True})
+    with pytest.raises(RecipeError, match=r"fold was None, is True; select was None, is '.*next number"):
+        mill.make(ConversionStep(changed, SNAPSHOT, ("gristmill", "testshelf")))
+    assert mill.stamps() == before
+
+
+def test_a_draft_may_change_and_other_fields_never_count(mill: Mill) -> None:
+    where = mill.documents()
+    old = Recipe("a-1", 1, {"x": 1})
+    check_same_recipe(old, Recipe("a-1", 1, {"x": 2}, draft=True), where)
+    check_same_recipe(old, Recipe("a-1", 1, {"x": 1}), where)
+    with pytest.raises(RecipeError, match="version was 1, is 2"):
+        check_same_recipe(old, Recipe("a-1", 2, {"x": 1}), where)
+    with pytest.raises(RecipeError, match="name was 'a-1', is 'b-1'"):
+        check_same_recipe(old, Recipe("b-1", 1, {"x": 1}), where)

@@ -1,0 +1,91 @@
+import gzip
+
+import msgspec
+import pytest
+
+from gristmill.errors import MalformedRow, Misaligned
+from gristmill.lake.document import Document
+from gristmill.lake.folder import FolderStore
+from gristmill.lake.rows import RowFeed, check_same_ids, decode_rows
+
+DECODER = msgspec.json.Decoder(Document)
+GOOD = b'{"id":"a","text":"","source":"s"}\n'
+
+
+def test_every_row_of_a_block_is_decoded() -> None:
+    assert [row.id for row in decode_rows(DECODER, GOOD * 3, "a", 0)] == ["a", "a", "a"]
+    assert decode_rows(DECODER, b"", "a", 0) == []
+
+
+def test_white_space_around_a_row_is_still_json() -> None:
+    assert len(decode_rows(DECODER, b" \t" + GOOD.strip() + b" \r\n" + GOOD, "a", 0)) == 2
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        b"",
+        b"   ",
+        b"{",
+        b"[]",
+        b"null",
+        GOOD.strip() * 2,
+        b'{"id":"a","source":"s"}',
+        b'{"id":1,"text":"","source":"s"}',
+        b'{"id":"a","text":null,"source":"s"}',
+        b'{"id":"a","text":"\\ud800","source":"s"}',
+        b'{"id":"a","text":"\xff","source":"s"}',
+        b'{"id":"a","text":"\x00","source":"s"}',
+        b'{"id":"a","text":"","source":"s","metadata":7}',
+    ],
+)
+@pytest.mark.parametrize("behind", [GOOD, b""])
+def test_a_row_that_is_none_is_named_with_its_file(row: bytes, behind: bytes) -> None:
+    with pytest.raises(MalformedRow, match=r"a\.jsonl\.gz: row 102: "):
+        decode_rows(DECODER, GOOD * 2 + row + b"\n" + behind, "a.jsonl.gz", 100)
+
+
+def test_two_rows_on_one_line_do_not_make_up_for_an_empty_line() -> None:
+    with pytest.raises(MalformedRow, match="a: row 0"):
+        decode_rows(DECODER, GOOD.strip() * 2 + b"\n\n", "a", 0)
+
+
+def feed(store: FolderStore, count: int) -> RowFeed:
+    store.put("set/a.gz", gzip.compress(b"".join(b"%d\n" % n for n in range(count))))
+    return RowFeed(store, "set/a.gz", None)
+
+
+def test_rows_are_taken_a_number_at_a_time(lake: FolderStore) -> None:
+    rows = feed(lake, 5)
+    assert rows.take(2, "docs") == [b"0", b"1"]
+    assert rows.take(0, "docs") == []
+    assert rows.take(3, "docs") == [b"2", b"3", b"4"]
+    rows.finish("docs")
+
+
+def test_a_row_too_few_names_both_files_and_the_row(lake: FolderStore) -> None:
+    rows = feed(lake, 5)
+    rows.take(3, "docs/a.gz")
+    with pytest.raises(Misaligned, match=r"set/a\.gz: ends after 5 rows, but docs/a\.gz goes on"):
+        rows.take(3, "docs/a.gz")
+
+
+def test_a_row_too_many_names_both_files_and_the_row(lake: FolderStore) -> None:
+    rows = feed(lake, 5)
+    rows.take(4, "docs/a.gz")
+    with pytest.raises(Misaligned, match=r"set/a\.gz: has a row 4 .*, but docs/a\.gz ends before it"):
+        rows.finish("docs/a.gz")
+
+
+def document(id_: str, source: str = "s") -> Document:
+    return Document(id_, "", source)
+
+
+def test_other_ids_and_other_sources_are_named_with_their_row() -> None:
+    here = [document("a"), document("b"), document("c")]
+    assert check_same_ids(here, here, "docs", "set", 10) == 0
+    assert check_same_ids(here, [document("a", ""), document("b"), document("c", "")], "docs", "set", 10) == 2
+    with pytest.raises(Misaligned, match=r"set: row 11: id 'c' .* but docs has 'b'"):
+        check_same_ids(here, [here[0], here[2], here[1]], "docs", "set", 10)
+    with pytest.raises(Misaligned, match=r"set: row 12: id 'c' \(source 't'\), but docs has 'c' \(source 's'\)"):
+        check_same_ids(here, [here[0], here[1], document("c", "t")], "docs", "set", 10)

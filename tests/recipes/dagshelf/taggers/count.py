@@ -1,0 +1,10 @@
+from gristmill.lake.document import Document
+from gristmill.stages.tagging import Label, Tagger
+
+
+def look(document: Document) -> dict[str, Label]:
+    """The number of words."""
+    return {"words": float(len(document.text.split()))}
+
+
+COUNT = Tagger(name="count-1", document=look, description="Words of each text")

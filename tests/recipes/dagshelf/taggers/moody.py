@@ -1,0 +1,27 @@
+"""A tagger that does what a letter's first word tells it to; only letters have moods."""
+
+from pathlib import Path
+
+from gristmill.errors import DataError, StoreError
+from gristmill.lake.document import Document
+from gristmill.stages.tagging import Label, Tagger
+
+
+def look(document: Document) -> dict[str, Label]:
+    match document.text.split():
+        case ["RAISE", *_]:
+            raise LookupError(document.id)
+        case ["WRONG", *_]:
+            raise DataError(f"{document.id}: these bytes are wrong")
+        case ["NAN", *_]:
+            return {"calm": float("nan")}
+        case ["ONCE", marker, *_] if not Path(marker).exists():
+            Path(marker).touch()
+            raise StoreError("the lake did not answer")
+        case ["UNLESS", marker, *_] if not Path(marker).exists():
+            raise DataError(f"{document.id}: {marker} is not there yet")
+        case _:
+            return {"calm": 1.0}
+
+
+MOODY = Tagger(name="moody-1", document=look, only=frozenset({"letters"}))

@@ -1,0 +1,191 @@
+"""What the tests of the lake share: a lake in a folder, its raw data, and runs over it that say what they ground."""
+
+import gzip
+import itertools
+import json
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gristmill.errors import StoreError
+from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
+from gristmill.lake.ledger import Ledger, Shard, read_ledger
+from gristmill.lake.shards import read_blocks, rows_of
+from gristmill.shelf import find
+from gristmill.stages.conversion import Source
+from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.grinding import Done, Engine, Inline, Item, Job, Lake
+from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.mixing_step import revision_step, stream_step
+from gristmill.stages.step import Step, make
+from gristmill.stages.tagging import Tagger
+from gristmill.stages.tagging_step import TaggingStep
+
+if TYPE_CHECKING:
+    from gristmill.lake.store import Store
+
+SHELVES = ("gristmill", "testshelf")
+SNAPSHOT = "2024"
+
+_runs = itertools.count(1)
+
+
+def make_documents(count: int, start: int = 0, source: str = "pages") -> list[dict[str, Any]]:
+    """Documents `doc-00000`, `doc-00001`, ...; number n has n % 5 + 1 words, the even ones are English."""
+    return [
+        {
+            "id": f"doc-{n:05d}",
+            "text": " ".join(["word"] * (n % 5 + 1)),
+            "source": source,
+            "added": "2024-01-01T00:00:00Z",
+            "metadata": {"number": n, "language": "fr" if n % 2 else "en"},
+        }
+        for n in range(start, start + count)
+    ]
+
+
+def lines(rows: Iterable[Any]) -> bytes:
+    """Rows as JSON lines; bytes are taken as they are."""
+    return b"".join((row if isinstance(row, bytes) else json.dumps(row).encode()) + b"\n" for row in rows)
+
+
+def packed(rows: Iterable[Any]) -> bytes:
+    """Rows as JSON lines in gzip."""
+    return gzip.compress(lines(rows), mtime=0)
+
+
+class Recorder:
+    """An engine that remembers which shards it was given."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.names: list[str] = []
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        work = list(items)
+        self.names += [item.name for item in work]
+        yield from self._engine.map(job, work)
+
+
+class Stopping:
+    """An engine that breaks off after a number of shards, as a run does that is killed."""
+
+    def __init__(self, after: int) -> None:
+        self._after = after
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        for number, done in enumerate(Inline().map(job, items), start=1):
+            yield done
+            if number == self._after:
+                raise KeyboardInterrupt
+
+
+class Mill:
+    """A lake, and the runs over it; `ground` is what the last run ground, sorted."""
+
+    def __init__(self, root: Path, url: str | None = None, options: dict[str, str] | None = None) -> None:
+        self.root = root
+        self.lake = Lake(url or str(root), options or {})
+        self.store: Store = self.lake.store()
+        self.ground: list[str] = []
+        self.said: list[str] = []
+
+    # raw data
+
+    def raw(self, name: str, rows: Iterable[Any] | bytes, source: str = "pages", snapshot: str = SNAPSHOT) -> None:
+        """Puts a raw object: rows as JSON lines in gzip, or bytes as they are."""
+        data = rows if isinstance(rows, bytes) else packed(rows)
+        self.store.put(raw_folder(source, snapshot) + name, data)
+
+    def raw_shards(self, count: int, rows: int = 10) -> None:
+        """`a.jsonl.gz`, `b.jsonl.gz`, ... with so many documents each, numbered through."""
+        for number in range(count):
+            self.raw(f"{chr(97 + number)}.jsonl.gz", make_documents(rows, start=number * rows))
+
+    # runs
+
+    def make(self, step: Step, engine: Engine | None = None, *, force: bool = False) -> Ledger:
+        """One step; the ledger of its first asset."""
+        recorder = Recorder(engine or Inline())
+        token = f"run-{next(_runs)}-{threading.get_ident()}"
+        try:
+            made = make(step, self.lake, recorder, token, self.said.append, force=force)
+        finally:
+            self.ground = sorted(recorder.names)
+        return next(iter(made.values()))
+
+    def source(self, name: str = "pages") -> Source:
+        return find("sources", Source, SHELVES, name)
+
+    def conversion(self, source: str = "pages", snapshot: str = SNAPSHOT) -> ConversionStep:
+        return ConversionStep(self.source(source), snapshot, SHELVES)
+
+    def convert(self, source: str = "pages", snapshot: str = SNAPSHOT, engine: Engine | None = None) -> Ledger:
+        return self.make(self.conversion(source, snapshot), engine)
+
+    def tagging(self, *names: str, version: str = "v0", source: str = "pages") -> TaggingStep:
+        taggers = tuple(find("taggers", Tagger, SHELVES, name) for name in names)
+        return TaggingStep(source, version, SNAPSHOT, taggers, SHELVES)
+
+    def tag(self, *names: str, engine: Engine | None = None, version: str = "v0", source: str = "pages") -> Ledger:
+        return self.make(self.tagging(*names, version=version, source=source), engine)
+
+    def revise(self, source: str = "pages", version: str = "v1", engine: Engine | None = None) -> Ledger:
+        return self.make(revision_step(self.source(source), version, SNAPSHOT, SHELVES), engine)
+
+    def mix(self, stream: Stream, *, draft: bool = False, engine: Engine | None = None) -> Ledger:
+        chosen = Mix(name="blend", streams=(stream,), draft=draft)
+        return self.make(stream_step(chosen, stream.key, SNAPSHOT, SHELVES), engine)
+
+    # what is there
+
+    def documents(self, version: str = "v0", source: str = "pages") -> Place:
+        return place(documents_asset(source, version), SNAPSHOT)
+
+    def attributes(self, name: str, version: str = "v0", source: str = "pages") -> Place:
+        return place(attributes_asset(source, version, name), SNAPSHOT)
+
+    def stream(self, name: str = "pages") -> Place:
+        return place(mix_asset("blend", name), SNAPSHOT)
+
+    def lines(self, path: str) -> list[bytes]:
+        """The rows of a shard as bytes."""
+        return [line for block in read_blocks(self.store, path) for line in rows_of(block)]
+
+    def rows(self, path: str) -> list[dict[str, Any]]:
+        """The rows of a shard."""
+        return [json.loads(line) for line in self.lines(path)]
+
+    def ids(self, where: Place, shard: str) -> list[str]:
+        return [row["id"] for row in self.rows(where.shard(shard))]
+
+    def table(self, where: Place) -> dict[str, Shard]:
+        """The table of a finished partition, by shard."""
+        return {shard.name: shard for shard in read_ledger(self.store, where)[1]}
+
+    def tree(self) -> dict[str, bytes]:
+        """Every object and its bytes, but for notes about runs, which hold stamps of this very lake."""
+        return {
+            entry.path: self.store.read(entry.path)
+            for entry in self.store.list("")
+            if not entry.path.endswith(".run.json")
+        }
+
+    def stamps(self) -> dict[str, str]:
+        """Every object and its etag, notes about runs included."""
+        return {entry.path: entry.etag for entry in self.store.list("")}
+
+    def verify(self, *places: Place) -> None:
+        """Every object that the ledgers name is there and has the bytes they name."""
+        for where in places:
+            for shard in read_ledger(self.store, where)[1]:
+                for _ in read_blocks(self.store, where.shard(shard.name), shard.sha256):
+                    pass
+            if list(self.store.list(where.receipts)):
+                raise StoreError(f"{where.receipts}: receipts were left behind")
+
+
+def flat(chunks: Iterable[Sequence[bytes]]) -> list[bytes]:
+    """Lists of rows as one list."""
+    return [row for chunk in chunks for row in chunk]

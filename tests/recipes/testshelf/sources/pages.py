@@ -1,0 +1,16 @@
+from gristmill.stages.conversion import Revision, Source
+from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.stages.rules import Rule, field, score
+
+PAGES = Source(
+    name="pages",
+    convert=DolmaLines("pages"),
+    revisions=(
+        Revision(
+            version="v1",
+            columns=(score("words-1__count"), field("metadata.language", name="lang")),
+            include=(Rule("english", "lang = 'en'", "the readers know no other language"),),
+            exclude=(Rule("short", "words_1__count < 2", "one word says nothing"),),
+        ),
+    ),
+)

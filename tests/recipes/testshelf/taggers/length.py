@@ -1,0 +1,12 @@
+from collections.abc import Sequence
+
+from gristmill.lake.document import Document
+from gristmill.stages.tagging import Label, Tagger
+
+
+def look(documents: Sequence[Document]) -> dict[str, list[Label]]:
+    """Characters of each text."""
+    return {"characters": [float(len(document.text)) for document in documents]}
+
+
+CHARACTERS = Tagger(name="characters-1", batch=look)

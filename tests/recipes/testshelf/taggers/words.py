@@ -1,0 +1,16 @@
+from gristmill.lake.document import Document, Span
+from gristmill.stages.tagging import Label, Tagger
+
+
+def look(document: Document) -> dict[str, Label]:
+    """The number of words; the first one; and nothing at all of French."""
+    words = document.text.split()
+    french = isinstance(document.metadata, dict) and document.metadata.get("language") == "fr"
+    return {
+        "count": float(len(words)),
+        "first": [Span(0, len(words[0]), 1.0)] if words else [],
+        "silent": None if french else 1.0,
+    }
+
+
+WORDS = Tagger(name="words-1", document=look)
