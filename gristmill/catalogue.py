@@ -1,0 +1,93 @@
+"""The catalogue: everything that stands on the shelves, read once for all assets, and checked to fit together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
+
+from gristmill.errors import RecipeError
+from gristmill.shelf import read_shelf
+from gristmill.stages.conversion import Source
+from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.tagging import Tagger
+from gristmill.stages.tokenizing import Tokenizer
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All recipes by name."""
+
+    sources: dict[str, Source]
+    taggers: dict[str, Tagger]
+    mixes: dict[str, Mix]
+    tokenizers: dict[str, Tokenizer]
+
+    def __post_init__(self) -> None:
+        """Checks that every name leads somewhere.
+
+        Raises:
+            RecipeError: a recipe names another that is on no shelf; lists the known ones.
+        """
+        for mix in self.mixes.values():
+            for stream in mix.streams:
+                source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
+                known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
+                self._check_sets(stream.sets, f"mix {mix.name!r}, stream {stream.key!r}")
+            for name in mix.tokenizers:
+                known("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
+        for source in self.sources.values():
+            for revision in source.revisions:
+                self._check_sets(revision.sets, f"source {source.name!r}, {revision.version}")
+        for tokenizer in self.tokenizers.values():
+            if tokenizer.training is not None:
+                mix = known("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
+                for stream_name in tokenizer.training.snapshots:
+                    mix.stream(stream_name)
+
+    def _check_sets(self, sets: Sequence[str], who: str) -> None:
+        for name in sets:
+            known("tagger", self.taggers, name, who)
+
+    def taggers_of(self, source: Source, version: str) -> list[Tagger]:
+        """The sets of a dataset version: all that apply on the current one; on older ones those that rules name."""
+        applying = [t for t in self.taggers.values() if t.applies_to(source.name)]
+        if version == source.current:
+            return applying
+        named = self._named(source, version)
+        return [tagger for tagger in self.taggers.values() if tagger.name in named]
+
+    def _named(self, source: Source, version: str) -> set[str]:
+        number = source.versions.index(version)
+        named = {name for revision in source.revisions[number : number + 1] for name in revision.sets}
+        for _, stream in self.streams():
+            if (stream.source, stream.version) == (source.name, version):
+                named |= set(stream.sets)
+        return named
+
+    def streams(self) -> list[tuple[Mix, Stream]]:
+        """Every stream of every mix."""
+        return [(mix, stream) for mix in self.mixes.values() for stream in mix.streams]
+
+    def tokenizers_of(self, mix: Mix) -> list[Tokenizer]:
+        """The tokenizers that spell a mix."""
+        return [t for t in self.tokenizers.values() if not mix.tokenizers or t.name in mix.tokenizers]
+
+
+def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
+    """A recipe by name; RecipeError lists the known ones."""
+    if name not in shelf:
+        raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; known: {', '.join(shelf) or 'none'}")
+    return shelf[name]
+
+
+@cache
+def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
+    """All shelves of these packages."""
+    return Catalogue(
+        sources=read_shelf("sources", Source, packages),
+        taggers=read_shelf("taggers", Tagger, packages),
+        mixes=read_shelf("mixes", Mix, packages),
+        tokenizers=read_shelf("tokenizers", Tokenizer, packages),
+    )

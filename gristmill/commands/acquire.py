@@ -1,0 +1,71 @@
+"""`acquire LAKE`: real input for the sources that every machine can have."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+import gristmill
+from gristmill.acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
+from gristmill.commands._terminal import add_lake, lake_of, show
+from gristmill.errors import RecipeError
+from gristmill.lake.address import blocklist_path
+from gristmill.lake.store import Store
+
+HELP = "put the standard library, published packages or installed distributions into a lake as raw snapshots"
+KINDS = ("stdlib", "packages", INSTALLED)
+TAKEDOWNS = blocklist_path("takedowns")
+EXAMPLE = b'{"source":"stdlib","id":"this.py","reason":"example of a takedown request"}\n'
+
+
+def declare(parser: ArgumentParser) -> None:
+    """The arguments."""
+    add_lake(parser)
+    parser.add_argument("what", nargs="*", metavar="WHAT", help=f"{', '.join(KINDS)} (stdlib packages)")
+    parser.add_argument("--cache", type=Path, default=Path(".cache/packages"), help="folder of wheels (%(default)s)")
+    parser.add_argument("--requirements", type=Path, default=locks(), help="folder of lock files (%(default)s)")
+
+
+def locks() -> Path:
+    """The lock files beside the package."""
+    return Path(str(gristmill.__file__)).parents[1] / "requirements"
+
+
+def run(arguments: Namespace) -> int:
+    """Acquires, and says what was written and what was kept; 2 if something could not be had.
+
+    Raises:
+        RecipeError: something else is asked for, or a lock file is wrong.
+        StoreError: the lake does not answer.
+    """
+    wanted = arguments.what or ["stdlib", "packages"]
+    unknown = [what for what in wanted if what not in KINDS]
+    if unknown:
+        raise RecipeError(f"{unknown[0]!r} cannot be acquired; known are {', '.join(KINDS)}")
+    store = lake_of(arguments).store()
+    trouble = False
+    for acquired in _acquire(store, wanted, arguments.cache, arguments.requirements):
+        show(str(acquired))
+        trouble |= bool(acquired.trouble)
+    if store.head(TAKEDOWNS) is None:
+        store.put(TAKEDOWNS, EXAMPLE)
+        show(f"{TAKEDOWNS}: written, with an example entry")
+    else:
+        show(f"{TAKEDOWNS}: kept as it is")
+    return 2 if trouble else 0
+
+
+def _acquire(store: Store, wanted: list[str], cache: Path, requirements: Path) -> Iterator[Acquired]:
+    def have(path: str) -> int | None:
+        entry = store.head(path)
+        return entry.size if entry else None
+
+    if "stdlib" in wanted:
+        yield acquire_stdlib(store.put, have, show)
+    if "packages" in wanted:
+        editions = sorted(requirements.glob("packages-*.txt"))
+        if not editions:
+            raise RecipeError(f"{requirements}: there is no packages-<snapshot>.txt")
+        for edition in editions:
+            yield acquire_packages(store.put, have, show, cache=cache, requirements=edition)
+    if INSTALLED in wanted:
+        yield acquire_installed(store.put, have, show)

@@ -1,0 +1,164 @@
+"""`sample LAKE MIX`: what a mix keeps, and what each of its rules drops, by examples."""
+
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.address import place
+from gristmill.lake.blocklist import read_blocklist
+from gristmill.lake.ledger import Ledger, check_same_recipe, list_ledgers, read_ledger
+from gristmill.lake.store import Store
+from gristmill.shelf import find
+from gristmill.stages.conversion import Source
+from gristmill.stages.index import newest
+from gristmill.stages.judging import BLOCKED, SAMPLED_OUT
+from gristmill.stages.mixing import Mix
+from gristmill.stages.mixing_step import MixingStep, revision_step, stream_step
+from gristmill.stages.sampling import KEPT, Example, Sample, draw
+from gristmill.stages.selection import Selection
+
+HELP = "show rows that a mix (or a version, as in wiki/v1) keeps, and rows that each rule drops"
+
+_WIDTH = 100
+_LISTED = BLOCKED.format("")
+
+
+def declare(parser: ArgumentParser) -> None:
+    """The arguments."""
+    add_lake(parser)
+    parser.add_argument("mix", help="a mix, or <source>/<version>")
+    parser.add_argument("--stream", help="only this stream")
+    parser.add_argument("--snapshot", help="by default the newest that is finished")
+    parser.add_argument("--rows", type=int, default=10, metavar="N", help="examples a rule (%(default)s)")
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Draws and shows; 1 if the counts are not the ledger's.
+
+    Raises:
+        RecipeError: there is no such mix, stream or version on the shelves.
+        DataError: the snapshot is not there.
+        StoreError: the lake does not answer.
+    """
+    if arguments.rows < 0:
+        raise RecipeError(f"--rows {arguments.rows}: a number from 0 on")
+    store = lake_of(arguments).store()
+    agree = True
+    shown = 0
+    for step in _steps(store, arguments):
+        shown += 1
+        agree &= _show_step(store, step, arguments.rows)
+    if not shown:
+        raise DataError(f"{arguments.mix}: none of its slices is finished; materialize one first")
+    return 0 if agree else 1
+
+
+def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:
+    shelves = shelves_of(arguments)
+    name, slash, version = str(arguments.mix).partition("/")
+    if slash:
+        source = find("sources", Source, shelves, name)
+        if version not in source.versions[1:]:
+            known = ", ".join(source.versions[1:]) or "none"
+            raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; those are: {known}")
+        if arguments.stream:
+            raise RecipeError(f"--stream {arguments.stream}: {arguments.mix} is a version, it has no streams")
+        snapshot = _snapshot(store, f"sources/{name}/{version}/documents", arguments.snapshot)
+        return [revision_step(source, version, snapshot, shelves)] if snapshot else []
+    mix = find("mixes", Mix, shelves, name)
+    keys = [mix.stream(arguments.stream).key] if arguments.stream else [stream.key for stream in mix.streams]
+    found = [(key, _snapshot(store, f"mixes/{name}/documents/{key}", arguments.snapshot)) for key in keys]
+    return [stream_step(mix, key, snapshot, shelves) for key, snapshot in found if snapshot]
+
+
+def _snapshot(store: Store, asset: str, wanted: str | None) -> str:
+    """The snapshot asked for, or the newest finished one; empty if it is not there."""
+    there = [here.snapshot for here in list_ledgers(store) if here.asset == asset]
+    if wanted is not None:
+        return wanted if wanted in there else ""
+    return newest(there) if there else ""
+
+
+def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
+    here = place(step.asset, step.snapshot)
+    ledger, _ = read_ledger(store, here)
+    check_same_recipe(ledger.recipe, step.recipe, here)
+    sample = draw(store, step.source, step.version, step.snapshot, step.selection, rows)
+    differences = _differences(sample, ledger)
+    show(f"{step.asset} ({step.snapshot}): {sample.rows:,} rows kept, {sum(sample.dropped.values()):,} dropped")
+    if differences:
+        show(f"  the counts are NOT those of its ledger: {'; '.join(differences)}; make it again")
+    else:
+        show("  the counts, rule by rule, are those of its ledger")
+    _show_examples("kept", sample.rows, sample.examples[KEPT], None)
+    for reason in _order(step.selection, sample):
+        because = _because(step.selection, reason)
+        examples = sample.examples.get(reason, [])
+        _show_examples(f"dropped by {reason}", sample.dropped.get(reason, 0), examples, _where(step, reason), because)
+        if reason.startswith(_LISTED):
+            _show_reasons(store, reason.removeprefix(_LISTED), examples)
+    show()
+    return not differences
+
+
+def _show_reasons(store: Store, name: str, examples: list[Example]) -> None:
+    """What the blocklist itself says of these rows."""
+    listed = read_blocklist(store, name).reasons
+    for example in examples:
+        show(f"    {_cut(example.pair[1])}: {_cut(listed[example.pair])}")
+
+
+def _differences(sample: Sample, ledger: Ledger) -> list[str]:
+    said: Mapping[str, int] = {"kept": ledger.totals["rows"], **ledger.dropped}
+    found: Mapping[str, int] = {"kept": sample.rows, **sample.dropped}
+    names = sorted(said.keys() | found.keys())
+    return [
+        f"{name} {found.get(name, 0):,}, in the ledger {said.get(name, 0):,}"
+        for name in names
+        if found.get(name, 0) != said.get(name, 0)
+    ]
+
+
+def _order(selection: Selection, sample: Sample) -> list[str]:
+    """Reasons as they are asked: blocklists, rules, the rate; also those that drop nothing."""
+    rules = list(selection.reasons)
+    others = sorted(reason for reason in sample.dropped if reason not in rules and reason != SAMPLED_OUT)
+    return [*others, *rules, *([SAMPLED_OUT] if selection.rate < 1 else [])]
+
+
+def _because(selection: Selection, reason: str) -> str:
+    if reason == SAMPLED_OUT:
+        return f"a rate of {selection.rate} is kept, drawn by the hash of (source, id)"
+    return selection.reasons.get(reason, "listed in the lake's blocklists/")
+
+
+def _where(step: MixingStep, reason: str) -> str | None:
+    """The condition of a rule; empty where the reason is no rule."""
+    rules = (*step.selection.include, *step.selection.exclude)
+    return next((rule.where for rule in rules if rule.name == reason), "")
+
+
+def _show_examples(title: str, count: int, examples: list[Example], where: str | None, because: str = "") -> None:
+    show(f"  {title} ({count:,} rows)" + (f": {because}" if because else ""))
+    if where:
+        show(f"    rule: {where}")
+    for example in examples:
+        show(
+            f"    {example.shard} row {example.row}  {_cut(example.pair[1])}  {_values(example.values, where)}".rstrip()
+        )
+        show(f"      | {_cut(example.text[: 4 * _WIDTH])}")
+
+
+def _values(values: Mapping[str, Any], where: str | None) -> str:
+    """The values that a rule names; all of them for rows that no rule drops."""
+    named = values if where is None else [name for name in values if re.search(rf"\b{name}\b", where)]
+    return "  ".join(f"{name}={_cut(str(values[name]), 60)}" for name in named)
+
+
+def _cut(text: str, width: int = _WIDTH) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 3]}..."

@@ -1,0 +1,78 @@
+"""`verify LAKE`: proves a lake, or one asset of it, from the bytes alone."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+
+from gristmill.commands._terminal import add_lake, lake_of, show
+from gristmill.errors import RecipeError
+from gristmill.stages.auditing import audit_ledger, audited_ledgers
+from gristmill.stages.finding import Finding
+from gristmill.stages.grinding import Lake
+
+HELP = "prove a lake from its bytes alone; 1 if anything is not as its ledgers say"
+
+Audited = tuple[str, list[str], list[Finding]]
+"""A ledger's path, notes, and what is wrong."""
+
+
+def declare(parser: ArgumentParser) -> None:
+    """The arguments."""
+    add_lake(parser)
+    parser.add_argument("--asset", default="", metavar="PREFIX", help="only assets below it: sources/wiki/v0")
+    parser.add_argument("--all", action="store_true", help="go on after the first finding, and list all")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
+
+
+def run(arguments: Namespace) -> int:
+    """Proves, and says so a line a partition.
+
+    Raises:
+        RecipeError: no ledger is there to be proven: nothing is not proof.
+        StoreError: the lake does not answer.
+    """
+    lake = lake_of(arguments)
+    paths = audited_ledgers(lake.store(), arguments.asset)
+    if not paths:
+        below = f" below {arguments.asset}" if arguments.asset else ""
+        raise RecipeError(f"{arguments.lake}: there is no finished partition{below}, so nothing to prove")
+    wrong = proven = 0
+    for path, notes, findings in _audits(lake, paths, max(1, arguments.workers), first_only=not arguments.all):
+        for note in notes:
+            show(f"note   {note}")
+        proven += not findings
+        show(f"proven {path}" if not findings else f"WRONG  {path}")
+        for finding in findings:
+            show(f"       {finding}")
+        wrong += len(findings)
+        if wrong and not arguments.all:
+            show(f"stopped at the first finding; {proven} of {len(paths)} ledgers were proven before (--all lists all)")
+            return 1
+    show(f"{proven} of {len(paths)} ledgers proven, {wrong} findings")
+    return 1 if wrong else 0
+
+
+def _audits(lake: Lake, paths: Sequence[str], workers: int, *, first_only: bool) -> Iterator[Audited]:
+    """Each ledger's audit, in the order of the paths."""
+    if workers == 1:
+        for path in paths:
+            yield _audit(lake, path, first_only=first_only)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        under_way = [pool.submit(_audit, lake, path, first_only=first_only) for path in paths]
+        try:
+            yield from (future.result() for future in under_way)
+        finally:
+            _cancel(under_way)
+
+
+def _cancel(futures: Sequence[Future[Audited]]) -> None:
+    for future in futures:
+        future.cancel()
+
+
+def _audit(lake: Lake, path: str, *, first_only: bool) -> Audited:
+    notes: list[str] = []
+    findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only)
+    return path, notes, findings

@@ -1,0 +1,89 @@
+"""The journey: every step from raw to tokens that a catalogue and its snapshots imply, in an order that works."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from gristmill.catalogue import Catalogue
+from gristmill.errors import DataError, StoreError
+from gristmill.lake.store import Store
+from gristmill.stages.conversion import Source
+from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.mixing import Mix
+from gristmill.stages.mixing_step import revision_step, stream_step
+from gristmill.stages.step import Step, Survey, survey
+from gristmill.stages.tagging_step import TaggingStep
+from gristmill.stages.token_cache_step import TokenCacheStep
+
+
+def source_steps(catalogue: Catalogue, source: Source, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:
+    """One snapshot of a source, from raw to its newest version and attribute sets."""
+    for version in source.versions:
+        if version == "v0":
+            yield ConversionStep(source, snapshot, shelves)
+        else:
+            yield revision_step(source, version, snapshot, shelves)
+        taggers = catalogue.taggers_of(source, version)
+        if taggers:
+            yield TaggingStep(source.name, version, snapshot, tuple(taggers), shelves)
+
+
+def mix_steps(mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:
+    """One snapshot of a mix's stream: its documents."""
+    yield stream_step(mix, stream, snapshot, shelves)
+
+
+def cache_steps(catalogue: Catalogue, mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:
+    """One snapshot of a mix's stream: its tokens, by every tokenizer that spells the mix."""
+    for tokenizer in catalogue.tokenizers_of(mix):
+        yield TokenCacheStep(mix, stream, tokenizer, snapshot, shelves)
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """What a dry run found of some steps.
+
+    Attributes:
+        finished: partitions whose ledgers say already what they should.
+        missing: shards that would be ground, in partitions that can be looked at.
+        why: the first reason for work, for people; empty if there is none.
+    """
+
+    finished: int
+    missing: int
+    why: str
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.why
+
+
+def pending(steps: Sequence[Step] | Iterator[Step], store: Store) -> Pending:
+    """Whether there is work, decided from the ledgers alone, without claiming anything."""
+    finished = missing = 0
+    why = ""
+    for step in steps:
+        try:
+            found = survey(step, store)
+        except (DataError, StoreError) as error:
+            return Pending(finished, missing, why or str(error))
+        for each in found:
+            finished += each.finished
+            missing += len(each.missing)
+            why = why or _why(each)
+    return Pending(finished, missing, why)
+
+
+def _why(found: Survey) -> str:
+    if found.finished:
+        return ""
+    if found.missing:
+        return f"{found.asset} ({found.snapshot}): {len(found.missing)} shards to grind"
+    if found.gone:
+        return f"{found.asset} ({found.snapshot}): {len(found.gone)} shards to go"
+    return f"{found.asset} ({found.snapshot}): an input's ledger changed"
+
+
+def snapshots_by_stream(mix: Mix, known: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The snapshots of each stream, from those of each source."""
+    return {stream.key: list(known.get(stream.source, ())) for stream in mix.streams}

@@ -1,0 +1,81 @@
+"""Shelves: packages in which every module declares one thing, a constant of the shelf's type.
+
+`gristmill` has the shelves sources, taggers, mixes, tokenizers and exports. A team keeps its own recipes in a
+package of its own with folders of the same names; both are read (GRISTMILL_SHELVES, docs/shelves.md).
+"""
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Sequence
+from typing import TypeVar
+
+from gristmill.errors import RecipeError
+
+T = TypeVar("T")
+
+HOME = "gristmill"
+
+
+def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) -> dict[str, T]:
+    """All declarations on the shelves of one kind, by name, sorted.
+
+    Args:
+        kind: the shelf's folder: `sources`, `taggers`, ...
+        declared: the type of which every module declares exactly one constant; it has a `name`.
+        packages: the packages that have such a folder.
+
+    Raises:
+        RecipeError: a module declares none or several, or two have one name, or names that differ by - and _ only.
+    """
+    found: dict[str, T] = {}
+    for package in packages:
+        for module in _modules(f"{package}.{kind}", required=package == HOME):
+            recipe = _only(module, declared)
+            name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
+            twin = next((n for n in found if n.replace("-", "_") == name.replace("-", "_")), None)
+            if twin is not None:
+                raise RecipeError(
+                    f"{module}: {name!r} is declared already (as {twin!r}); names on a shelf must differ"
+                    " by more than '-' and '_'"
+                )
+            found[name] = recipe
+    return dict(sorted(found.items()))
+
+
+def _modules(package: str, *, required: bool) -> list[str]:
+    """The names of a shelf's modules, in order. Packages and names with a leading _ are no declarations."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except ModuleNotFoundError as error:
+        raise RecipeError(
+            f"{package}: no such package; GRISTMILL_SHELVES names packages that can be imported"
+        ) from error
+    if spec is None or spec.submodule_search_locations is None:
+        if required:
+            raise RecipeError(f"{package}: there is no such shelf")
+        return []
+    found = pkgutil.iter_modules(spec.submodule_search_locations, f"{package}.")
+    return sorted(m.name for m in found if not m.ispkg and not m.name.rpartition(".")[2].startswith("_"))
+
+
+def _only(module: str, declared: type[T]) -> T:
+    try:
+        names = vars(importlib.import_module(module))
+    except RecipeError as error:
+        raise RecipeError(f"{module}: {error}") from error
+    recipes = {id(value): value for value in names.values() if isinstance(value, declared)}
+    if len(recipes) != 1:
+        raise RecipeError(
+            f"{module}: a module on this shelf declares exactly one {declared.__name__}, this one {len(recipes)};"
+            " helpers live in gristmill/stages"
+        )
+    return next(iter(recipes.values()))
+
+
+def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
+    """One declaration by name; RecipeError lists the known ones."""
+    known = read_shelf(kind, declared, packages)
+    if name not in known:
+        raise RecipeError(f"{kind}: no {name!r} on this shelf; it has {', '.join(known) or 'nothing'}")
+    return known[name]

@@ -1,0 +1,15 @@
+"""Documents that are in Dolma's form already: put .jsonl.gz, .json.gz, .jsonl.zst or .jsonl files into a snapshot."""
+
+from gristmill.stages.conversion import OneToOne, Source
+from gristmill.stages.dolma_lines import DolmaLines
+
+JSONL = Source(
+    name="jsonl",
+    description="Rows of {id, text, source, ...} as others wrote them, kept byte for byte",
+    licence="as the rows' metadata say",
+    owners=("team:corpus",),
+    convert=DolmaLines(source="jsonl"),
+    shards=OneToOne(),
+    select=r"\.jsonl?(\.gz|\.zst|\.zstd)?$",
+    snapshots="accumulate",
+)

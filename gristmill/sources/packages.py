@@ -1,0 +1,161 @@
+"""Python packages as published: code, documentation, and catalogues in about a hundred languages.
+
+A raw object is a wheel, or the METADATA file of an installed distribution. Each edition is locked by a file of
+`requirements/`; `gristmill.acquire` fetches it.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from gristmill.errors import DataError
+from gristmill.lake.document import Document
+from gristmill.stages.archives import ENTRY_LIMIT, TOTAL_LIMIT, Member, members
+from gristmill.stages.catalogues import translated_text
+from gristmill.stages.conversion import Hashed, RawObject, Refused, Revision, Source
+from gristmill.stages.decoding import Unfit, fit_text, plain_text, python_text
+from gristmill.stages.distributions import UNKNOWN_LICENCE, Distribution, distribution
+from gristmill.stages.rules import Rule, field, score
+
+# Read in the licence files of the wheels named by requirements/; needed where METADATA says just "BSD".
+LICENCES = {
+    "awscli": "Apache-2.0",
+    "attrs": "MIT",
+    "dateparser": "BSD-3-Clause",
+    "django": "BSD-3-Clause",
+    "faker": "MIT",
+    "pydantic": "MIT",
+    "rich": "MIT",
+    "sphinx": "BSD-2-Clause",
+}
+KINDS = {".py": "code", ".rst": "prose", ".md": "prose", ".txt": "prose", ".po": "translation"}
+_METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
+_VERSIONED = re.compile(r"^[^/]+\.(dist-info|data)/")
+_LOCALE = re.compile(r"(?:^|/)locales?/([A-Za-z]{2,3}(?:[-_@][A-Za-z0-9]+)*)/")
+
+
+def convert(raw: RawObject) -> Iterator[Document | Refused]:
+    """The documents of one wheel: its description, and its files of the kinds that hold text.
+
+    Files of other kinds (compiled catalogues, images, scripts, styles, pages) are no documents and are not
+    counted, nor are a wheel's own records and licence files. Ids are `<package>/<path in the wheel>`, the
+    description's `<package>/dist-info/METADATA`: the same in every release.
+
+    Raises:
+        DataError: the wheel is cut off or damaged, or has no METADATA that can be read.
+    """
+    data = raw.read()
+    if not raw.name.endswith(".whl"):
+        yield _description(data, raw.name)
+        return
+    release = _release(data, raw.name)
+    for member in members(data, name=raw.name, wanted=_is_text):
+        yield _document(release, member, f"{raw.name}: {member.name}")
+
+
+def _description(metadata: bytes, where: str) -> Document | Refused:
+    """The one document of a METADATA file that stands outside a wheel."""
+    try:
+        release = distribution(metadata)
+    except Unfit as unfit:
+        return Refused(reason=unfit.reason, where=where, raw=metadata)
+    return _document(release, Member("x.dist-info/METADATA", metadata), where)
+
+
+def _release(wheel: bytes, name: str) -> Distribution:
+    found = list(members(wheel, name=name, wanted=lambda path: _METADATA.fullmatch(path) is not None))
+    if len(found) != 1 or found[0].refused:
+        raise DataError(f"{name}: a wheel has one METADATA, this has {len(found)} (acquire it again)")
+    try:
+        return distribution(found[0].raw)
+    except Unfit as unfit:
+        raise DataError(f"{name}: {found[0].name}: {unfit} (acquire it again)") from unfit
+
+
+def _kind(path: str) -> str:
+    """What an entry of a wheel is, or nothing where it is no document."""
+    if _METADATA.fullmatch(path):
+        return "readme"
+    versioned = _VERSIONED.match(path)
+    if versioned and versioned[1] == "dist-info":
+        return ""
+    return KINDS.get(posixpath.splitext(path)[1].lower(), "")
+
+
+def _is_text(path: str) -> bool:
+    return bool(_kind(path))
+
+
+def _document(release: Distribution, member: Member, where: str) -> Document | Refused:
+    if member.refused:
+        return Refused(reason=member.refused, where=where, raw=member.raw)
+    kind = _kind(member.name)
+    try:
+        text = _text(kind, member.raw)
+    except Unfit as unfit:
+        return Refused(reason=unfit.reason, where=where, raw=member.raw)
+    path = _VERSIONED.sub(r"\1/", member.name)
+    stated = release.licence != UNKNOWN_LICENCE
+    metadata = {
+        "kind": kind,
+        "license": release.licence if stated else LICENCES.get(release.name, UNKNOWN_LICENCE),
+        "package": release.name,
+        "path": path,
+        "version": release.version,
+    }
+    if kind == "code":
+        metadata["programming_language"] = "Python"
+    if kind == "translation" and (locale := _LOCALE.search(path)):
+        metadata["locale"] = locale[1]
+    return Document(id=f"{release.name}/{path}", text=text, source="packages", metadata=metadata)
+
+
+def _text(kind: str, raw: bytes) -> str:
+    match kind:
+        case "code":
+            return python_text(raw)
+        case "translation":
+            return translated_text(raw)
+        case "readme":
+            return fit_text(distribution(raw).description)
+        case _:
+            return plain_text(raw)
+
+
+PACKAGES = Source(
+    name="packages",
+    description="Code, documentation and translations out of published Python packages, an edition a year",
+    licence="Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND MIT",
+    owners=("team:corpus",),
+    convert=convert,
+    shards=Hashed(24),  # wide enough that the large wheels hardly meet
+    select=r"\.whl$|\.dist-info/METADATA$",
+    snapshots="replace",
+    quarantine_limit=0.2,  # a tenth of Django: empty __init__.py files, languages that nobody has translated yet
+    parameters={
+        "convert": 1,  # the next number when the same wheel gives other documents
+        "entry_limit": ENTRY_LIMIT,
+        "kinds": KINDS,
+        "licences": LICENCES,
+        "total_limit": TOTAL_LIMIT,
+    },
+    revisions=(
+        Revision(
+            version="v1",
+            description="With a licence that is known, without stubs, tables and texts that repeat themselves",
+            columns=(
+                field("metadata.kind"),
+                field("metadata.license"),
+                score("gopher-1__word_count", "words"),
+                score("gopher-1__fraction_of_words_with_alpha_character", "with_letters"),
+                score("gopher-1__fraction_of_characters_in_duplicate_10grams", "repeated"),
+            ),
+            include=(Rule("licence-known", "license <> 'NOASSERTION'", "what nobody licensed cannot be trained on"),),
+            exclude=(
+                Rule("too-short", "words < CASE kind WHEN 'translation' THEN 5 ELSE 20 END", "stubs teach nothing"),
+                Rule("table", "with_letters < 0.4 AND kind <> 'translation'", "tables of numbers are no language"),
+                Rule("repeats-itself", "repeated > 0.6", "generated lists, and examples pasted over and over"),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,157 @@
+"""Columns: the declared values of each row, taken from documents and attribute rows, typed by declaration."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from gristmill.errors import MalformedRow, RecipeError
+from gristmill.lake.attribute import AttributeRow
+from gristmill.stages.rules import Column
+from gristmill.stages.selection import is_attribute, label_of, set_of
+
+_TYPES: Mapping[str, Any] = {
+    "VARCHAR": str,
+    "BIGINT": int,
+    "DOUBLE": float,
+    "BOOLEAN": bool,
+    "VARCHAR[]": list[str],
+}
+
+Extract = Callable[[Any], Any]
+_Tree = dict[str, Any]
+
+
+def _struct(name: str, tree: _Tree) -> Any:
+    """A struct type for the wanted keys of an object; everything else is passed over unread."""
+    fields = []
+    rename = {}
+    for number, (key, kind) in enumerate(sorted(tree.items())):
+        inner = _struct(f"{name}_{number}", kind) if isinstance(kind, dict) else kind
+        fields.append((f"f{number}", inner | UnsetType | None, UNSET))
+        rename[f"f{number}"] = key
+    return msgspec.defstruct(name, fields, rename=rename)
+
+
+def _grow(tree: _Tree, column: Column) -> None:
+    keys = column.path.split(".")
+    for key in keys[:-1]:
+        below = tree.setdefault(key, {})
+        if not isinstance(below, dict):
+            raise RecipeError(f"column {column.name!r}: {column.path!r} lies below a column that is no object")
+        tree = below
+    kind = _TYPES[column.type]
+    if tree.setdefault(keys[-1], kind) != kind:
+        raise RecipeError(f"column {column.name!r}: {column.path!r} is declared already with another type")
+
+
+def _extract(tree: _Tree, path: str) -> Extract:
+    """A function from a decoded row to the value at a path: UNSET where a key is absent."""
+    slots: list[str] = []
+    here = tree
+    for key in path.split("."):
+        slots.append(f"f{sorted(here).index(key)}")
+        here = here[key] if isinstance(here[key], dict) else {}
+
+    def value(row: Any) -> Any:
+        for slot in slots:
+            if row is None or row is UNSET:
+                return UNSET
+            row = getattr(row, slot)
+        return row
+
+    return value
+
+
+class ColumnReader:
+    """Takes the declared columns out of rows.
+
+    Attributes:
+        decoder: of document rows: `id`, `source`, and the wanted fields.
+        sets: the attribute sets that are needed, sorted.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        tree: _Tree = {"id": str, "source": str}
+        self._measured = any(c.type == "spans" for c in columns)
+        if self._measured:
+            tree["text"] = str
+        fields = [c for c in columns if not is_attribute(c)]
+        for column in fields:
+            _grow(tree, column)
+        row = _struct("Row", tree)
+        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(row)
+        self._id, self._source = _extract(tree, "id"), _extract(tree, "source")
+        self._text = _extract(tree, "text") if self._measured else None
+        self._fields = [(c.name, _extract(tree, c.path)) for c in fields]
+        self._attributes = [c for c in columns if is_attribute(c)]
+        self.sets = tuple(sorted({set_of(c) for c in self._attributes}))
+
+    def pairs(self, rows: Sequence[Any], path: str, first: int) -> list[tuple[str, str]]:
+        """(source, id) of each row.
+
+        Raises:
+            MalformedRow: a row lacks one of them.
+        """
+        pairs = [(self._source(row), self._id(row)) for row in rows]
+        for number, (source, id_) in enumerate(pairs):
+            if not isinstance(source, str) or not isinstance(id_, str):
+                raise MalformedRow(path, first + number, 'no string "id" and "source"')
+        return pairs
+
+    def lengths(self, rows: Sequence[Any]) -> list[int] | None:
+        """Code points of each text, where a rule may ask for the end of a scalar's span; else None."""
+        if self._text is None:
+            return None
+        texts = map(self._text, rows)
+        return [len(text) if isinstance(text, str) else 0 for text in texts]
+
+    def fields(self, rows: Sequence[Any], absent: dict[str, int]) -> dict[str, list[Any]]:
+        """Values of the document columns; absent keys are null, and counted."""
+        values: dict[str, list[Any]] = {}
+        for name, extract in self._fields:
+            column = [extract(row) for row in rows]
+            lacking = sum(value is UNSET for value in column)
+            if lacking:
+                absent[name] = absent.get(name, 0) + lacking
+                column = [None if value is UNSET else value for value in column]
+            values[name] = column
+        return values
+
+    def labels(
+        self, name: str, rows: Sequence[AttributeRow], path: str, first: int, absent: dict[str, int]
+    ) -> dict[str, list[Any]]:
+        """Values of the columns of one attribute set.
+
+        Raises:
+            MalformedRow: a column that is declared as one score has several spans.
+        """
+        values: dict[str, list[Any]] = {}
+        for column in self._attributes:
+            if set_of(column) != name:
+                continue
+            label = label_of(column)
+            found = [row.labels.get(label) for row in rows]
+            lacking = sum(spans is None for spans in found)
+            if lacking:
+                absent[column.name] = absent.get(column.name, 0) + lacking
+            if column.type == "spans":
+                values[column.name] = found
+            else:
+                values[column.name] = [
+                    _one_score(spans, column, path, first + number) if spans else None
+                    for number, spans in enumerate(found)
+                ]
+        return values
+
+
+def _one_score(spans: Sequence[tuple[int, int, float]], column: Column, path: str, row: int) -> float:
+    if len(spans) > 1:
+        raise MalformedRow(
+            path,
+            row,
+            f"{column.path} has {len(spans)} spans, but column {column.name!r} is declared as one score",
+            f"declare it as spans({column.path!r}) and say in the rule what to do with several",
+        )
+    return spans[0][2]

@@ -1,0 +1,325 @@
+"""Conversion: raw objects become v0 documents, shard by shard; what cannot become one is put in quarantine."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import xxhash
+
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.address import (
+    SHARD_SUFFIX,
+    check_name,
+    check_shard,
+    raw_asset,
+    raw_folder,
+    snapshot_trouble,
+)
+from gristmill.lake.document import Document
+from gristmill.lake.store import Entry, Store
+from gristmill.stages.selection import Selection
+
+CONVERSION = 1
+"""Version of the way we write documents; the next number rebuilds every v0."""
+
+PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
+
+
+class Refused(NamedTuple):
+    """A row that cannot become a document.
+
+    Attributes:
+        reason: short and stable: it becomes a counter.
+        where: the raw object, and the place in it.
+        raw: its bytes.
+    """
+
+    reason: str
+    where: str
+    raw: bytes
+
+
+class Copied(NamedTuple):
+    """A row that is a document in Dolma's form already: its bytes are kept as they are."""
+
+    id: str
+    source: str
+    line: bytes
+
+
+Converted = Document | Refused | Copied
+
+
+class RawObject:
+    """One raw object, streamed from where it lies; its bytes are hashed as they pass."""
+
+    def __init__(self, store: Store, path: str, name: str, size: int) -> None:
+        self.name, self.size = name, size
+        self._store, self._path = store, path
+        self._digest = hashlib.sha256()
+        self._seen = 0
+        self._pieces: Iterator[bytes] | None = None
+
+    def chunks(self) -> Iterator[bytes]:
+        """Its bytes in pieces of at most a few MiB; may be asked for once."""
+        self._pieces = self._store.stream(self._path)
+        for piece in self._pieces:
+            self._digest.update(piece)
+            self._seen += len(piece)
+            yield piece
+
+    def read(self) -> bytes:
+        """Its bytes, whole."""
+        return b"".join(self.chunks())
+
+    def sha256(self) -> str:
+        """Of all its bytes, also of those that the converter left unread.
+
+        Raises:
+            StoreError: it is not as long as it was when listed: it is being replaced.
+        """
+        if self._pieces is None:
+            self._pieces = self._store.stream(self._path)
+        for piece in self._pieces:
+            self._digest.update(piece)
+            self._seen += len(piece)
+        if self._seen != self.size:
+            raise StoreError(f"{self._path}: {self.size} bytes when listed, {self._seen} when read: try again")
+        return self._digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class OneToOne:
+    """One shard a raw object, of its name without the packing's suffix."""
+
+    def shard(self, name: str) -> str:
+        """The shard of a raw object."""
+        stem = next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
+        return check_shard(stem)
+
+    def parameters(self) -> list[Any]:
+        """As JSON."""
+        return ["one-to-one"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A fixed number of shards; a raw object's is drawn by the hash of its name, whatever else arrives."""
+
+    count: int
+
+    def shard(self, name: str) -> str:
+        """The shard of a raw object."""
+        width = max(2, len(str(self.count - 1)))
+        return f"{xxhash.xxh3_64_intdigest(name.encode()) % self.count:0{width}d}"
+
+    def parameters(self) -> list[Any]:
+        """As JSON."""
+        return ["hashed", self.count]
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """A snapshot is the first folder (or the first several, joined by '.')."""
+
+    count: int = 1
+
+    def split(self, name: str) -> tuple[str, str] | None:
+        """(snapshot, name below it) of an object's name below `raw/`; None if it lies in no snapshot."""
+        parts = name.split("/")
+        if len(parts) <= self.count:
+            return None
+        return ".".join(parts[: self.count]), name
+
+    def prefix(self, snapshot: str) -> str:
+        """What the names of a snapshot's objects begin with."""
+        return f"{snapshot}/" if self.count == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """A snapshot is what the group `snapshot` of a pattern finds in an object's name."""
+
+    pattern: str
+
+    def split(self, name: str) -> tuple[str, str] | None:
+        """See Folders."""
+        found = re.search(self.pattern, name)
+        return (found["snapshot"], name) if found else None
+
+    def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
+        """See Folders."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All raw objects are one snapshot, `all`."""
+
+    def split(self, name: str) -> tuple[str, str]:
+        """See Folders."""
+        return "all", name
+
+    def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
+        """See Folders."""
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revision(Selection):
+    """The rules that turn one dataset version into the next."""
+
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where documents come from, and how its raw objects become documents.
+
+    Attributes:
+        name: of the source; ids are unique within it (within a snapshot, if snapshots replace each other).
+        description: for people.
+        licence: SPDX expression, or words.
+        owners: mail addresses or `team:name`.
+        convert: what one raw object holds, document by document.
+        shards: which shard a raw object goes to.
+        select: which raw objects are read: a pattern that their names below the snapshot must match.
+        partition: which snapshot a raw object belongs to.
+        snapshots: `accumulate`: ids are unique over all of them; `replace`: each is a whole edition.
+        quarantine_limit: share of refused rows above which a shard fails (ten rows are always let pass).
+        parameters: whatever else changes the output.
+        revisions: v1, v2, ... in order; empty if v0 is used as it is.
+        raw: another folder or s3:// prefix that holds the raw snapshots, read-only.
+        watched: whether the raw-arrival sensor looks at it.
+        draft: whether the recipe may change under its name.
+    """
+
+    name: str
+    convert: Callable[[RawObject], Iterable[Converted]]
+    shards: OneToOne | Hashed = field(default_factory=OneToOne)
+    description: str = ""
+    licence: str = ""
+    owners: tuple[str, ...] = ()
+    select: str | None = None
+    partition: Folders | Matching | Everything = field(default_factory=Folders)
+    snapshots: Literal["accumulate", "replace"] = "accumulate"
+    quarantine_limit: float = 0.01
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    revisions: tuple[Revision, ...] = ()
+    raw: str | None = None
+    watched: bool = True
+    draft: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks names and the order of versions.
+
+        Raises:
+            RecipeError: a name is none, or revisions are not v1, v2, ...
+        """
+        check_name(self.name, "source")
+        expected = [f"v{i + 1}" for i in range(len(self.revisions))]
+        if [r.version for r in self.revisions] != expected:
+            raise RecipeError(f"source {self.name!r}: revisions are {', '.join(expected) or 'none'}, in this order")
+        if self.select is not None:
+            re.compile(self.select)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """v0 and all revisions."""
+        return ("v0", *(r.version for r in self.revisions))
+
+    @property
+    def current(self) -> str:
+        """The newest version."""
+        return self.versions[-1]
+
+    def conversion_parameters(self) -> dict[str, Any]:
+        """What changes v0, as JSON."""
+        return {"shards": self.shards.parameters(), "select": self.select, **self.parameters}
+
+    def wants(self, name: str) -> bool:
+        """Whether a raw object (named below its snapshot) is read."""
+        hidden = any(part.startswith(".") for part in name.split("/"))
+        return not hidden and (self.select is None or re.search(self.select, name) is not None)
+
+
+class RawListing(msgspec.Struct, frozen=True):
+    """The raw objects of one snapshot: by name below the snapshot, where each lies."""
+
+    entries: dict[str, Entry]
+
+    @property
+    def bytes(self) -> int:
+        """All of them."""
+        return sum(entry.size for entry in self.entries.values())
+
+
+def raw_top(source: Source) -> str:
+    """The folder of a source's raw objects in the store that holds them."""
+    return "" if source.raw else raw_folder(source.name)
+
+
+def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
+    """The raw objects of a snapshot that the source reads.
+
+    Args:
+        source: the recipe.
+        store: the one that holds the raw objects (the lake, or `source.raw`).
+        snapshot: the key.
+    """
+    top = raw_top(source)
+    found: dict[str, Entry] = {}
+    lead = source.partition.prefix(snapshot)
+    for entry in store.list(top + lead):
+        name = entry.path.removeprefix(top)
+        split = source.partition.split(name)
+        if split is None or split[0] != snapshot:
+            continue
+        below = name.removeprefix(lead)
+        if source.wants(below):
+            found[below] = entry
+    return RawListing(dict(sorted(found.items())))
+
+
+def list_snapshots(source: Source, store: Store) -> tuple[dict[str, int], dict[str, str]]:
+    """The snapshots that hold raw objects, and names that make no valid one.
+
+    Returns:
+        Objects by snapshot, sorted; and the trouble by name.
+    """
+    top = raw_top(source)
+    found: dict[str, int] = {}
+    trouble: dict[str, str] = {}
+    for entry in store.list(top):
+        name = entry.path.removeprefix(top)
+        split = source.partition.split(name)
+        if split is None:
+            continue
+        wrong = snapshot_trouble(split[0])
+        if wrong:
+            trouble[split[0]] = wrong
+        elif source.wants(name.removeprefix(source.partition.prefix(split[0]))):
+            found[split[0]] = found.get(split[0], 0) + 1
+    return dict(sorted(found.items())), trouble
+
+
+def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
+    """Raw objects' names by the shard they go to, both sorted.
+
+    Raises:
+        DataError: two raw objects of a one-to-one source make one shard's name.
+    """
+    shards: dict[str, list[str]] = {}
+    for name in listing.entries:
+        shards.setdefault(source.shards.shard(name), []).append(name)
+    if isinstance(source.shards, OneToOne):
+        for shard, names in shards.items():
+            if len(names) > 1:
+                raise DataError(
+                    f"{raw_asset(source.name)}: {' and '.join(names)} would both become {shard}{SHARD_SUFFIX};"
+                    " rename one of them"
+                )
+    return dict(sorted(shards.items()))

@@ -1,0 +1,240 @@
+"""The grinder of conversion: the raw objects of one shard become its documents and its quarantine."""
+
+from collections.abc import Iterator
+
+import msgspec
+import orjson
+from msgspec import UNSET
+
+from gristmill.errors import DataError, GristmillError, StoreError
+from gristmill.lake.address import Place, raw_asset
+from gristmill.lake.claim import check_claim
+from gristmill.lake.document import Document
+from gristmill.lake.documents import DocumentsWriter
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger import Input, Quarantine
+from gristmill.lake.receipts import RawStamp, Receipt, Stamp, leave_receipt
+from gristmill.lake.shards import ShardWriter
+from gristmill.lake.store import Store, open_store
+from gristmill.shelf import find
+from gristmill.stages.conversion import Converted, Copied, RawObject, Refused, Source
+from gristmill.stages.grinding import Ground, Item, Job, Outcome
+
+ALWAYS_ALLOWED = 10
+"""Refused rows of a shard that never fail it, whatever their share."""
+
+_SHOWN = 1 << 20
+"""Bytes of a refused row that the quarantine repeats; the whole of it lies in raw."""
+
+_BATCH = 512
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """What all shards share."""
+
+    source: str
+    place: Place
+    token: str
+    recipe: str
+
+
+class RawEntry(msgspec.Struct, frozen=True):
+    """One raw object of a shard as it was listed."""
+
+    name: str
+    path: str
+    size: int
+    etag: str
+
+
+class Body(msgspec.Struct, frozen=True):
+    """One shard: its raw objects, and the finished shard that stands if their bytes are what they were."""
+
+    objects: tuple[RawEntry, ...]
+    before: Receipt | None = None
+
+
+class _Output:
+    """A shard's documents and quarantine while they are written."""
+
+    def __init__(self, store: Store, place: Place, name: str) -> None:
+        self._store, self._place, self._name = store, place, name
+        self.documents = DocumentsWriter(store, place, name)
+        self._quarantine: ShardWriter | None = None
+        self.reasons: dict[str, int] = {}
+        self.first: list[str] = []
+        self._encoder = msgspec.json.Encoder()
+        self._lines: list[bytes] = []
+        self._pairs: list[Pair] = []
+
+    def add(self, row: Converted) -> None:
+        if isinstance(row, Copied):
+            self._keep(row.line, (row.source, row.id))
+        elif isinstance(row, Refused):
+            self.refuse(row)
+        else:
+            self._add_document(row)
+
+    def _add_document(self, row: Document) -> None:
+        trouble = _trouble(row)
+        if trouble:
+            self.refuse(Refused(trouble, f"id {row.id!r}", repr(row.text).encode()))
+            return
+        try:
+            line = self._encoder.encode(row)
+        except (TypeError, ValueError, OverflowError) as error:
+            if not isinstance(error, UnicodeEncodeError):
+                raise DataError(
+                    f"shard {self._name}: id {row.id!r}: metadata is no JSON ({error}); mend the converter"
+                ) from error
+            self.refuse(Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace")))
+            return
+        self._keep(line, (row.source, row.id))
+
+    def _keep(self, line: bytes, pair: Pair) -> None:
+        self._lines.append(line)
+        self._pairs.append(pair)
+        if len(self._lines) >= _BATCH or len(line) > _SHOWN:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._lines:
+            self._lines.append(b"")
+            self.documents.write(b"\n".join(self._lines), self._pairs)
+            self._lines, self._pairs = [], []
+
+    def refuse(self, row: Refused) -> None:
+        if self._quarantine is None:
+            self._quarantine = ShardWriter(self._store, self._place.quarantine(self._name))
+        self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
+        if len(self.first) < 3:
+            self.first.append(f"{row.where}: {row.reason}")
+        text = row.raw[:_SHOWN].decode("utf-8", "backslashreplace")
+        line = orjson.dumps({"reason": row.reason, "raw": text, "where": row.where})
+        self._quarantine.write(line + b"\n")
+
+    def close(self, inputs: tuple[Input, ...], raw: dict[str, RawStamp], recipe: str) -> Receipt:
+        self.flush()
+        stamps: dict[str, Stamp] = {}
+        quarantine = None
+        if self._quarantine is not None:
+            path = self._place.quarantine(self._name)
+            refused = self._quarantine.close()
+            stamps[path] = (refused.bytes, refused.etag)
+            quarantine = Quarantine(refused.rows, refused.bytes, refused.sha256)
+        dropped = {f"quarantine: {reason}": n for reason, n in self.reasons.items()}
+        row, written = self.documents.close(recipe, inputs, dropped=dropped, counts={}, quarantine=quarantine)
+        return Receipt(row, {**stamps, **written}, raw)
+
+    def abort(self) -> None:
+        self.documents.abort()
+        if self._quarantine is not None:
+            self._quarantine.abort()
+
+
+def _trouble(row: Document) -> str | None:
+    """Why a document cannot stand in the lake, or None; types are not taken on trust from a converter."""
+    values: tuple[object, ...] = (row.id, row.source, row.text)
+    if not all(isinstance(value, str) for value in values):
+        return "id, source or text is no string"
+    times: tuple[object, ...] = (row.added, row.created)
+    if not all(value is None or value is UNSET or isinstance(value, str) for value in times):
+        return "added or created is no string"
+    metadata: object = row.metadata
+    if not (metadata is None or metadata is UNSET or isinstance(metadata, dict)):
+        return "metadata is no object"
+    if not row.id:
+        return "no id"
+    if "\x00" in row.id or "\x00" in row.text:
+        return "NUL in text or id"
+    return None
+
+
+class Converting:
+    """Grinds shards of one source."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=Spec)
+        self._store = job.lake.store()
+        self._source = find("sources", Source, job.shelves, self._spec.source)
+        self._raw_store = open_store(self._source.raw, job.lake.options) if self._source.raw else self._store
+
+    def __call__(self, item: Item) -> Outcome:
+        body = msgspec.json.decode(item.body, type=Body)
+        place = self._spec.place
+        same = self._same(body)
+        if same is not None:
+            check_claim(self._store, place, self._spec.token)
+            leave_receipt(self._store, place, same)
+            return Outcome((Ground(place.asset, same),), {"shards kept after a look": 1})
+        output = _Output(self._store, place, item.name)
+        try:
+            inputs, raw = self._convert(body, output)
+            self._check_limit(item.name, output)
+            check_claim(self._store, place, self._spec.token)
+            receipt = output.close(inputs, raw, self._spec.recipe)
+        except BaseException:
+            output.abort()
+            raise
+        leave_receipt(self._store, place, receipt)
+        return Outcome((Ground(place.asset, receipt),))
+
+    def _same(self, body: Body) -> Receipt | None:
+        """The shard as it is, if its raw objects look new but are not: a lake that was copied, files touched."""
+        if body.before is None:
+            return None
+        known = {i.shard: i.content for i in body.before.row.inputs}
+        stamps: dict[str, RawStamp] = {}
+        for entry in body.objects:
+            raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
+            sha256 = raw.sha256()
+            if known.get(entry.name) != sha256:
+                return None
+            stamps[entry.name] = RawStamp(entry.size, entry.etag, sha256)
+        return Receipt(body.before.row, body.before.stamps, stamps)
+
+    def _convert(self, body: Body, output: _Output) -> tuple[tuple[Input, ...], dict[str, RawStamp]]:
+        inputs: list[Input] = []
+        stamps: dict[str, RawStamp] = {}
+        asset = raw_asset(self._source.name)
+        for entry in body.objects:
+            raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
+            for row in self._rows(raw):
+                output.add(row)
+            sha256 = raw.sha256()
+            now = self._raw_store.head(entry.path)
+            if now is None or now.etag != entry.etag:
+                raise StoreError(f"{entry.path}: replaced while it was read; try again")
+            inputs.append(Input(asset, entry.name, sha256))
+            stamps[entry.name] = RawStamp(entry.size, entry.etag, sha256)
+        return tuple(inputs), stamps
+
+    def _rows(self, raw: RawObject) -> Iterator[Converted]:
+        """What the source's converter says; its own bugs name the raw object."""
+        try:
+            yield from self._source.convert(raw)
+        except GristmillError:
+            raise
+        except Exception as error:
+            raise DataError(
+                f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}/{raw.name}: the converter failed"
+                f" ({type(error).__name__}: {error}); mend gristmill/sources, or let it give a Refused"
+            ) from error
+
+    def _check_limit(self, name: str, output: _Output) -> None:
+        output.flush()
+        refused = sum(output.reasons.values())
+        total = refused + output.documents.rows
+        limit = self._source.quarantine_limit
+        if refused > ALWAYS_ALLOWED and refused > limit * total:
+            counted = ", ".join(f"{reason}: {n}" for reason, n in sorted(output.reasons.items()))
+            raise DataError(
+                f"{self._spec.place.asset} ({self._spec.place.snapshot}): shard {name}: {refused} of {total} rows"
+                f" refused, more than the source's quarantine_limit of {limit:.2%} ({counted}); the first:"
+                f" {'; '.join(output.first)}. Mend the raw data or the converter, or raise the limit"
+            )
+
+
+def grinder(job: Job) -> Converting:
+    """See gristmill.stages.grinding."""
+    return Converting(job)

@@ -1,0 +1,85 @@
+"""A converter for raw data that is in Dolma's form already: valid rows are kept as their bytes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import orjson
+
+from gristmill.lake.shards import blocks, rows_of, unpacked
+from gristmill.stages.conversion import Converted, Copied, RawObject, Refused
+
+
+class _Row(msgspec.Struct):
+    id: str
+    text: str
+    source: str | msgspec.UnsetType | None = msgspec.UNSET
+    added: str | msgspec.UnsetType | None = msgspec.UNSET
+    created: str | msgspec.UnsetType | None = msgspec.UNSET
+    metadata: dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class DolmaLines:
+    """Rows of {"id","text","source",...} in .jsonl.gz, .json.gz, .jsonl.zst or plain files.
+
+    A row is kept byte for byte; one without a source gets the one named here, in front. Rows that are no documents
+    are refused, each with its file, row and byte range; a file that is truncated or not what its name says is an
+    error.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._decoder = msgspec.json.Decoder(_Row)
+        self._lead = b'{"source":' + msgspec.json.encode(source) + b","
+
+    def __call__(self, raw: RawObject) -> Iterator[Converted]:
+        """See gristmill.stages.conversion.Source.convert."""
+        number = offset = 0
+        for block in blocks(unpacked(raw.chunks(), raw.name)):
+            for line in rows_of(block):
+                yield self._row(line, f"{raw.name} row {number} (bytes {offset}-{offset + len(line)} unpacked)")
+                number += 1
+                offset += len(line) + 1
+
+    def _row(self, line: bytes, where: str) -> Converted:
+        try:
+            if not line.isascii():
+                line.decode()  # the decoder passes over unknown keys without a look at their bytes
+            row = self._decoder.decode(line)
+        except msgspec.ValidationError as error:
+            return Refused(_reason(str(error)), where, line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return Refused(_why_not_json(line), where, line)
+        if not row.id:
+            return Refused("no id", where, line)
+        if "\x00" in row.text or "\x00" in row.id:
+            return Refused("NUL in text or id", where, line)
+        if not row.source:
+            if row.source is not msgspec.UNSET:
+                return Refused("source is null or empty", where, line)
+            return Copied(row.id, self._source, self._lead + line.lstrip()[1:])
+        return Copied(row.id, row.source, line)
+
+
+def _reason(error: str) -> str:
+    """A stable counter's name from the decoder's words."""
+    for field in ("id", "text", "source", "added", "created", "metadata"):
+        if f"missing required field `{field}`" in error:
+            return f"no {field}"
+        if f"`$.{field}`" in error:
+            return f"{field} is no {'object' if field == 'metadata' else 'string'}"
+    return "not an object"
+
+
+def _why_not_json(line: bytes) -> str:
+    """A stable counter's name for a line that is no JSON."""
+    if not line.strip():
+        return "empty line"
+    try:
+        line.decode()
+        orjson.loads(line)
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    except orjson.JSONDecodeError as error:
+        return "lone surrogate" if "surrogate" in str(error) else "invalid JSON"
+    return "invalid JSON"

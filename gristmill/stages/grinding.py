@@ -1,0 +1,265 @@
+"""Grinding: one shard after another through one function, on any engine.
+
+A Job is what all shards of a run share, an Item is one of them; both are JSON, so that they travel to workers on
+this machine or another. A stage names the module that grinds; workers import it and nothing of the orchestrator.
+"""
+
+import importlib
+import resource
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from gristmill.errors import (
+    DataError,
+    GristmillError,
+    RecipeError,
+    StoreError,
+    Superseded,
+)
+from gristmill.lake.receipts import Receipt
+from gristmill.lake.store import Store, open_store
+
+STAGES = "gristmill.stages."
+
+
+class Lake(msgspec.Struct, frozen=True):
+    """Where the lake is, and how its bucket is reached; no secrets."""
+
+    url: str
+    options: dict[str, str] = {}
+
+    def store(self) -> Store:
+        """The store."""
+        return open_store(self.url, self.options)
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What all shards of a run share.
+
+    Attributes:
+        stage: the module below gristmill.stages whose `grinder(job)` gives the function that grinds.
+        lake: the lake.
+        shelves: packages whose shelves hold the recipes.
+        spec: what this stage needs to know, as JSON.
+    """
+
+    stage: str
+    lake: Lake
+    shelves: tuple[str, ...]
+    spec: msgspec.Raw
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One shard's work: its name, its weight in bytes (for progress and order), and what the stage needs as JSON."""
+
+    name: str
+    weight: int
+    body: msgspec.Raw
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """One receipt and the asset it belongs to (a tagging run makes several sets at once)."""
+
+    asset: str
+    receipt: Receipt
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Why something was not made.
+
+    Attributes:
+        error: kind of the error: a class of gristmill.errors, or `crash`.
+        message: of the error.
+        asset: which asset failed; empty: all that the item makes.
+        name: of the item.
+    """
+
+    error: str
+    message: str
+    asset: str = ""
+    name: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a grinder made of an item.
+
+    Attributes:
+        ground: what was made.
+        facts: counters for the run's metadata that say nothing about the result (tokenized, copied).
+        failed: the assets that failed while others were made.
+    """
+
+    ground: tuple[Ground, ...]
+    facts: dict[str, int] = {}
+    failed: tuple[Failed, ...] = ()
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What became of one item: name and weight as given, the outcome, and CPU seconds."""
+
+    name: str
+    weight: int
+    outcome: Outcome
+    cpu: float = 0.0
+
+
+class Grinder(Protocol):
+    """Grinds items of one job; made once a worker, so that it may hold models and connections."""
+
+    def __call__(self, item: Item) -> Outcome: ...
+
+
+class Engine(Protocol):
+    """Where items are ground. The order of results is the engine's; a failing item must not stop the others."""
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]: ...
+
+
+_ERRORS: dict[str, type[GristmillError]] = {
+    "DataError": DataError,
+    "RecipeError": RecipeError,
+    "StoreError": StoreError,
+    "Superseded": Superseded,
+}
+
+
+def raw(value: Any) -> msgspec.Raw:
+    """A struct as raw JSON, to be carried inside another."""
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def open_grinder(job: Job) -> Grinder:
+    """The function that grinds this job's items, in this process."""
+    module = importlib.import_module(STAGES + job.stage)
+    return module.grinder(job)  # type: ignore[no-any-return]
+
+
+class LazyGrinder:
+    """Opens the job's grinder at the first item, so that a failure to open is an item's failure."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._grind: Grinder | None = None
+
+    def __call__(self, item: Item) -> Outcome:
+        if self._grind is None:
+            self._grind = open_grinder(self._job)
+        return self._grind(item)
+
+
+def grind_one(grind: Grinder, item: Item) -> Done:
+    """Grinds one item; whatever goes wrong becomes part of the result, under the item's name."""
+    start = time.process_time()
+    try:
+        outcome = grind(item)
+    except Exception as error:  # noqa: BLE001 - also a recipe's own bug: it must not take the other shards along
+        outcome = Outcome((), failed=(failure_of(error, item.name),))
+    return Done(item.name, item.weight, outcome, time.process_time() - start)
+
+
+def failure_of(error: Exception, name: str, asset: str = "") -> Failed:
+    """An exception as a failure that travels."""
+    if isinstance(error, GristmillError):
+        kind = next((name for name, cls in reversed(_ERRORS.items()) if isinstance(error, cls)), "DataError")
+        return Failed(kind, str(error), asset, name)
+    if isinstance(error, MemoryError):
+        words = f"shard {name}: out of memory; use fewer workers, or smaller shards"
+        return Failed("StoreError", words, asset, name)
+    shown = "".join(traceback.format_exception(error))
+    return Failed("crash", f"shard {name}:\n{shown}", asset, name)
+
+
+class Inline:
+    """The engine that grinds in this process, one item after another."""
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        grind = LazyGrinder(job)
+        for item in items:
+            yield grind_one(grind, item)
+
+
+class Tally(msgspec.Struct):
+    """What a grind came to.
+
+    Attributes:
+        ground: receipts by asset, then by shard.
+        failed: what was not made.
+        facts: counters.
+        cpu: CPU seconds of all workers.
+        seconds: wall time.
+        peak: peak memory of this process, bytes.
+    """
+
+    ground: dict[str, dict[str, Receipt]]
+    failed: list[Failed]
+    facts: dict[str, int]
+    cpu: float = 0.0
+    seconds: float = 0.0
+    peak: int = 0
+
+
+Say = Callable[[str], None]
+"""Takes a line of progress."""
+
+_SHOWN = 5
+"""Messages of failures that are shown; the rest are counted."""
+
+_EVERY = 2.0
+"""Seconds between two lines of progress."""
+
+
+def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Tally:
+    """Grinds all items, the heaviest first, and says how it goes about every two seconds.
+
+    Failures are collected, not raised: the other shards are ground, and their receipts stay.
+    """
+    started = last = time.monotonic()
+    tally = Tally(ground={}, failed=[], facts={})
+    total = sum(item.weight for item in items) or 1
+    weight = 0
+    ordered = sorted(items, key=lambda item: (-item.weight, item.name))
+    for done, result in enumerate(engine.map(job, ordered) if ordered else (), start=1):
+        weight += result.weight
+        _count(tally, result)
+        now = time.monotonic()
+        if now - last >= _EVERY or done == len(items):
+            last = now
+            left = (now - started) * (total - weight) / max(weight, 1)
+            rate = weight / max(now - started, 1e-6) / 1e6
+            failed = f", {len(tally.failed)} failed" if tally.failed else ""
+            say(f"{done} of {len(items)} shards, {rate:.1f} MB/s, {left:.0f} s left{failed}")
+    tally.seconds = time.monotonic() - started
+    tally.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return tally
+
+
+def _count(tally: Tally, result: Done) -> None:
+    tally.cpu += result.cpu
+    tally.failed += result.outcome.failed
+    for each in result.outcome.ground:
+        tally.ground.setdefault(each.asset, {})[each.receipt.row.name] = each.receipt
+    for key, number in result.outcome.facts.items():
+        tally.facts[key] = tally.facts.get(key, 0) + number
+
+
+def raise_failures(failed: Sequence[Failed], of: int) -> None:
+    """Raises what a grind collected: the most lasting kind of error, with the first messages.
+
+    Raises:
+        GristmillError: of the kind that says what to do next.
+    """
+    if not failed:
+        return
+    order = ["Superseded", "RecipeError", "DataError", "crash", "StoreError"]
+    ranked = sorted(failed, key=lambda each: (order.index(each.error), each.name))
+    shown = list(dict.fromkeys(each.message for each in ranked))[:_SHOWN]
+    more = f"\n... and {len(failed) - len(shown)} more" if len(failed) > len(shown) else ""
+    text = "\n".join(shown) + more
+    if ranked[0].error == "crash":
+        raise DataError(f"{len(failed)} of {of} shards failed in the recipe's own code:\n{text}")
+    counted = f"{len(failed)} of {of} shards failed; the others are done and will be kept:\n" if of > 1 else ""
+    raise _ERRORS[ranked[0].error](counted + text)

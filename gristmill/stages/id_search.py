@@ -1,0 +1,189 @@
+"""Searching id indexes: repeated and missing ids of a partition, in bounded memory, confirmed on the real ids.
+
+An id index is a shard's sorted 128-bit hashes of (source, id). A hash only points: whoever is found is read from the
+shard's own rows before anything is said of them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place
+from gristmill.lake.identity import HASH_BYTES, Pair, canonical, load_hashes, missing_from
+from gristmill.lake.ledger import Shard
+from gristmill.lake.rows import decode_rows
+from gristmill.lake.shards import read_blocks
+from gristmill.lake.store import Store
+
+BUCKET = 1 << 24
+"""Hashes that are compared at once: 256 MB of indexes at the most, half of which are kept."""
+
+AT_ONCE = 16
+"""Indexes that are read at the same time: a bucket answers each in some 20 ms."""
+
+_CONFIRMED_AT_ONCE = 16
+"""Repeated hashes whose rows are looked for in one pass over the shards concerned."""
+
+Highs = NDArray[np.uint64]
+"""The upper 64 bits of hashes."""
+
+ReadIndex = Callable[[str, int, int], bytes]
+"""Reads bytes [start, end) of the id index of a shard."""
+
+
+class _Id(msgspec.Struct):
+    id: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One row that has a wanted hash: its shard, its number there, and whose it is."""
+
+    shard: str
+    row: int
+    pair: Pair
+
+
+def index_reader(store: Store, place: Place, known: Mapping[str, bytes] | None = None) -> ReadIndex:
+    """Reads the indexes of a partition; those in `known` are taken from memory instead."""
+
+    def read(shard: str, start: int, end: int) -> bytes:
+        if known and shard in known:
+            return known[shard][start:end]
+        return store.read_range(place.index(shard), start, end) if start < end else b""
+
+    return read
+
+
+class _Cursor:
+    """One sorted index, read once from its begin to its end, as far as each bucket needs it."""
+
+    def __init__(self, read: ReadIndex, shard: Shard, buckets: int) -> None:
+        self._read, self._shard = read, shard
+        self._step = max(1024, shard.rows // buckets + 1)
+        self._next = 0
+        self._highs: Highs = np.empty(0, dtype=np.uint64)
+
+    def below(self, limit: int | None) -> Highs:
+        """The hashes not yet taken whose upper half is below a limit (None: all that are left)."""
+        while self._next < self._shard.rows and (limit is None or not len(self._highs) or int(self._highs[-1]) < limit):
+            self._more()
+        cut = len(self._highs) if limit is None else int(np.searchsorted(self._highs, np.uint64(limit)))
+        taken, self._highs = self._highs[:cut], self._highs[cut:]
+        return taken
+
+    def _more(self) -> None:
+        end = min(self._next + self._step, self._shard.rows)
+        more = load_whole(self._read, self._shard, self._next, end)[:, 0]
+        self._highs = np.concatenate([self._highs, more])
+        self._next = end
+        if (self._highs[1:] < self._highs[:-1]).any():
+            raise DataError(f"the id index of shard {self._shard.name} is not sorted; make its shard again")
+
+
+def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None = None) -> NDArray[np.uint64]:
+    """Hashes [first, last) of a shard's index.
+
+    Raises:
+        DataError: the index has not as many hashes as the shard has rows.
+    """
+    last = shard.rows if last is None else last
+    data = read(shard.name, first * HASH_BYTES, last * HASH_BYTES)
+    if len(data) != (last - first) * HASH_BYTES:
+        raise DataError(
+            f"the id index of shard {shard.name} ends early: {len(data) // HASH_BYTES} hashes where its ledger has"
+            f" {last - first} rows; make its shard again"
+        )
+    return load_hashes(data)
+
+
+def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKET) -> Highs:
+    """The hashes (upper halves, sorted) that stand twice in the indexes of a partition.
+
+    Above `bucket` rows the hashes are compared range by range of their top bits, and every index is read once,
+    piece after piece. Two different ids share the upper half of their hashes once in 10^19 pairs.
+
+    Raises:
+        DataError: an index is not sorted, or not as long as its shard has rows.
+    """
+    buckets = 1
+    while sum(shard.rows for shard in shards) > buckets * bucket:
+        buckets *= 2
+    cursors = [_Cursor(read, shard, buckets) for shard in shards if shard.rows]
+    found: list[Highs] = [np.empty(0, dtype=np.uint64)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for number in range(1, buckets + 1 if cursors else 0):
+            limit = number * (2**64 // buckets) if number < buckets else None
+            highs = np.concatenate(list(pool.map(lambda cursor: cursor.below(limit), cursors)))  # noqa: B023 - read at once
+            highs.sort()
+            found.append(np.unique(highs[1:][highs[1:] == highs[:-1]]))
+    return np.concatenate(found)
+
+
+def loaded(read: ReadIndex, shards: Sequence[Shard]) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
+    """The shards with their whole indexes, in order; several are read at once. Errors are those of load_whole."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for start in range(0, len(shards), AT_ONCE):
+            some = shards[start : start + AT_ONCE]
+            yield from zip(some, pool.map(lambda shard: load_whole(read, shard), some), strict=True)
+
+
+def sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterator[Sighting]:
+    """The rows of a shard whose hash has one of these upper halves, in row order.
+
+    Raises:
+        MalformedRow: a row is no document.
+        StoreError: the shard is not the one that the ledger names (not asked where `shard.sha256` is empty).
+    """
+    wanted = set(highs.tolist())
+    decoder = msgspec.json.Decoder(_Id)
+    path = place.shard(shard.name)
+    first = 0
+    for block in read_blocks(store, path, shard.sha256 or None):
+        for number, row in enumerate(decode_rows(decoder, block, path, first), start=first):
+            pair = (row.source, row.id)
+            if xxhash.xxh3_128_intdigest(canonical(pair)) >> 64 in wanted:
+                yield Sighting(shard.name, number, pair)
+        first += block.count(b"\n")
+
+
+def first_duplicate(
+    store: Store, place: Place, read: ReadIndex, shards: Sequence[Shard], highs: Highs
+) -> tuple[Sighting, Sighting] | None:
+    """Two rows of one id, out of repeated hashes: the first pair that the rows themselves confirm."""
+    for start in range(0, len(highs), _CONFIRMED_AT_ONCE):
+        some = highs[start : start + _CONFIRMED_AT_ONCE]
+        seen: dict[Pair, Sighting] = {}
+        for shard, hashes in loaded(read, shards):
+            if not np.isin(some, hashes[:, 0]).any():
+                continue
+            for sighting in sightings(store, place, shard, some):
+                if sighting.pair in seen:
+                    return seen[sighting.pair], sighting
+                seen[sighting.pair] = sighting
+    return None
+
+
+def lacking(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Those of `hashes` that `known` lacks; both sorted, of shape (n, 2)."""
+    if not len(known) or not len(hashes):
+        return hashes
+    spot = np.minimum(np.searchsorted(known[:, 0], hashes[:, 0]), len(known) - 1)
+    unsure = hashes[(known[spot] != hashes).any(axis=1)]
+    return missing_from(unsure, known) if len(unsure) else unsure
+
+
+def present(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Those of `hashes` that may stand in `known` as well (by their upper halves); both sorted, of shape (n, 2)."""
+    if not len(known) or not len(hashes):
+        return hashes[:0]
+    spot = np.minimum(np.searchsorted(known[:, 0], hashes[:, 0]), len(known) - 1)
+    found: NDArray[np.uint64] = hashes[known[spot, 0] == hashes[:, 0]]
+    return found

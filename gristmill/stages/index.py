@@ -1,0 +1,168 @@
+"""Indexes: a mix or a token cache closed over the ledgers that exist; what is absent is listed, not waited for."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gristmill.lake.address import SPLITS, cache_asset, cache_index, mix_asset, mix_index, place
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger import Ledger, dump, read_head, read_ledger
+from gristmill.lake.levanter_ledger import LEDGER_NAME, dump_ledger, load_ledger, merge
+from gristmill.lake.store import Store
+from gristmill.stages.conversion import Source
+from gristmill.stages.mixing import Mix
+from gristmill.stages.tokenizing import Tokenizer, read_tokenizer
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """One snapshot of one stream as the index takes it."""
+
+    stream: str
+    snapshot: str
+    fingerprint: str
+    totals: dict[str, int]
+
+
+class Index(msgspec.Struct, frozen=True):
+    """What a mix or a token cache consists of, at the time of its index.
+
+    Attributes:
+        schema: 1.
+        asset: the index's address.
+        fingerprint: over the slices.
+        slices: what it takes.
+        absent: `stream/snapshot` of what its sources have and it has not yet.
+        left: finished slices that it leaves out, as another edition replaces them.
+        totals: of the slices.
+    """
+
+    schema: int
+    asset: str
+    fingerprint: str
+    slices: tuple[Slice, ...]
+    absent: tuple[str, ...]
+    left: tuple[str, ...]
+    totals: dict[str, int]
+
+
+def newest(snapshots: Sequence[str]) -> str:
+    """The last snapshot as people count: 3.9 before 3.11, 2023-12 before 2024-02."""
+    return max(snapshots, key=_natural)
+
+
+def _natural(key: str) -> list[tuple[int, int, str]]:
+    parts = re.findall(r"\d+|\D+", key)
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+
+
+def _finished(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Ledger]:
+    found = {key: read_head(store, place(asset, key)) for key in snapshots}
+    return {key: ledger for key, ledger in found.items() if ledger is not None}
+
+
+def _chosen(ledgers: Mapping[str, Ledger], source: Source) -> list[str]:
+    """Which finished snapshots count: all, or the newest edition."""
+    if not ledgers:
+        return []
+    return [newest(list(ledgers))] if source.snapshots == "replace" else sorted(ledgers)
+
+
+def _close(
+    asset: str,
+    by_stream: Mapping[str, Mapping[str, Ledger]],
+    known: Mapping[str, Sequence[str]],
+    sources: Mapping[str, Source],
+) -> Index:
+    slices: list[Slice] = []
+    absent: list[str] = []
+    left: list[str] = []
+    for stream, ledgers in by_stream.items():
+        chosen = _chosen(ledgers, sources[stream])
+        slices += [Slice(stream, key, ledgers[key].fingerprint, ledgers[key].totals) for key in chosen]
+        absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
+        left += [f"{stream}/{key}" for key in sorted(set(ledgers) - set(chosen))]
+    totals: dict[str, int] = {}
+    for each in slices:
+        for name, number in each.totals.items():
+            totals[name] = totals.get(name, 0) + number
+    fingerprint = digest_of([asset, [[s.stream, s.snapshot, s.fingerprint] for s in slices]])
+    return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), dict(sorted(totals.items())))
+
+
+def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
+    """Closes a mix over its finished slices.
+
+    Args:
+        store: the lake.
+        mix: the recipe.
+        sources: the source of each stream.
+        known: the snapshots of each stream's source.
+    """
+    streams = {s.key: _finished(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
+    index = _close(mix_index(mix.name), streams, known, sources)
+    _put(store, f"{index.asset}/index.json", dump(index))
+    return index
+
+
+def index_cache(
+    store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+) -> Index:
+    """Closes a token cache: a merged Levanter ledger a stream and split, and Levanter's data configuration."""
+    streams = {s.key: _finished(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams}
+    index = _close(cache_index(mix.name, tokenizer.name), streams, known, sources)
+    for stream in streams:
+        asset = cache_asset(mix.name, tokenizer.name, stream)
+        chosen = [s.snapshot for s in index.slices if s.stream == stream]
+        for split in SPLITS if mix.validation else SPLITS[:1]:
+            _merge(store, asset, split, chosen)
+    _put(store, f"{index.asset}/index.json", dump(index))
+    _put(store, f"{index.asset}/data.yaml", _data_yaml(store, mix, tokenizer))
+    return index
+
+
+def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> None:
+    """The ledger in Levanter's sharded layout: parts by their path below it, in order."""
+    parts = {}
+    metadata: Mapping[str, Any] | None = None
+    top = f"{asset}/{split}/"
+    for snapshot in snapshots:
+        _, rows = read_ledger(store, place(asset, snapshot))
+        for row in rows:
+            folder = str(row.extra["folders"][split])
+            path = folder + LEDGER_NAME
+            ledger = load_ledger(store.read(path), path)
+            metadata = ledger["metadata"]["preprocessor_metadata"]
+            parts[folder.removeprefix(top).rstrip("/")] = ledger
+    _put(store, top + LEDGER_NAME, dump_ledger(merge(parts, metadata)))
+
+
+def _data_yaml(store: Store, mix: Mix, tokenizer: Tokenizer) -> bytes:
+    """Levanter's LmDataConfig over the caches, as JSON, which is YAML; paths are under the lake's root."""
+    ledger, _ = read_tokenizer(store, tokenizer.name)
+    root = store.url
+    components = {
+        stream.key: {
+            "type": "cached",
+            "cache_dir": f"{root}/{cache_asset(mix.name, tokenizer.name, stream.key)}",
+            "format": {"type": "text", "text_key": "text"},
+        }
+        for stream in mix.streams
+    }
+    config = {
+        "tokenizer": f"{root}/{ledger.asset}",
+        "enforce_eos": tokenizer.eos is not None,
+        "auto_build_caches": False,
+        "components": components,
+        "train_weights": {stream.key: stream.weight for stream in mix.streams},
+    }
+    return json.dumps(config, indent=2).encode() + b"\n"
+
+
+def _put(store: Store, path: str, data: bytes) -> None:
+    """Writes an object of an index, unless it is there already as it should be."""
+    found = store.read_tagged(path)
+    if found is None or found[0] != data:
+        store.put(path, data)

@@ -1,0 +1,241 @@
+"""RuleEngine: which rows of a batch a set of rules keeps, and which rule drops each of the others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.stages.rule_grammar import sandbox
+from gristmill.stages.rules import Column, Rule, check_rules, first_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_TABLE = "__rows"  # no column can have this name
+_PYTHON_TYPES: Mapping[str, frozenset[type]] = {
+    "VARCHAR": frozenset((str,)),
+    "BIGINT": frozenset((int,)),  # type(True) is bool, so a bool is no BIGINT
+    "DOUBLE": frozenset((float, int)),
+    "BOOLEAN": frozenset((bool,)),
+}
+# Bytes given to DuckDB at once: its memory limit does not count the strings that a rule makes, of 2,048 rows.
+_SLICE = 16 << 20
+_SPAN_PARTS = ("BIGINT", "BIGINT", "DOUBLE")
+
+
+class ValueRefused(DataError):  # noqa: N818 - as MalformedRow
+    """A value is not of its column's declared type; the caller knows the file and turns it into MalformedRow.
+
+    Args:
+        row: the row's number in the batch, counted from 0.
+        column: the column's name.
+        reason: what is wrong with the value.
+    """
+
+    def __init__(self, row: int, column: str, reason: str) -> None:
+        self.row, self.column, self.reason = row, column, reason
+        super().__init__(f"row {row} of the batch: column {column!r}: {reason}")
+
+    def __reduce__(self) -> tuple[type["ValueRefused"], tuple[int, str, str]]:
+        return type(self), (self.row, self.column, self.reason)
+
+
+class RuleFailed(DataError):  # noqa: N818 - as MalformedRow
+    """A rule has no result for a row, such as a cast of a word to a number.
+
+    Args:
+        row: the row's number in the batch, counted from 0.
+        rule: the rule's name.
+        reason: what DuckDB says.
+    """
+
+    def __init__(self, row: int, rule: str, reason: str) -> None:
+        self.row, self.rule, self.reason = row, rule, reason
+        super().__init__(f"row {row} of the batch: rule {rule!r}: {reason}")
+
+    def __reduce__(self) -> tuple[type["RuleFailed"], tuple[int, str, str]]:
+        return type(self), (self.row, self.rule, self.reason)
+
+
+def typed_array(column: Column, values: Sequence[Any]) -> "pa.Array | pa.ChunkedArray":
+    """Python values (None is null) as an Arrow array of the column's declared type.
+
+    An int is a DOUBLE where it is one exactly; nothing else is converted: no bool to BIGINT, no 2.0 to
+    BIGINT, no number to VARCHAR. A list's items may be null; the three parts of a span may not.
+
+    Raises:
+        ValueRefused: names the first row whose value is of another type, too large, NaN or infinite.
+    """
+    kind = "DOUBLE" if column.type == "score" else column.type
+    whole = _array(kind, values)
+    if whole is not None:
+        return whole
+    for row, value in enumerate(values):
+        if _array(kind, [value]) is None:
+            raise ValueRefused(row, column.name, f"{_shown(value)} is not a {kind}")
+    raise ValueRefused(0, column.name, f"the {len(values):,} values do not fit into one batch")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length():,} bits"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _array(kind: str, values: Sequence[Any]) -> Any:
+    """The Arrow array, or None if some value is refused."""
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+
+    if kind == "spans":
+        return _lists(values, _struct)
+    if kind == "VARCHAR[]":
+        return _lists(values, lambda items: _array("VARCHAR", items))
+    if set(map(type, values)) - _PYTHON_TYPES[kind] - {type(None)}:
+        return None
+    arrow = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
+    try:
+        array = pa.array(values, type=arrow[kind])
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):  # too large, or a lone surrogate
+        return None
+    return None if kind == "DOUBLE" and not _finite(array) else array
+
+
+def _finite(array: Any) -> bool:
+    """Whether all but the nulls are finite numbers; to NumPy nulls are NaN."""
+    import numpy as np  # noqa: PLC0415 - comes with pyarrow
+
+    finite = np.isfinite(array.to_numpy(zero_copy_only=False))
+    return bool(len(array) - np.count_nonzero(finite) == array.null_count)
+
+
+def _lists(values: Sequence[Any], inner: Callable[[list[Any]], Any]) -> Any:
+    """A ListArray whose items `inner` makes; None if it, or the type of a list, refuses."""
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+
+    if set(map(type, values)) - {list, tuple, type(None)}:
+        return None
+    lists = [() if value is None else value for value in values]
+    items = inner(list(chain.from_iterable(lists)))
+    if items is None or isinstance(items, pa.ChunkedArray):
+        return None
+    ends = accumulate(map(len, lists), initial=0)
+    # A null at an offset is Arrow's way to say that the list which begins there is null.
+    offsets = [None if value is None else end for end, value in zip(ends, chain(values, [()]), strict=True)]
+    offsets[-1] = len(items)
+    return pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), items)
+
+
+def _struct(items: list[Any]) -> Any:
+    """Spans (a tuple or list of start, end and score) as a StructArray."""
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+
+    if not all(issubclass(kind, list | tuple) for kind in set(map(type, items))):
+        return None
+    if set(map(len, items)) - {len(_SPAN_PARTS)}:
+        return None
+    columns = list(zip(*items, strict=True)) or [()] * len(_SPAN_PARTS)
+    parts = [_array(kind, column) for kind, column in zip(_SPAN_PARTS, columns, strict=True)]
+    if any(part is None or part.null_count for part in parts):
+        return None
+    return pa.StructArray.from_arrays(parts, names=["start", "end", "score"])
+
+
+class RuleEngine:
+    """A checked set of rules and the DuckDB that runs them; made once in each worker, used for many batches.
+
+    It is for one thread at a time, and not to be taken along into a forked child.
+
+    A row is kept when every include rule is TRUE and no exclude rule is; null is not TRUE. The first rule that
+    drops a row, include before exclude and each in the order given, is its reason; later rules do not see it.
+
+    Args:
+        columns: what rules may name.
+        include: rules that must be TRUE.
+        exclude: rules that must not be TRUE.
+
+    Raises:
+        RecipeError: the rules are wrong (see check_rules), or there are no columns, hence no rows to count.
+    """
+
+    def __init__(self, columns: Sequence[Column], include: Sequence[Rule], exclude: Sequence[Rule]) -> None:
+        check_rules(columns, include, exclude)
+        if not columns:
+            raise RecipeError("a rule engine without columns cannot tell how many rows there are")
+        self._columns = tuple(columns)
+        self._rules = (*include, *exclude)
+        self.reasons = tuple(rule.name for rule in self._rules)
+        """The rules' names; a verdict of k > 0 means `reasons[k - 1]`."""
+        self._drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
+        self._drops += [f"(\n{rule.where}\n) IS TRUE" for rule in exclude]
+        cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(self._drops, 1))
+        verdict = f"CASE {cases} ELSE 0 END" if cases else "0"
+        self._query = f"SELECT ({verdict})::SMALLINT AS verdict FROM {_TABLE}"  # noqa: S608 - checked above
+        self._connection = sandbox()
+
+    def verdicts(self, rows: Mapping[str, Sequence[Any]]) -> "NDArray[np.int16]":
+        """One verdict a row: 0 is kept, k > 0 is dropped by rule `reasons[k - 1]`.
+
+        Args:
+            rows: column name to Python values of its declared type (None is null), all equally many.
+
+        Raises:
+            ValueRefused: a value is of another type than declared.
+            RuleFailed: a rule has no result for a row.
+            DataError: a column is missing, unknown, or of another length.
+        """
+        import numpy as np  # noqa: PLC0415 - comes with pyarrow
+        import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+
+        names = {column.name for column in self._columns}
+        if rows.keys() != names:
+            raise DataError(f"a batch has the columns {sorted(rows)}, the rules declare {sorted(names)}")
+        lengths = {name: len(values) for name, values in rows.items()}
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"a batch's columns are not equally long: {lengths}")
+        arrays = [typed_array(column, rows[column.name]) for column in self._columns]
+        table = pa.table(arrays, names=[column.name for column in self._columns])
+        step = max(1, table.num_rows * _SLICE // max(1, table.nbytes))
+        starts = range(0, max(1, table.num_rows), step)
+        return np.concatenate([self._evaluate(table.slice(start, step), start) for start in starts])
+
+    def _evaluate(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
+        """The verdicts of a slice that begins at row `first`; halves it upon errors, down to the row at fault."""
+        import duckdb  # noqa: PLC0415 - takes 0.3 s to import
+        import numpy as np  # noqa: PLC0415 - comes with pyarrow
+
+        if not table.num_rows:
+            return np.empty(0, dtype=np.int16)
+        try:
+            found = self._run(self._query, table)["verdict"]
+        except (duckdb.InterruptException, duckdb.InternalError):
+            raise
+        except duckdb.Error as error:
+            if table.num_rows == 1:
+                raise self._failure(table, first, error) from error
+            half = table.num_rows // 2
+            upper = self._evaluate(table.slice(0, half), first)
+            return np.concatenate([upper, self._evaluate(table.slice(half), first + half)])
+        if len(found) != table.num_rows or found.dtype != np.int16:
+            raise DataError(f"{table.num_rows:,} rows have {len(found):,} verdicts of type {found.dtype}")
+        return found
+
+    def _failure(self, table: "pa.Table", row: int, whole: Exception) -> RuleFailed:
+        """Which rule fails on the one row of `table`."""
+        import duckdb  # noqa: PLC0415 - takes 0.3 s to import
+
+        for rule, drop in zip(self._rules, self._drops, strict=True):
+            try:
+                self._run(f"SELECT {drop} AS verdict FROM {_TABLE}", table)  # noqa: S608 - checked
+            except duckdb.Error as error:
+                return RuleFailed(row, rule.name, first_line(error))
+        return RuleFailed(row, ", ".join(self.reasons), first_line(whole))
+
+    def _run(self, query: str, table: "pa.Table") -> "dict[str, NDArray[Any]]":
+        self._connection.register(_TABLE, table)
+        try:
+            return self._connection.execute(query).fetchnumpy()
+        finally:
+            self._connection.unregister(_TABLE)

@@ -1,0 +1,147 @@
+"""ShardProof: a shard of rows, read once, set against everything that its ledger's row says of its bytes."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import xxhash
+
+from gristmill.errors import DataError
+from gristmill.lake.ledger import Quarantine, Shard
+from gristmill.lake.shards import blocks, unpacked
+from gristmill.lake.store import Store
+from gristmill.stages.finding import Finding, differs
+
+MEND = "restore this object, or make its shard again"
+
+Members = Sequence[tuple[int, int]]
+
+
+def prove_object(store: Store, path: str, sha256: str, size: int | None = None) -> Iterator[Finding]:
+    """Whether an object is there, as long as said, with the bytes that its ledger names."""
+    entry = store.head(path)
+    if entry is None:
+        yield Finding(path, None, "there is no such object, but the ledger names it", MEND)
+        return
+    if size is not None and entry.size != size:
+        yield Finding(path, None, differs("the object's bytes are", entry.size, size), MEND)
+        return
+    digest = hashlib.sha256()
+    for piece in store.stream(path):
+        digest.update(piece)
+    if digest.hexdigest() != sha256:
+        yield Finding(path, None, differs("its sha256 is", digest.hexdigest(), sha256), MEND)
+
+
+class ShardProof:
+    """Reads one shard; `findings` is complete when `blocks()` has ended.
+
+    Attributes:
+        path: of the object.
+        findings: what is not as the ledger says of the object's bytes, the gravest first.
+        whole: whether all rows could be read.
+    """
+
+    def __init__(self, store: Store, path: str, said: Shard | Quarantine) -> None:
+        self._store, self._said, self.path = store, said, path
+        self._members: Members = said.members if isinstance(said, Shard) else ()
+        self._sha256 = hashlib.sha256()
+        self._content = xxhash.xxh3_128()
+        self._rows = self._length = self._size = 0
+        self._trouble: list[Finding] = []
+        self.findings: list[Finding] = []
+        self.whole = False
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """(number of the first row, whole lines), until the end or the first break; then the findings are there.
+
+        Raises:
+            StoreError: the lake does not answer.
+        """
+        if self._store.head(self.path) is None:
+            self.findings = [Finding(self.path, None, "there is no such object, but the ledger names it", MEND)]
+            return
+        pieces = self._hashed()
+        try:
+            for plain in self._plain(pieces):
+                first = self._rows
+                self._rows += plain.count(b"\n")
+                self._length += len(plain)
+                self._content.update(plain)
+                yield first, plain
+            self.whole = True
+        except DataError as error:
+            what = str(error).removeprefix(f"{self.path}: ")
+            self._trouble.append(Finding(self.path, self._rows, what, MEND))
+        for _ in pieces:  # the rest is hashed, so that the object's own digest can be told
+            pass
+        self.findings = [*self._of_object(), *self._of_content()]
+
+    def _hashed(self) -> Iterator[bytes]:
+        for piece in self._store.stream(self.path):
+            self._sha256.update(piece)
+            self._size += len(piece)
+            yield piece
+
+    def _plain(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        offsets = [offset for offset, _ in self._members]
+        if not offsets or offsets[0] != 0 or any(b <= a for a, b in pairwise(offsets)):
+            if offsets:
+                self._trouble.append(Finding(self.path, None, "the members' offsets in its ledger do not rise", MEND))
+            yield from blocks(unpacked(pieces, self.path))
+            return
+        for number, packed in enumerate(_cut(pieces, offsets)):
+            first = self._members[number][1]
+            if first != self._rows:
+                what = f"the gzip member at byte {offsets[number]} begins with row {self._rows}, not {first}"
+                self._trouble.append(Finding(self.path, self._rows, what, MEND))
+            plain = b"".join(unpacked([packed], self.path))
+            if plain and not plain.endswith(b"\n"):
+                raise DataError(f"the gzip member at byte {offsets[number]} does not end with a row")
+            if plain:
+                yield plain
+
+    def _of_object(self) -> Iterator[Finding]:
+        said = self._said
+        row = self._trouble[0].row if self._trouble else None
+        if self._size != said.bytes:
+            yield Finding(self.path, row, differs("the object's bytes are", self._size, said.bytes), MEND)
+        if self._sha256.hexdigest() != said.sha256:
+            yield Finding(self.path, row, differs("its sha256 is", self._sha256.hexdigest(), said.sha256), MEND)
+
+    def _of_content(self) -> Iterator[Finding]:
+        yield from self._trouble
+        if not self.whole:
+            return
+        said = self._said
+        if self._rows != said.rows:
+            yield Finding(self.path, None, differs("its rows are", self._rows, said.rows), MEND)
+        if isinstance(said, Shard) and self._length != said.length:
+            yield Finding(self.path, None, differs("its rows' bytes are", self._length, said.length), MEND)
+        if isinstance(said, Shard) and self._content.hexdigest() != said.content:
+            yield Finding(
+                self.path, None, differs("its content digest is", self._content.hexdigest(), said.content), MEND
+            )
+
+
+def _cut(pieces: Iterator[bytes], offsets: Sequence[int]) -> Iterator[bytes]:
+    """The stream cut at these offsets, the first of which is 0.
+
+    Raises:
+        DataError: the stream ends before the last of them.
+    """
+    pending: list[bytes] = []
+    at = waiting = 0
+    ends = iter([*offsets[1:], None])
+    end = next(ends)
+    for piece in pieces:
+        pending.append(piece)
+        waiting += len(piece)
+        while end is not None and at + waiting >= end:
+            data = b"".join(pending)
+            yield data[: end - at]
+            pending, waiting, at = [data[end - at :]], len(data) - (end - at), end
+            end = next(ends)
+    if end is not None:
+        raise DataError(f"the object ends at byte {at + waiting}, but a gzip member is to begin at byte {end}")
+    yield b"".join(pending)

@@ -1,0 +1,165 @@
+"""The grinder of tagging: one shard of documents is read once, and every set that was asked for is written."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.address import Place
+from gristmill.lake.attribute import checked_spans, encode_row, rounded
+from gristmill.lake.claim import check_claim
+from gristmill.lake.document import Document
+from gristmill.lake.identity import IdDigest
+from gristmill.lake.ledger import Input, Shard
+from gristmill.lake.receipts import Receipt, leave_receipt
+from gristmill.lake.rows import decode_rows
+from gristmill.lake.shards import ShardWriter, read_blocks
+from gristmill.lake.store import Store
+from gristmill.shelf import find
+from gristmill.stages.grinding import Failed, Ground, Item, Job, Outcome, failure_of
+from gristmill.stages.tagging import Label, Tagger
+
+
+class SetSpec(msgspec.Struct, frozen=True):
+    """One set of the run."""
+
+    tagger: str
+    place: Place
+    token: str
+    recipe: str
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """What all shards share."""
+
+    documents: Place
+    sets: tuple[SetSpec, ...]
+
+
+class Body(msgspec.Struct, frozen=True):
+    """One shard of documents, and the taggers whose set misses it."""
+
+    documents: Shard
+    taggers: tuple[str, ...]
+
+
+class _SetOutput:
+    """One shard of one set while it is written."""
+
+    def __init__(self, store: Store, spec: SetSpec, tagger: Tagger, name: str) -> None:
+        self.spec, self._tagger, self._name = spec, tagger, name
+        self.path = spec.place.shard(name)
+        self._writer = ShardWriter(store, self.path)
+
+    def add(self, documents: Sequence[Document], first: int) -> None:
+        try:
+            labels = self._tagger.look(documents)
+        except DataError as error:
+            last = first + len(documents) - 1
+            raise DataError(
+                f"{self.path}: rows {first} to {last}: {error}; mend the tagger and give it the next number"
+            ) from error
+        columns = [(f"{self._tagger.name}__{label}", labels[label]) for label in sorted(labels)]
+        lines: list[bytes] = []
+        for number, document in enumerate(documents):
+            attributes: dict[str, Any] = {}
+            length = len(document.text)
+            try:
+                for key, values in columns:
+                    value = values[number]
+                    if value is not None:
+                        attributes[key] = _spans(value, length)
+                lines.append(encode_row(document.id, document.source, attributes))
+            except (DataError, TypeError, ValueError) as error:
+                raise DataError(
+                    f"{self.path}: tagger {self._tagger.name!r} on row {first + number} (id {document.id!r}):"
+                    f" {error}; mend the tagger and give it the next number"
+                ) from error
+        lines.append(b"")
+        self._writer.write(b"\n".join(lines))
+
+    def close(self, ids: IdDigest, inputs: tuple[Input, ...]) -> Receipt:
+        written = self._writer.close()
+        row = Shard(
+            name=self._name,
+            rows=written.rows,
+            bytes=written.bytes,
+            length=written.length,
+            sha256=written.sha256,
+            content=written.content,
+            ids=ids.hexdigest(),
+            recipe=self.spec.recipe,
+            inputs=inputs,
+            members=tuple(written.members),
+        )
+        return Receipt(row, {self.path: (written.bytes, written.etag)})
+
+    def abort(self) -> None:
+        self._writer.abort()
+
+
+def _spans(value: Label, length: int) -> list[list[float]]:
+    """A label as it is written."""
+    if isinstance(value, list):
+        return checked_spans(value, length)
+    return [[0, length, rounded(value)]]  # type: ignore[arg-type]  # None was left out before
+
+
+class Tagging:
+    """Grinds shards for the sets of one run."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=Spec)
+        self._store = job.lake.store()
+        self._taggers: dict[str, Tagger] = {}
+        for spec in self._spec.sets:
+            tagger = find("taggers", Tagger, job.shelves, spec.tagger)
+            if tagger.recipe.digest != spec.recipe:
+                raise RecipeError(f"tagger {tagger.name!r}: this worker has another recipe than the run; update it")
+            self._taggers[spec.tagger] = tagger
+        self._decoder = msgspec.json.Decoder(Document)
+
+    def __call__(self, item: Item) -> Outcome:
+        body = msgspec.json.decode(item.body, type=Body)
+        wanted = set(body.taggers)
+        specs = [spec for spec in self._spec.sets if spec.tagger in wanted]
+        outputs = [_SetOutput(self._store, s, self._taggers[s.tagger], item.name) for s in specs]
+        failed: list[Failed] = []
+        ground: list[Ground] = []
+        try:
+            ids = self._read(body, outputs, failed)
+            inputs = (Input(self._spec.documents.asset, item.name, body.documents.content),)
+            for output in outputs:
+                place = output.spec.place
+                check_claim(self._store, place, output.spec.token)
+                receipt = output.close(ids, inputs)
+                leave_receipt(self._store, place, receipt)
+                ground.append(Ground(place.asset, receipt))
+        finally:
+            for output in outputs:
+                output.abort()
+        return Outcome(tuple(ground), failed=tuple(failed))
+
+    def _read(self, body: Body, outputs: list[_SetOutput], failed: list[Failed]) -> IdDigest:
+        """Reads the documents once for all sets; a tagger that fails leaves the others alone."""
+        path = self._spec.documents.shard(body.documents.name)
+        ids = IdDigest()
+        for block in read_blocks(self._store, path, body.documents.sha256):
+            documents = decode_rows(self._decoder, block, path, ids.rows)
+            for output in list(outputs):
+                try:
+                    output.add(documents, ids.rows)
+                except StoreError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - a tagger's own bug fails its own set only
+                    output.abort()
+                    outputs.remove(output)
+                    failed.append(failure_of(error, body.documents.name, output.spec.place.asset))
+            ids.update([(document.source, document.id) for document in documents])
+        return ids
+
+
+def grinder(job: Job) -> Tagging:
+    """See gristmill.stages.grinding."""
+    return Tagging(job)

@@ -1,0 +1,129 @@
+"""The step of tokenizing: one snapshot of a mix's stream, spelled by one tokenizer, in few stable parts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import xxhash
+
+from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokenizer_asset
+from gristmill.lake.identity import digest_of
+from gristmill.lake.known import Known, Target, Want
+from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
+from gristmill.lake.making import Making
+from gristmill.lake.store import Store
+from gristmill.stages.grinding import Item, raw
+from gristmill.stages.mixing import Mix
+from gristmill.stages.token_cache_grinder import Body, OldPart, OldShard, Spec
+from gristmill.stages.tokenizing import (
+    TOKENIZING,
+    VALIDATION_SEED,
+    Tokenizer,
+    TokenizerLedger,
+    read_tokenizer,
+)
+
+
+def part_of(shard: str, parts: int) -> int:
+    """The part that a shard lies in: drawn by the hash of its name, whatever other shards there are."""
+    return xxhash.xxh3_64_intdigest(shard.encode()) % parts
+
+
+@dataclass
+class TokenCacheStep:
+    """One snapshot of a stream's token cache."""
+
+    mix: Mix
+    stream: str
+    tokenizer: Tokenizer
+    snapshot: str
+    shelves: tuple[str, ...]
+    stage: str = "token_cache_grinder"
+    _bodies: dict[str, Body] = field(default_factory=dict)
+    _ledger: TokenizerLedger | None = None
+
+    @property
+    def _documents(self) -> Place:
+        return place(mix_asset(self.mix.name, self.stream), self.snapshot)
+
+    @property
+    def asset(self) -> str:
+        """The address of what is made."""
+        return cache_asset(self.mix.name, self.tokenizer.name, self.stream)
+
+    def _recipe(self, fingerprint: str) -> Recipe:
+        parameters: dict[str, Any] = {
+            "format": "text",
+            "tokenizer": fingerprint,
+            "eos": self.tokenizer.eos,
+            "bos": self.tokenizer.bos,
+            "eos_style": self.tokenizer.eos_style,
+            "long_strings": self.tokenizer.long_strings,
+            "validation": self.mix.validation,
+            "validation_seed": VALIDATION_SEED,
+            "parts": self.mix.parts,
+        }
+        name = f"{self.mix.name}/{self.tokenizer.name}/{self.stream}"
+        return Recipe(name, TOKENIZING, parameters, self.mix.draft or self.tokenizer.draft)
+
+    def targets(self, store: Store) -> list[Target]:
+        """See Step.
+
+        Raises:
+            DataError: the tokenizer is not there yet, or its file changed under its name.
+        """
+        self._ledger, _ = read_tokenizer(store, self.tokenizer.name)
+        ledger, shards = read_ledger(store, self._documents)
+        recipe = self._recipe(self._ledger.fingerprint)
+        spelled = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", self._ledger.fingerprint)
+        groups: dict[int, list[Shard]] = {}
+        for shard in shards:
+            groups.setdefault(part_of(shard.name, self.mix.parts), []).append(shard)
+        for number, members in groups.items():
+            inputs = (*(Input(self._documents.asset, s.name, s.content) for s in members), spelled)
+            name = f"part-{number:05d}"
+            digest = digest_of([recipe.digest, msgspec.to_builtins(inputs)])[:16]
+            lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
+            self._bodies[name] = Body(f"{name}-{digest}", lean, inputs, None)
+        wants = tuple(Want(name, self._bodies[name].inputs) for name in sorted(self._bodies))
+        upstream = (
+            ledger.upstream,
+            Upstream(tokenizer_asset(self.tokenizer.name), "", self._ledger.fingerprint),
+        )
+        return [Target(place(self.asset, self.snapshot), recipe, upstream, wants)]
+
+    def spec(self, makings: Sequence[Making]) -> Spec:
+        """See Step."""
+        making = makings[0]
+        return Spec(
+            documents=self._documents,
+            place=making.place,
+            token=making.token,
+            recipe=making.recipe.digest,
+            tokenizer=self.tokenizer.name,
+            fingerprint=making.recipe.parameters["tokenizer"],
+            eos=self.tokenizer.eos,
+            bos=self.tokenizer.bos,
+            eos_style=self.tokenizer.eos_style,
+            long_strings=self.tokenizer.long_strings,
+            validation=self.mix.validation,
+            splits=("train", "validation") if self.mix.validation else ("train",),
+        )
+
+    def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:
+        """See Step."""
+        before = known[self.asset].receipts
+        items: list[Item] = []
+        for want in todo[self.asset]:
+            body = self._bodies[want.name]
+            old = before.get(want.name)
+            if old is not None and old.row.recipe == self._recipe(body.inputs[-1].content).digest:
+                body = msgspec.structs.replace(body, old=_old_part(old.row))
+            items.append(Item(want.name, sum(s.length for s in body.shards), raw(body)))
+        return items
+
+
+def _old_part(row: Shard) -> OldPart:
+    """What a ledger's row says of the part."""
+    return OldPart(row.extra["folders"], msgspec.convert(row.extra["shards"], dict[str, OldShard]))

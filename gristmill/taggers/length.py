@@ -1,0 +1,43 @@
+"""LENGTH: how long each document is, in the units that mixes are cut by."""
+
+from collections.abc import Sequence
+
+from gristmill.lake.document import Document
+from gristmill.stages.codepoints import columns
+from gristmill.stages.tagging import Label, Tagger
+from gristmill.stages.words import Words
+
+_COLUMN = 500_000  # code points looked at together: what stays in the processor's cache
+
+
+def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
+    r"""Four counts of each document.
+
+    * `chars`: code points, as `len(text)`.
+    * `words`: stretches between white space, as `len(text.split())`.
+    * `bytes`: of UTF-8.
+    * `lines`: as `len(text.split("\n"))`: one more than there are line feeds.
+    """
+    texts = [document.text for document in documents]
+    words: list[Label] = [None] * len(texts)
+    for places, column in columns(texts, _COLUMN):
+        for place, count in zip(places, Words.of(column).counts.tolist(), strict=True):
+            words[place] = float(count)
+    return {
+        "chars": [float(len(text)) for text in texts],
+        "words": words,
+        "bytes": [float(_bytes(text)) for text in texts],
+        "lines": [text.count("\n") + 1.0 for text in texts],
+    }
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+LENGTH = Tagger(
+    name="length-1",
+    batch=tag,
+    parameters={"words": "str.split", "lines": "line feeds + 1", "bytes": "utf-8"},
+    description="Code points, words, UTF-8 bytes and lines.",
+)

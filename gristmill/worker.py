@@ -1,0 +1,76 @@
+"""A worker process: reads jobs and items from its standard input; writes results to its standard output.
+
+Started as `python -m gristmill.worker`. Messages are JSON behind an 8-byte big-endian length. What recipes print goes
+to standard error. The worker ends when its input ends, even in the middle of an item: it never outlives the process
+that started it, and so never writes into a lake that another run has taken over.
+"""
+
+import os
+import queue
+import signal
+import sys
+import threading
+from typing import BinaryIO
+
+import msgspec
+
+from gristmill.stages.grinding import Grinder, Item, Job, LazyGrinder, grind_one
+
+HEADER = 8
+JOB = b"job "
+"""What a message begins with that opens the next job; the others are items, and each gets an answer."""
+
+Inbox = queue.SimpleQueue[bytes | None]
+
+
+def send(stream: BinaryIO, message: bytes) -> None:
+    """Writes one message."""
+    stream.write(len(message).to_bytes(HEADER, "big") + message)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> bytes | None:
+    """Reads one message; None at the end of the stream."""
+    header = stream.read(HEADER)
+    if len(header) < HEADER:
+        return None
+    size = int.from_bytes(header, "big")
+    message = stream.read(size)
+    return message if len(message) == size else None
+
+
+def _listen(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> None:
+    """Hands messages on. When the input ends under an item, nobody waits for its answer: the worker ends at once."""
+    while (message := receive(stream)) is not None:
+        if not message.startswith(JOB):
+            busy.set()
+        inbox.put(message)
+    if busy.is_set():
+        os._exit(1)
+    inbox.put(None)
+
+
+def main() -> None:
+    """Serves until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the one who started us decides
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    inbox: Inbox = queue.SimpleQueue()
+    busy = threading.Event()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, inbox, busy), daemon=True).start()
+    grind: Grinder | None = None
+    while (message := inbox.get()) is not None:
+        if message.startswith(JOB):
+            grind = LazyGrinder(msgspec.json.decode(message[len(JOB) :], type=Job))
+        elif grind is not None:
+            item = msgspec.json.decode(message, type=Item)
+            answer = msgspec.json.encode(grind_one(grind, item))
+            busy.clear()
+            try:
+                send(out, answer)
+            except BrokenPipeError:  # the one who asked is gone
+                os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""The local engine: worker processes on this machine, one item each at a time.
+
+A worker that dies takes nothing along but its item, which is tried once more in a fresh worker, then fails by name.
+Results come as they are ready; at most one item a worker is under way, so nothing piles up.
+"""
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import BinaryIO
+
+import msgspec
+
+from gristmill.stages.grinding import Done, Failed, Inline, Item, Job, Outcome
+from gristmill.worker import JOB, receive, send
+
+TRIES = 2
+"""How often an item is begun before its worker's death is its failure."""
+
+SMALL = 1 << 20
+"""Bytes of work below which starting workers costs more than they save."""
+
+ONE_CORE = {
+    "RAYON_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "ARROW_IO_THREADS": "1",
+}
+"""A worker is one core's work: its libraries start no threads of their own."""
+
+
+class _Worker:
+    """One worker process and the messages to and from it."""
+
+    def __init__(self) -> None:
+        paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' means it, to Python
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gristmill.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **ONE_CORE, "PYTHONPATH": paths},
+        )
+
+    def open(self, job: bytes) -> None:
+        send(self._pipe(self._process.stdin), JOB + job)
+
+    def ask(self, item: Item) -> Done | None:
+        """The result of an item, or None if the worker died over it."""
+        try:
+            send(self._pipe(self._process.stdin), msgspec.json.encode(item))
+            answer = receive(self._pipe(self._process.stdout))
+        except (BrokenPipeError, OSError):
+            return None
+        return msgspec.json.decode(answer, type=Done) if answer is not None else None
+
+    @staticmethod
+    def _pipe(pipe: object) -> BinaryIO:
+        return pipe  # type: ignore[return-value]  # Popen was asked for binary pipes
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def epitaph(self) -> str:
+        try:
+            code = self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            return "closed its output and went on"
+        if code == -9:
+            return "was killed (signal 9): most often for want of memory; use fewer workers or smaller shards"
+        return f"died with signal {-code}" if code < 0 else f"ended with code {code}"
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._pipe(self._process.stdin).close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._pipe(self._process.stdout).close()
+
+
+class _Team:
+    """The workers of one map(); dismissed when nobody waits for their answers any more."""
+
+    def __init__(self) -> None:
+        self.dismissed = False
+        self._workers: list[_Worker] = []
+        self._lock = threading.Lock()
+
+    def join(self, worker: _Worker) -> _Worker:
+        with self._lock:
+            self._workers.append(worker)
+            if self.dismissed:
+                worker.kill()
+        return worker
+
+    def dismiss(self) -> None:
+        with self._lock:
+            self.dismissed = True
+            for worker in self._workers:
+                worker.kill()
+
+
+class LocalPool:
+    """An Engine of worker processes on this machine. Workers stay between jobs, until close().
+
+    Args:
+        workers: processes.
+        small: bytes of work below which everything is ground in this process instead.
+    """
+
+    def __init__(self, workers: int, *, small: int = SMALL) -> None:
+        self._count = max(1, workers)
+        self._small = small
+        self._idle: list[_Worker] = []
+        self._lock = threading.Lock()
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        work = list(items)
+        if len(work) == 1 or sum(item.weight for item in work) < self._small:
+            yield from Inline().map(job, work)
+            return
+        yield from self._spread(msgspec.json.encode(job), work)
+
+    def _spread(self, job: bytes, work: Sequence[Item]) -> Iterator[Done]:
+        todo: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        done: queue.SimpleQueue[Done] = queue.SimpleQueue()
+        team = _Team()
+        threads = [
+            threading.Thread(target=self._serve, args=(job, team, todo, done), daemon=True)
+            for _ in range(min(self._count, len(work)))
+        ]
+        for item in work:
+            todo.put(item)
+        for thread in threads:
+            todo.put(None)
+            thread.start()
+        try:
+            for _ in work:
+                yield done.get()
+        except BaseException:  # the reader went away: begin nothing more, and finish nothing
+            with suppress(queue.Empty):
+                while True:
+                    todo.get_nowait()
+            team.dismiss()
+            for _ in threads:
+                todo.put(None)
+            raise
+        finally:
+            for thread in threads:
+                thread.join()
+
+    def _serve(
+        self,
+        job: bytes,
+        team: "_Team",
+        todo: "queue.SimpleQueue[Item | None]",
+        done: "queue.SimpleQueue[Done]",
+    ) -> None:
+        worker: _Worker | None = None
+        while (item := todo.get()) is not None:
+            answer: Done | None = None
+            words = "was not started"
+            for _ in range(TRIES):
+                if team.dismissed:
+                    break
+                try:
+                    worker = worker or team.join(self._take(job))
+                    answer = worker.ask(item)
+                except (OSError, ValueError) as error:  # ValueError: its answer was no message
+                    words = f"could not be started, or not be understood ({error})"
+                if answer is not None:
+                    break
+                if worker is not None:
+                    words = worker.epitaph()
+                    worker.close()
+                    worker = None
+            died = Failed("StoreError", f"shard {item.name}: its worker {words}", name=item.name)
+            done.put(answer or Done(item.name, item.weight, Outcome((), failed=(died,))))
+        if worker is not None and team.dismissed:
+            worker.close()
+        elif worker is not None:
+            with self._lock:
+                self._idle.append(worker)
+
+    def _take(self, job: bytes) -> _Worker:
+        with self._lock:
+            worker = self._idle.pop() if self._idle else None
+        if worker is not None:
+            try:
+                worker.open(job)
+            except OSError:  # it died while idle
+                worker.close()
+            else:
+                return worker
+        worker = _Worker()
+        try:
+            worker.open(job)
+        except OSError:
+            worker.close()
+            raise
+        return worker
+
+    def close(self) -> None:
+        """Ends the workers."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()

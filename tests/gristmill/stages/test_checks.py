@@ -1,0 +1,219 @@
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from testkit import Mill, make_documents
+from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, make_whole, rewrite, table
+
+from gristmill.errors import DataError
+from gristmill.lake.blocklist import Blocklist
+from gristmill.lake.identity import HASH_BYTES, dump_hashes, load_hashes, repeated
+from gristmill.lake.ledger import Shard
+from gristmill.lake.levanter_ledger import LEDGER_NAME
+from gristmill.stages.checks import blocklist_respected, cache_complete, ids_stable, ids_unique, row_alignment
+from gristmill.stages.id_search import lacking, present, repeated_highs
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Mill:
+    """A lake that no test changes."""
+    return make_whole(tmp_path_factory.mktemp("whole") / "lake")
+
+
+@pytest.fixture
+def spoilt(tmp_path: Path) -> Mill:
+    """A lake for a test to spoil."""
+    return make_whole(tmp_path / "spoilt")
+
+
+def index_of(rows: int, spread: int, seed: int) -> bytes:
+    """A sorted index of few different upper halves."""
+    upper = np.random.default_rng(seed).integers(0, spread, rows, dtype=np.uint64) * np.uint64(2**64 // spread)
+    return dump_hashes(load_hashes(dump_hashes(np.stack([upper, upper], axis=1)), ordered=False))
+
+
+def named(name: str, rows: int) -> Shard:
+    return Shard(name, rows, 0, 0, "", "", "", "", ())
+
+
+def test_the_ids_of_a_clean_partition_are_unique(whole: Mill) -> None:
+    verdict = ids_unique(whole.store, DOCUMENTS, table(whole, DOCUMENTS))
+    assert verdict.passed
+    assert verdict.metadata == {"shards": 2, "rows": 40}
+
+
+@pytest.mark.parametrize("bucket", [1, 3, 7, 1 << 24])
+def test_an_id_in_two_shards_is_named_with_both_places_however_many_buckets_there_are(mill: Mill, bucket: int) -> None:
+    mill.raw("a.jsonl.gz", make_documents(10))
+    mill.raw("b.jsonl.gz", make_documents(10, start=9))
+    mill.convert()
+    verdict = ids_unique(mill.store, DOCUMENTS, table(mill, DOCUMENTS), bucket)
+    assert not verdict.passed
+    assert verdict.metadata == {
+        "shards": 2,
+        "rows": 20,
+        "duplicate_ids": 1,
+        "id": "doc-00009",
+        "source": "pages",
+        "first_shard": "a",
+        "first_row": 9,
+        "second_shard": "b",
+        "second_row": 0,
+    }
+    assert "'doc-00009'" in verdict.description
+
+
+def test_an_id_twice_in_one_shard_is_named(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", [*make_documents(3), *make_documents(1, start=1)])
+    mill.convert()
+    verdict = ids_unique(mill.store, DOCUMENTS, table(mill, DOCUMENTS))
+    assert (verdict.metadata["first_row"], verdict.metadata["second_row"]) == (1, 3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("bucket", [2, 5, 100])
+def test_buckets_find_what_one_sort_finds(seed: int, bucket: int) -> None:
+    rows = {"a": 40, "b": 0, "c": 3, "d": 17}
+    indexes = {name: index_of(count, 97, seed * 10 + i) for i, (name, count) in enumerate(rows.items())}
+    shards = [named(name, count) for name, count in rows.items()]
+    found = repeated_highs(lambda name, start, end: indexes[name][start:end], shards, bucket)
+    everything = load_hashes(b"".join(indexes.values()))
+    assert found.tolist() == repeated(everything)[:, 0].tolist()
+
+
+def test_an_index_that_is_not_sorted_is_an_error() -> None:
+    index = index_of(50, 1000, 1)
+    turned = index[-HASH_BYTES:] + index[:-HASH_BYTES]
+    with pytest.raises(DataError, match="shard a is not sorted"):
+        repeated_highs(lambda _, start, end: turned[start:end], [named("a", 50)])
+
+
+def test_an_index_that_ends_early_is_an_error() -> None:
+    with pytest.raises(DataError, match="2 hashes where its ledger has 3 rows"):
+        repeated_highs(lambda _, start, end: index_of(2, 10, 1)[start:end], [named("a", 3)])
+
+
+def test_lacking_and_present_compare_sorted_hashes() -> None:
+    few = np.array([[1, 1], [3, 3], [9, 9]], dtype=np.uint64)
+    many = np.array([[1, 0], [1, 1], [3, 4], [8, 8]], dtype=np.uint64)
+    nothing = np.empty((0, 2), dtype=np.uint64)
+    assert lacking(few, many).tolist() == [[3, 3], [9, 9]]
+    assert lacking(few, nothing).tolist() == few.tolist()
+    assert lacking(nothing, few).tolist() == []
+    assert present(few, many)[:, 0].tolist() == [1, 3]
+    assert present(few, nothing).tolist() == []
+
+
+def test_a_set_stands_beside_its_documents(whole: Mill) -> None:
+    verdict = row_alignment(table(whole, DOCUMENTS), table(whole, WORDS))
+    assert verdict.passed
+    assert verdict.metadata == {"shards": 2, "rows": 40}
+
+
+def test_a_set_with_a_shard_too_few_too_many_or_of_other_ids_is_misaligned(whole: Mill) -> None:
+    a, b = table(whole, DOCUMENTS)
+    other = msgspec.structs.replace(b, ids="0" * 32)
+    assert row_alignment([a, b], [a]).metadata["found"] == "no such shard"
+    assert row_alignment([a], [a, b]).metadata["documents"] == "no such shard"
+    verdict = row_alignment([a, b], [a, other])
+    assert not verdict.passed
+    assert verdict.metadata["first_shard"] == "b"
+    assert verdict.metadata["found"] == "20 rows of ids 00000000"
+
+
+def test_the_ids_of_a_version_stand_in_the_one_before(whole: Mill) -> None:
+    verdict = ids_stable(whole.store, DOCUMENTS, table(whole, DOCUMENTS), REVISED, table(whole, REVISED))
+    assert verdict.passed
+    assert verdict.metadata["rows"] == 16
+
+
+def test_a_new_id_in_a_version_is_named(spoilt: Mill) -> None:
+    rows = spoilt.lines(REVISED.shard("b"))
+    rewrite(spoilt, REVISED, "b", [*rows[:2], b'{"id":"new","text":"x","source":"pages"}', *rows[2:]])
+    verdict = ids_stable(spoilt.store, DOCUMENTS, table(spoilt, DOCUMENTS), REVISED, table(spoilt, REVISED))
+    assert not verdict.passed
+    assert (verdict.metadata["first_shard"], verdict.metadata["first_row"], verdict.metadata["id"]) == ("b", 2, "new")
+
+
+def test_an_id_that_moved_to_another_shard_is_not_stable(whole: Mill) -> None:
+    a, b = table(whole, DOCUMENTS)
+    crossed = [msgspec.structs.replace(a, name="b"), msgspec.structs.replace(b, name="a")]
+    found = [msgspec.structs.replace(shard, index="") for shard in table(whole, REVISED)]
+    assert ids_stable(whole.store, DOCUMENTS, [a, b], REVISED, found).passed
+    verdict = ids_stable(whole.store, DOCUMENTS, [crossed[0]], REVISED, found)
+    assert not verdict.passed
+    assert verdict.metadata["first_shard"] == "a"
+
+
+def test_a_blocked_id_is_named_with_its_list_and_reason(whole: Mill) -> None:
+    lists = [
+        Blocklist("evals", {("pages", "doc-00007"): "x"}),
+        Blocklist("takedowns", {("pages", "doc-00028"): "asked"}),
+    ]
+    verdict = blocklist_respected(whole.store, STREAM, table(whole, STREAM), lists)
+    assert not verdict.passed
+    assert (verdict.metadata["first_shard"], verdict.metadata["first_row"]) == ("b", 1)
+    assert verdict.metadata["blocklist"] == "takedowns"
+    assert "asked" in verdict.description
+
+
+def test_a_list_of_strangers_is_respected_and_says_what_was_compared(whole: Mill) -> None:
+    strangers = [Blocklist("takedowns", {("else", "doc-00028"): "x", ("pages", "doc-00007"): "y"})]
+    verdict = blocklist_respected(whole.store, STREAM, table(whole, STREAM), strangers)
+    assert verdict.passed
+    assert verdict.metadata == {"shards": 2, "rows": 8, "blocked_ids": 2}
+    assert blocklist_respected(whole.store, STREAM, table(whole, STREAM), []).passed
+
+
+def test_a_cache_of_all_shards_is_complete(whole: Mill) -> None:
+    verdict = cache_complete(whole.store, table(whole, STREAM), table(whole, CACHE), CACHE)
+    assert verdict.passed, verdict.description
+    assert verdict.metadata["rows"] == 8
+
+
+def test_a_shard_in_no_part_in_two_parts_or_from_nowhere_is_named(whole: Mill) -> None:
+    documents, parts = table(whole, STREAM), table(whole, CACHE)
+    assert "shard a of the mix lies in no part" in cache_complete(whole.store, documents, [], CACHE).description
+    twice = [*parts, *(msgspec.structs.replace(part, name="part-00099") for part in parts)]
+    assert "not in exactly one" in cache_complete(whole.store, documents, twice, CACHE).description
+    assert "is none of the mix's" in cache_complete(whole.store, documents[:1], parts, CACHE).description
+
+
+def test_other_content_and_other_rows_than_the_mix_has_are_named(whole: Mill) -> None:
+    (a, b), parts = table(whole, STREAM), table(whole, CACHE)
+    other = msgspec.structs.replace(a, content="0" * 32)
+    assert "another content" in cache_complete(whole.store, [other, b], parts, CACHE).description
+    longer = msgspec.structs.replace(b, rows=5)
+    assert "shard b has 5 documents" in cache_complete(whole.store, [a, longer], parts, CACHE).description
+
+
+def test_a_gap_in_the_ranges_is_named(whole: Mill) -> None:
+    documents, parts = table(whole, STREAM), table(whole, CACHE)
+    shards = parts[0].extra["shards"]
+    name = next(iter(shards))
+    moved = {name: {**shards[name], "ranges": {"train": [1, *shards[name]["ranges"]["train"][1:]]}}}
+    extra = {**parts[0].extra, "shards": {**shards, **moved}}
+    verdict = cache_complete(
+        whole.store, documents, [msgspec.structs.replace(parts[0], extra=extra), *parts[1:]], CACHE
+    )
+    assert "begins at row 1 and token 0, not at 0 and 0" in verdict.description
+
+
+def test_a_missing_or_shortened_object_of_a_part_is_named(spoilt: Mill) -> None:
+    documents, parts = table(spoilt, STREAM), table(spoilt, CACHE)
+    path = next(path for path in parts[0].extra["objects"] if path.endswith("data/c/0"))
+    spoilt.store.put(path, spoilt.store.read(path)[:-1])
+    assert cache_complete(spoilt.store, documents, parts, CACHE).description.startswith(f"{path}: the object's bytes")
+    spoilt.store.delete([path])
+    assert f"{path}: there is no such object" in cache_complete(spoilt.store, documents, parts, CACHE).description
+
+
+def test_a_part_whose_own_ledger_says_otherwise_is_named(spoilt: Mill) -> None:
+    documents, parts = table(spoilt, STREAM), table(spoilt, CACHE)
+    path = parts[0].extra["folders"]["train"] + LEDGER_NAME
+    data = spoilt.store.read(path)
+    spoilt.store.put(path, data.replace(b'"input_ids": ', b'"input_ids": 1', 1)[: len(data)])
+    verdict = cache_complete(spoilt.store, documents, parts, CACHE)
+    assert not verdict.passed
+    assert verdict.description.startswith(path)

@@ -1,0 +1,100 @@
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+from testkit import Mill, make_documents
+
+from gristmill.errors import DataError
+from gristmill.lake.folder import FolderStore
+from gristmill.stages.conversion import Copied, RawObject, Refused
+from gristmill.stages.dolma_lines import DolmaLines
+
+GOOD = b'{"id":"a","text":"t","source":"s"}'
+
+
+def convert(tmp_path: Path, data: bytes, name: str = "a.jsonl") -> list[Copied | Refused]:
+    store = FolderStore(str(tmp_path))
+    store.put(name, data)
+    rows = DolmaLines("mine")(RawObject(store, name, name, len(data)))
+    return [row for row in rows if isinstance(row, Copied | Refused)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        GOOD,
+        b'  { "source" : "s",\t"text":"t" ,"id":"a" , "more": [1, 2.50] }  ',
+        GOOD + b"\r",
+        b'{"id":"a","text":"\\u00e9 \xc3\xa9","source":"s","metadata":{"b":1,"a":null}}',
+        b'{"id":"a","text":"","source":"s","added":null,"created":"1999","metadata":null}',
+    ],
+)
+def test_a_valid_row_is_kept_byte_for_byte(tmp_path: Path, line: bytes) -> None:
+    assert convert(tmp_path, line + b"\n") == [Copied("a", "s", line)]
+
+
+def test_a_row_without_a_source_gets_this_one_in_front(tmp_path: Path) -> None:
+    (row,) = convert(tmp_path, b' { "id":"a", "text":"t"}\n')
+    assert row == Copied("a", "mine", b'{"source":"mine", "id":"a", "text":"t"}')
+
+
+REFUSED = {
+    b'{"text":"t","source":"s"}': "no id",
+    b'{"id":"","text":"t","source":"s"}': "no id",
+    b'{"id":"a","source":"s"}': "no text",
+    b'{"id":7,"text":"t","source":"s"}': "id is no string",
+    b'{"id":"a","text":null,"source":"s"}': "text is no string",
+    b'{"id":"a","text":["t"],"source":"s"}': "text is no string",
+    b'{"id":"a","text":"t","source":7}': "source is no string",
+    b'{"id":"a","text":"t","source":null}': "source is null or empty",
+    b'{"id":"a","text":"t","source":"s","created":7}': "created is no string",
+    b'{"id":"a","text":"t","source":"s","metadata":[]}': "metadata is no object",
+    b'{"id":"a","text":"\\ud800","source":"s"}': "lone surrogate",
+    b'{"id":"a","text":"t","source":"s","metadata":{"x":"\\udc00"}}': "lone surrogate",
+    b'{"id":"a","text":"a\\u0000b","source":"s"}': "NUL in text or id",
+    b'{"id":"a","text":"a\x00b","source":"s"}': "invalid JSON",
+    b'{"id":"a","text":"\xff","source":"s"}': "not UTF-8",
+    b'{"id":"a","text":"t","source":"s","other":"\xff"}': "not UTF-8",
+    b'{"id":"a","text":"t","source":"s"': "invalid JSON",
+    GOOD + GOOD: "invalid JSON",
+    b"\xef\xbb\xbf" + GOOD: "invalid JSON",
+    b"": "empty line",
+    b" \t": "empty line",
+    b"[]": "not an object",
+    b"7": "not an object",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_a_row_that_is_no_document_is_refused_with_reason_and_place(tmp_path: Path, line: bytes) -> None:
+    first, row, last = convert(tmp_path, GOOD + b"\n" + line + b"\n" + GOOD + b"\n")
+    assert row == Refused(REFUSED[line], f"a.jsonl row 1 (bytes 35-{35 + len(line)} unpacked)", line)
+    assert (first, last) == (Copied("a", "s", GOOD), Copied("a", "s", GOOD))
+
+
+def test_every_packing_gives_the_same_rows(tmp_path: Path) -> None:
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in make_documents(20))
+    plain = convert(tmp_path, data)
+    assert len(plain) == 20
+    assert convert(tmp_path, gzip.compress(data), "a.json.gz") == plain
+    assert convert(tmp_path, zstandard.compress(data), "a.jsonl.zst") == plain
+
+
+def test_a_last_row_without_line_feed_is_kept(tmp_path: Path) -> None:
+    assert convert(tmp_path, GOOD) == [Copied("a", "s", GOOD)]
+
+
+def test_an_empty_file_has_no_rows_and_an_empty_gzip_file_is_truncated(tmp_path: Path) -> None:
+    assert convert(tmp_path, b"") == []
+    assert convert(tmp_path, gzip.compress(b""), "a.gz") == []
+    with pytest.raises(DataError, match=r"a\.gz: .*truncated"):
+        convert(tmp_path, b"", "a.gz")
+
+
+def test_odd_white_space_and_order_of_keys_reach_the_lake(mill: Mill) -> None:
+    line = b'{ "metadata": {"language":"en" ,"number": 1e0},"source":"pages", "text":"a  b", "id":"x" }'
+    mill.raw("a.jsonl.gz", [line])
+    mill.convert()
+    assert mill.lines(mill.documents().shard("a")) == [line]

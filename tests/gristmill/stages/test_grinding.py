@@ -1,0 +1,131 @@
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from testkit import Mill
+
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, Superseded
+from gristmill.lake.ledger import Shard
+from gristmill.lake.receipts import Receipt
+from gristmill.stages.grinding import (
+    Done,
+    Failed,
+    Ground,
+    Inline,
+    Item,
+    Job,
+    Lake,
+    Outcome,
+    grind_all,
+    grind_one,
+    raise_failures,
+    raw,
+)
+
+JOB = Job("no_such_stage", Lake("nowhere"), (), raw({}))
+
+
+def item(name: str, weight: int = 1) -> Item:
+    return Item(name, weight, raw({}))
+
+
+def failed(error: str, name: str) -> Failed:
+    return Failed(error, f"message of {name}", "", name)
+
+
+class Echo:
+    """An engine that makes a receipt of every item, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        assert job is JOB
+        for each in items:
+            self.order.append(each.name)
+            shard = Shard(each.name, 0, 0, 0, "", "", "", "", ())
+            outcome = Outcome((Ground("asset", Receipt(shard)),), {"seen": 1})
+            if each.name.startswith("bad"):
+                outcome = Outcome((), failed=(failed("DataError", each.name),))
+            yield Done(each.name, each.weight, outcome, 0.5)
+
+
+def test_the_heaviest_go_first_and_equals_by_name() -> None:
+    engine = Echo()
+    grind_all(engine, JOB, [item("a", 1), item("c", 5), item("b", 5), item("d", 9)], lambda _: None)
+    assert engine.order == ["d", "b", "c", "a"]
+
+
+def test_what_was_done_is_added_up_and_failures_are_collected() -> None:
+    said: list[str] = []
+    tally = grind_all(Echo(), JOB, [item("a"), item("bad-1"), item("b"), item("bad-2")], said.append)
+    assert sorted(tally.ground["asset"]) == ["a", "b"]
+    assert [each.name for each in tally.failed] == ["bad-1", "bad-2"]
+    assert (tally.facts, tally.cpu) == ({"seen": 2}, 2.0)
+    assert said[-1].startswith("4 of 4 shards, ")
+    assert said[-1].endswith("0 s left, 2 failed")
+
+
+def test_nothing_to_do_says_nothing() -> None:
+    said: list[str] = []
+    assert grind_all(Echo(), JOB, [], said.append).ground == {}
+    assert said == []
+
+
+def test_a_stage_that_cannot_be_opened_is_every_items_failure() -> None:
+    for done in Inline().map(JOB, [item("a"), item("b")]):
+        (why,) = done.outcome.failed
+        assert why.error == "crash"
+        assert f"shard {done.name}:" in why.message
+        assert "no_such_stage" in why.message
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (DataError("wrong"), "DataError"),
+        (RecipeError("wrong"), "RecipeError"),
+        (StoreError("wrong"), "StoreError"),
+        (Superseded("wrong"), "Superseded"),
+        (GristmillError("wrong"), "DataError"),
+        (MemoryError(), "StoreError"),
+        (ZeroDivisionError("wrong"), "crash"),
+    ],
+)
+def test_every_error_becomes_a_failure_that_travels(error: Exception, kind: str) -> None:
+    def grind(item: Item) -> Outcome:  # noqa: ARG001 - the protocol names it
+        raise error
+
+    done = msgspec.json.decode(msgspec.json.encode(grind_one(grind, item("a", 7))), type=Done)
+    (why,) = done.outcome.failed
+    assert (done.name, done.weight, why.error) == ("a", 7, kind)
+    if str(error):
+        assert "wrong" in why.message
+
+
+def test_the_most_lasting_kind_of_failure_is_raised() -> None:
+    raise_failures([], 3)
+    with pytest.raises(StoreError, match="message of a"):
+        raise_failures([failed("StoreError", "a")], 1)
+    with pytest.raises(DataError, match=r"2 of 3 shards failed; the others are done(.|\n)*of b\n(.|\n)*of a"):
+        raise_failures([failed("StoreError", "a"), failed("DataError", "b")], 3)
+    with pytest.raises(RecipeError):
+        raise_failures([failed("DataError", "a"), failed("RecipeError", "b")], 3)
+    with pytest.raises(Superseded):
+        raise_failures([failed("RecipeError", "a"), failed("Superseded", "b")], 3)
+    with pytest.raises(DataError, match="in the recipe's own code"):
+        raise_failures([failed("crash", "a"), failed("StoreError", "b")], 3)
+
+
+def test_five_messages_are_shown_and_the_rest_counted() -> None:
+    with pytest.raises(DataError, match=r"and 95 more") as caught:
+        raise_failures([failed("DataError", f"{n:02d}") for n in range(100)], 200)
+    assert [line[-2:] for line in str(caught.value).splitlines()[1:6]] == ["00", "01", "02", "03", "04"]
+
+
+def test_a_lake_travels_as_an_address(tmp_path: Path) -> None:
+    mill = Mill(tmp_path)
+    lake = msgspec.json.decode(msgspec.json.encode(mill.lake), type=Lake)
+    mill.store.put("a", b"1")
+    assert lake.store().read("a") == b"1"

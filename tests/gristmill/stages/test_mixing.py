@@ -1,0 +1,394 @@
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from testkit import Mill, lines, make_documents
+
+from gristmill.errors import DataError, MalformedRow, Misaligned, RecipeError, StoreError
+from gristmill.lake.identity import IdDigest
+from gristmill.lake.ledger import Recipe, Shard, compose, dump, pack_table, read_ledger
+from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.rules import Rule, field, score, spans
+
+SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
+
+
+def stream(**changes: Any) -> Stream:
+    return replace(Stream(source="pages", version="v0"), **changes)
+
+
+def rule(where: str, name: str = "rule") -> tuple[Rule, ...]:
+    return (Rule(name, where, "for the test"),)
+
+
+def adopt(mill: Mill, name: str, rows: Sequence[bytes], shard: str = "a", *, ids: str | None = None) -> None:
+    """Puts a set's shard and a ledger that vouches for it, as an adopted set has; `ids` is what it claims."""
+    where = mill.attributes(name)
+    data = gzip.compress(b"".join(row + b"\n" for row in rows), mtime=0)
+    mill.store.put(where.shard(shard), data)
+    documents = mill.table(mill.documents())[shard]
+    claimed = Shard(
+        name=shard,
+        rows=documents.rows,
+        bytes=len(data),
+        length=0,
+        sha256=hashlib.sha256(data).hexdigest(),
+        content=hashlib.sha256(data).hexdigest()[:32],
+        ids=ids or documents.ids,
+        recipe="adopted",
+        inputs=(),
+    )
+    upstream = read_ledger(mill.store, mill.documents())[0].upstream
+    head = compose(where, Recipe(name, 1, {}), (upstream,), [claimed])
+    mill.store.put(where.table, pack_table([claimed]))
+    mill.store.put(where.ledger, dump(head))
+
+
+def row(number: int, score_: float = 0.5, **more: Any) -> bytes:
+    whole = {"id": f"doc-{number:05d}", "source": "pages", "attributes": {"tox-1__x": [[0, 4, score_]]}}
+    return json.dumps({**whole, **more}).encode()
+
+
+# what passes
+
+
+def test_includes_excludes_blocklists_and_rate_are_counted_by_their_first_reason(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(100))
+    mill.convert()
+    mill.tag("words-1")
+    blocked = [{"source": "pages", "id": f"doc-{n:05d}", "reason": "asked for"} for n in (0, 1, 2, 3)]
+    mill.store.put("blocklists/takedowns.jsonl", lines(blocked))
+    ledger = mill.mix(
+        stream(
+            columns=(field("metadata.language", name="lang"), score("words-1__count", "words")),
+            include=rule("lang = 'en'", "english"),
+            exclude=(*rule("words < 2", "short"), *rule("words >= 5", "long")),
+            blocklists=("takedowns",),
+        )
+    )
+    # 4 are blocked; of the other 96, 48 are French; of the 48 English ones (4, 6, ..., 98) 9 have one word
+    # (10, 20, ..., 90) and 10 have five (4, 14, ..., 94).
+    assert ledger.dropped == {"blocklist: takedowns": 4, "english": 48, "long": 10, "short": 9}
+    assert ledger.totals["rows"] == 29
+    assert mill.ids(mill.stream(), "a")[:4] == ["doc-00006", "doc-00008", "doc-00012", "doc-00016"]
+
+
+def test_a_stream_without_rules_copies_every_shard(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.mix(stream())
+    for name in "ab":
+        assert mill.store.read(mill.stream().shard(name)) == mill.store.read(mill.documents().shard(name))
+        assert mill.table(mill.stream())[name].ids == mill.table(mill.documents())[name].ids
+
+
+def test_kept_rows_are_copied_byte_for_byte(mill: Mill) -> None:
+    odd = [
+        b'{ "metadata": {"language":"en" ,"number": 1e0},"source":"pages", "text":"a  b", "id":"x" }',
+        b'{"id":"y","text":"dropped","source":"pages","metadata":{"language":"fr"}}',
+        b'{"source":"pages","id":"z","text":"\\u0065","metadata":{"language":"en","big":123456789012345678901234567890}}',
+    ]
+    mill.raw("a.jsonl.gz", odd)
+    mill.convert()
+    mill.mix(stream(columns=(field("metadata.language", name="lang"),), include=rule("lang = 'en'")))
+    assert mill.lines(mill.stream().shard("a")) == [odd[0], odd[2]]
+
+
+def test_a_smaller_rate_is_a_subset_and_another_seed_another_sample(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(2000))
+    mill.convert()
+    drawn: dict[str, set[str]] = {}
+    for name, changes in {
+        "one": {"rate": 0.1},
+        "two": {"rate": 0.2},
+        "other": {"rate": 0.1, "seed": 7},
+    }.items():
+        ledger = mill.mix(stream(name=name, **changes))
+        drawn[name] = set(mill.ids(mill.stream(name), "a"))
+        assert ledger.dropped == {"sampled out": 2000 - len(drawn[name])}
+    assert drawn["one"] < drawn["two"]
+    assert drawn["one"] != drawn["other"]
+    assert 150 < len(drawn["one"]) < 250
+    assert 340 < len(drawn["two"]) < 460
+
+
+def test_a_sample_is_drawn_from_what_the_rules_let_pass(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(1000))
+    mill.convert()
+    even = {"columns": (field("metadata.language", name="lang"),), "include": rule("lang = 'en'")}
+    mill.mix(stream(name="sampled", rate=0.3))
+    mill.mix(stream(name="both", rate=0.3, **even))
+    both, sampled = mill.ids(mill.stream("both"), "a"), mill.ids(mill.stream("sampled"), "a")
+    assert both == [id_ for id_ in sampled if int(id_[-1]) % 2 == 0]
+
+
+# columns
+
+
+def test_a_key_that_first_appears_in_row_30000_counts(mill: Mill) -> None:
+    rows = [{"id": f"{n}", "text": "t", "source": "pages", "metadata": {}} for n in range(30_010)]
+    for late in rows[30_000:]:
+        late["metadata"] = {"rare": "yes"}
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    ledger = mill.mix(stream(columns=(field("metadata.rare"),), include=rule("rare = 'yes'", "rare")))
+    assert ledger.totals["rows"] == 10
+    assert ledger.totals["absent: rare"] == 30_000
+    assert ledger.dropped == {"rare": 30_000}
+
+
+def test_a_key_of_another_type_in_row_30000_is_an_error_that_names_the_row(mill: Mill) -> None:
+    rows = [{"id": f"{n}", "text": "t", "source": "pages", "metadata": {"stars": n}} for n in range(30_010)]
+    rows[30_000]["metadata"] = {"stars": "many"}
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    with pytest.raises(DataError, match=r"v0/documents/2024/a\.jsonl\.gz: row 30000: .*stars|row 30000: Expected"):
+        mill.mix(stream(columns=(field("metadata.stars", "BIGINT"),), include=rule("stars >= 0")))
+    assert mill.store.head(mill.stream().shard("a")) is None
+
+
+def test_a_rule_that_has_no_answer_for_a_row_names_it(mill: Mill) -> None:
+    rows = make_documents(2000)
+    rows[1234]["metadata"]["language"] = "7"
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz: row 0: .*'rule'"):
+        mill.mix(stream(columns=(field("metadata.language", name="lang"),), exclude=rule("CAST(lang AS BIGINT) = 7")))
+
+
+def test_null_is_neither_included_nor_excluded(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", [{"id": f"{n}", "text": "t", "source": "pages"} for n in range(4)])
+    mill.convert()
+    column = (field("metadata.x", "BIGINT"),)
+    assert mill.mix(stream(name="in", columns=column, include=rule("x > 0"))).totals["rows"] == 0
+    assert mill.mix(stream(name="ex", columns=column, exclude=rule("x > 0"))).totals["rows"] == 4
+
+
+# attributes that stand beside the documents
+
+
+WITH_TOX = {"columns": (score("tox-1__x", "x"),), "exclude": rule("x > 0.7", "toxic")}
+
+
+def test_an_adopted_set_is_joined_and_rows_without_a_source_are_counted(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(4))
+    mill.convert()
+    bare = json.dumps({"id": "doc-00003", "attributes": {"x": 0.9}}).encode()
+    adopt(mill, "tox-1", [row(0), row(1, 0.9), row(2), bare])
+    ledger = mill.mix(stream(**WITH_TOX))
+    assert ledger.dropped == {"toxic": 2}
+    assert ledger.totals["attribute rows without a source: tox-1"] == 1
+    assert mill.ids(mill.stream(), "a") == ["doc-00000", "doc-00002"]
+
+
+def test_a_scalars_span_ends_where_the_text_does(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(3))
+    mill.convert()
+    adopt(mill, "tox-1", [json.dumps({"id": f"doc-{n:05d}", "attributes": {"x": 1}}).encode() for n in range(3)])
+    column = spans("tox-1__x", "x")
+    ledger = mill.mix(stream(columns=(column,), include=rule('x[1]."end" = 9', "nine-characters")))
+    assert mill.ids(mill.stream(), "a") == ["doc-00001"]
+    assert ledger.dropped == {"nine-characters": 2}
+
+
+MISALIGNED = {
+    "a row too few": ([row(n) for n in range(9)], r"tox-1/2024/a\.jsonl\.gz: ends after 9 rows"),
+    "a row too many": ([row(n) for n in range(11)], r"tox-1/2024/a\.jsonl\.gz: has a row 10 .*ends before it"),
+    "swapped rows": (
+        [row(n) for n in (0, 1, 2, 4, 3, 5, 6, 7, 8, 9)],
+        r"tox-1/2024/a\.jsonl\.gz: row 3: id 'doc-00004' .* but sources/pages/v0/.*a\.jsonl\.gz has 'doc-00003'",
+    ),
+    "another source": (
+        [row(0), row(1, source="books"), *[row(n) for n in range(2, 10)]],
+        r"tox-1/2024/a\.jsonl\.gz: row 1: id 'doc-00001' \(source 'books'\), but .* \(source 'pages'\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MISALIGNED)
+def test_rows_that_are_not_those_of_the_documents_are_an_error_that_names_both(mill: Mill, what: str) -> None:
+    mill.raw("a.jsonl.gz", make_documents(10))
+    mill.convert()
+    rows, message = MISALIGNED[what]
+    adopt(mill, "tox-1", rows)
+    with pytest.raises(DataError, match=message):
+        mill.mix(stream(**WITH_TOX))
+    assert mill.store.head(mill.stream().shard("a")) is None
+    assert mill.store.head(mill.stream().ledger) is None
+
+
+@pytest.mark.parametrize("cut", [0, 1, 4999])
+def test_misalignment_is_found_in_shards_of_many_blocks_too(mill: Mill, cut: int) -> None:
+    long = " ".join(["word"] * 400)
+    rows = [{**document, "text": long} for document in make_documents(5000)]
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    numbers = list(range(5000))
+    del numbers[cut]
+    adopt(mill, "tox-1", [row(n) for n in numbers])
+    named = f"row {cut}: id 'doc-{cut + 1:05d}'" if cut < 4999 else "ends after 4999 rows"
+    with pytest.raises(DataError, match=named):
+        mill.mix(stream(**WITH_TOX))
+
+
+def test_misalignment_is_known_for_what_it_is() -> None:
+    assert issubclass(Misaligned, DataError)
+    assert issubclass(MalformedRow, DataError)
+
+
+def test_a_set_that_ran_before_its_documents_changed_is_an_error(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.tag("words-1")
+    mill.raw("b.jsonl.gz", make_documents(3, start=50))
+    mill.convert()
+    with pytest.raises(DataError, match=r"words-1 \(2024\): shard b has 10 rows .*, its documents 3 of"):
+        mill.revise()
+    mill.raw("c.jsonl.gz", make_documents(3, start=60))
+    mill.raw("b.jsonl.gz", make_documents(10, start=10))
+    mill.convert()
+    with pytest.raises(DataError, match=r"words-1 \(2024\): no shard c"):
+        mill.revise()
+
+
+def test_a_set_that_was_changed_by_hand_is_a_store_error_and_nothing_passes(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    where = mill.attributes("words-1").shard("a")
+    rows = mill.lines(where)
+    mill.store.put(where, gzip.compress(b"\n".join([rows[1], rows[0], *rows[2:]]) + b"\n"))
+    with pytest.raises(StoreError, match=r"words-1/2024/a\.jsonl\.gz: not the object that its ledger names"):
+        mill.revise()
+    assert mill.store.head(mill.documents("v1").shard("a")) is None
+
+
+def test_a_label_with_several_spans_is_no_score(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(2))
+    mill.convert()
+    two = row(1, attributes={"tox-1__x": [[0, 1, 0.1], [1, 2, 0.2]]})
+    adopt(mill, "tox-1", [row(0), two])
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz: row 1: tox-1__x has 2 spans"):
+        mill.mix(stream(**WITH_TOX))
+
+
+# blocklists
+
+
+def test_a_blocklist_grinds_only_the_shards_that_it_touches(mill: Mill) -> None:
+    mill.raw_shards(4)
+    mill.convert()
+    entry = {"source": "pages", "id": "doc-00012", "reason": "asked for"}
+    elsewhere = {"source": "books", "id": "doc-00012", "reason": "another document"}
+    chosen = stream(blocklists=("takedowns",))
+    for listed, ground, rows in (
+        ([], ["a", "b", "c", "d"], 40),
+        ([elsewhere], [], 40),
+        ([elsewhere, entry], ["b"], 39),
+        ([entry, {**entry, "reason": "again"}], [], 39),
+        ([entry, {**entry, "id": "doc-00035"}], ["d"], 38),
+        ([{**entry, "id": "doc-00035"}], ["b"], 39),
+    ):
+        mill.store.put("blocklists/takedowns.jsonl", lines(listed))
+        ledger = mill.mix(chosen)
+        assert mill.ground == ground
+        assert ledger.totals["rows"] == rows
+    assert ledger.dropped == {"blocklist: takedowns": 1}
+    assert "doc-00035" not in mill.ids(mill.stream(), "d")
+
+
+def test_a_blocklist_that_is_not_there_is_no_empty_one(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    with pytest.raises(RecipeError, match=r"blocklists/takedowns\.jsonl"):
+        mill.mix(stream(blocklists=("takedowns",)))
+
+
+def test_two_blocklists_have_their_own_counters(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    for name, numbers in (("eval", (1, 2)), ("takedowns", (2, 3))):
+        entries = [{"source": "pages", "id": f"doc-{n:05d}", "reason": "r"} for n in numbers]
+        mill.store.put(f"blocklists/{name}.jsonl", lines(entries))
+    ledger = mill.mix(stream(blocklists=("takedowns", "eval")))
+    assert ledger.dropped == {"blocklist: eval": 2, "blocklist: takedowns": 1}
+
+
+# declarations
+
+
+def test_a_changed_selection_of_the_same_name_is_refused_and_weight_is_no_change(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.mix(stream())
+    mill.mix(stream(weight=3.0, description="heavier"))
+    assert mill.ground == []
+    with pytest.raises(RecipeError, match=r"mixes/blend/documents/pages \(2024\).*rate was 1\.0, is 0\.5"):
+        mill.mix(stream(rate=0.5))
+
+
+def test_names_and_numbers_that_cannot_be_are_refused() -> None:
+    with pytest.raises(RecipeError, match="rate 0"):
+        stream(rate=0)
+    with pytest.raises(RecipeError, match="version 'one' is none"):
+        stream(version="one")
+    with pytest.raises(RecipeError, match="streams need names of their own; it has pages, pages"):
+        Mix(name="blend", streams=(stream(), stream()))
+    with pytest.raises(RecipeError, match="has no stream 'book'; it has pages"):
+        Mix(name="blend", streams=(stream(),)).stream("book")
+    with pytest.raises(RecipeError, match="validation 1"):
+        Mix(name="blend", streams=(stream(),), validation=1)
+
+
+def test_a_version_gives_the_next_and_a_mix_takes_it(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    v1 = mill.revise()
+    assert mill.ids(mill.documents("v1"), "a") == ["doc-00002", "doc-00004", "doc-00006", "doc-00008"]
+    assert v1.dropped == {"english": 5, "short": 1}
+    assert sorted(i.asset for i in v1.inputs) == [
+        "sources/pages/v0/attributes/words-1",
+        "sources/pages/v0/documents",
+    ]
+    assert mill.mix(stream(version="v1")).totals["rows"] == 4
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason="GRISTMILL_SAMPLE_DATA names no sample data")
+def test_real_dolma_data_pass_with_their_own_attributes(mill: Mill) -> None:
+    mill.raw("000.json.gz", (SAMPLE / "documents" / "000.json.gz").read_bytes())
+    assert mill.convert().totals["rows"] == 10
+    for name in ("toxicity", "sample", "duplicate_paragraphs", "pii"):
+        packed = (SAMPLE / "attributes" / name / "000.json.gz").read_bytes()
+        adopt(mill, name, gzip.decompress(packed).splitlines(), "000")
+    chosen = stream(
+        columns=(
+            score("toxicity__toxicity", "toxicity"),
+            score("sample__random_number_v1__random", "dice"),
+            spans("duplicate_paragraphs__bff_duplicate_paragraph_spans", "repeats"),
+        ),
+        exclude=(*rule("toxicity > 0.5", "toxic"), *rule("len(repeats) > 0", "repeated")),
+    )
+    rows = gzip.decompress((SAMPLE / "attributes/toxicity/000.json.gz").read_bytes()).splitlines()
+    toxic = sum(json.loads(line)["attributes"].get("toxicity", 0) > 0.5 for line in rows)
+    ledger = mill.mix(chosen)
+    assert ledger.dropped.get("toxic", 0) == toxic
+    assert ledger.totals["rows"] + sum(ledger.dropped.values()) == 10
+
+
+def test_an_id_digest_is_what_the_ledger_says(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(3))
+    mill.convert()
+    digest = IdDigest()
+    digest.update([("pages", f"doc-{n:05d}") for n in range(3)])
+    (shard,) = mill.table(mill.documents()).values()
+    assert shard.ids == digest.hexdigest()
+    assert mill.store.read(mill.documents().index("a")) == digest.index()
+    assert msgspec.structs.asdict(shard)["rows"] == 3

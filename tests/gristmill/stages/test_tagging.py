@@ -1,0 +1,183 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.document import Document
+from gristmill.stages.tagging import Tagger
+from gristmill.stages.tagging_step import TaggingStep
+from resources.pool import LocalPool
+
+
+def told(mill: Mill, word: str, shard: str = "b") -> None:
+    """Three shards of five rows; one text, row 2 of shard b, tells the faulty tagger what to do."""
+    for number, name in enumerate("abc"):
+        rows = make_documents(5, start=number * 5)
+        if name == shard:
+            rows[2]["text"] = f"{word} {rows[2]['text']}"
+        mill.raw(f"{name}.jsonl.gz", rows)
+    mill.convert()
+
+
+def attributes(mill: Mill, name: str, shard: str) -> list[dict[str, Any]]:
+    return [row["attributes"] for row in mill.rows(mill.attributes(name).shard(shard))]
+
+
+def test_a_set_has_the_shards_the_rows_and_the_ids_of_its_documents(mill: Mill) -> None:
+    mill.raw_shards(3)
+    mill.convert()
+    ledger = mill.tag("words-1")
+    assert ledger.totals["rows"] == 30
+    documents, rows = mill.table(mill.documents()), mill.table(mill.attributes("words-1"))
+    assert [(s.name, s.rows, s.ids) for s in documents.values()] == [(s.name, s.rows, s.ids) for s in rows.values()]
+    assert mill.ids(mill.attributes("words-1"), "b") == mill.ids(mill.documents(), "b")
+    assert [(i.asset, i.snapshot) for i in ledger.inputs] == [("sources/pages/v0/documents", SNAPSHOT)]
+
+
+def test_labels_are_written_as_spans_of_the_text(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(2))
+    mill.convert()
+    mill.tag("words-1")
+    english, french = mill.rows(mill.attributes("words-1").shard("a"))
+    assert english == {
+        "id": "doc-00000",
+        "source": "pages",
+        "attributes": {
+            "words-1__count": [[0, 4, 1.0]],
+            "words-1__first": [[0, 4, 1.0]],
+            "words-1__silent": [[0, 4, 1.0]],
+        },
+    }
+    assert french["attributes"] == {"words-1__count": [[0, 9, 2.0]], "words-1__first": [[0, 4, 1.0]]}
+
+
+def test_spans_count_code_points_and_not_bytes(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", [{"id": "x", "text": "né 語", "source": "pages"}])
+    mill.convert()
+    mill.tag("words-1")
+    (row,) = attributes(mill, "words-1", "a")
+    assert row["words-1__first"] == [[0, 2, 1.0]]
+    assert row["words-1__count"] == [[0, 4, 2.0]]
+
+
+def test_several_sets_in_one_run_are_the_same_as_one_by_one(
+    mill: Mill, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = Mill(tmp_path_factory.mktemp("other"))
+    for each in (mill, other):
+        each.raw_shards(2)
+        each.convert()
+    mill.tag("words-1", "characters-1")
+    assert mill.ground == ["a", "b"]
+    other.tag("characters-1")
+    other.tag("words-1")
+    assert mill.tree() == other.tree()
+
+
+def test_only_the_sets_that_miss_a_shard_are_ground(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.tag("words-1")
+    before = mill.stamps()
+    mill.tag("words-1", "characters-1")
+    assert mill.ground == ["a", "b"]
+    after = mill.stamps()
+    assert {path: after[path] for path in before} == before
+
+
+FAULTS = {
+    "NAN": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): a score of nan",
+    "OUTSIDE": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): a span \[0, 23\) in a text of 22 characters",
+    "WORD": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): must be real number",
+    "FEWER": r"b\.jsonl\.gz: rows 0 to 4: tagger 'faulty-1': 2 labels 'label' for 5 documents",
+    "RAISE": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*LookupError: doc-00007",
+}
+
+
+@pytest.mark.parametrize("word", FAULTS)
+def test_a_tagger_that_says_nonsense_fails_its_shard_by_name_and_no_other(mill: Mill, word: str) -> None:
+    told(mill, word)
+    with pytest.raises(DataError, match=FAULTS[word]):
+        mill.tag("faulty-1")
+    where = mill.attributes("faulty-1")
+    assert mill.store.head(where.ledger) is None
+    assert [mill.store.head(where.shard(name)) is not None for name in "abc"] == [True, False, True]
+    told(mill, "word")
+    mill.tag("faulty-1")
+    assert mill.ground == ["b"]
+
+
+def test_a_bool_is_written_as_a_number(mill: Mill) -> None:
+    told(mill, "TRUE")
+    mill.tag("faulty-1")
+    assert attributes(mill, "faulty-1", "b")[2] == {"faulty-1__label": [[0, 19, 1]]}
+
+
+def test_a_failing_set_leaves_the_others_of_its_run_ground(mill: Mill) -> None:
+    told(mill, "RAISE")
+    with pytest.raises(DataError, match="LookupError"):
+        mill.tag("faulty-1", "words-1")
+    assert mill.store.head(mill.attributes("faulty-1").shard("b")) is None
+    assert mill.store.head(mill.attributes("words-1").shard("b")) is not None
+    mill.tag("words-1")
+    assert mill.ground == []
+
+
+def test_what_a_tagger_prints_harms_nothing(mill: Mill) -> None:
+    told(mill, "PRINT")
+    pool = LocalPool(2, small=0)
+    try:
+        assert mill.tag("faulty-1", engine=pool).totals["rows"] == 15
+    finally:
+        pool.close()
+
+
+def test_documents_that_were_changed_by_hand_are_a_store_error_and_leave_nothing(mill: Mill) -> None:
+    from gristmill.errors import StoreError
+
+    mill.raw_shards(2)
+    mill.convert()
+    shard = mill.documents().shard("a")
+    mill.store.put(shard, mill.store.read(mill.documents().shard("b")))
+    with pytest.raises(StoreError, match=r"a\.jsonl\.gz: not the object that its ledger names"):
+        mill.tag("words-1")
+    assert mill.store.head(mill.attributes("words-1").shard("a")) is None
+
+
+def test_another_recipe_in_the_worker_than_in_the_run_is_refused(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    (tagger,) = mill.tagging("words-1").taggers
+    changed = replace(tagger, parameters={"threshold": 2})
+    with pytest.raises(RecipeError, match="another recipe than the run"):
+        mill.make(TaggingStep("pages", "v0", SNAPSHOT, (changed,), SHELVES))
+
+
+def test_a_changed_tagger_of_the_same_name_is_refused_with_what_changed(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    (tagger,) = mill.tagging("words-1").taggers
+    mill.tag("words-1")
+    changed = replace(tagger, parameters={"threshold": 2})
+    with pytest.raises(RecipeError, match=r"attributes/words-1 \(2024\).*threshold was None, is 2"):
+        mill.make(TaggingStep("pages", "v0", SNAPSHOT, (changed,), SHELVES))
+
+
+def test_documents_that_are_not_there_yet_are_named(mill: Mill) -> None:
+    with pytest.raises(DataError, match="sources/pages/v0/documents: snapshot 2024 is not there yet"):
+        mill.tag("words-1")
+
+
+def silent(_: Document) -> dict[str, Any]:
+    return {}
+
+
+def test_a_tagger_needs_a_number_and_one_function() -> None:
+    with pytest.raises(RecipeError, match="must end in its number"):
+        Tagger(name="words", document=silent)
+    with pytest.raises(RecipeError, match="exactly one of document= and batch="):
+        Tagger(name="words-1")
+    with pytest.raises(RecipeError, match="exactly one of document= and batch="):
+        Tagger(name="words-1", document=silent, batch=lambda documents: {"a": [None] * len(documents)})

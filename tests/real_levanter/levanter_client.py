@@ -1,0 +1,80 @@
+"""Runs inside an environment that has the real Levanter: jobs come as JSON on stdin, answers go as JSON to stdout.
+
+Jobs: {"do": "read", "cache", "fields": {name: dtype}, "length", "metadata"}: rows, sequences, warnings of a cache
+      {"do": "write", "cache", "rows": [{field: [...]}]}: a cache written by Levanter itself
+      {"do": "encode", "tokenizer", "texts", "marin"}: ids and metadata of its BatchTokenizer
+"""
+
+import json
+import logging
+import sys
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+Job = dict[str, Any]
+
+
+class Warnings(logging.Handler):
+    """Keeps what Levanter warns about."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one message."""
+        self.messages.append(record.getMessage())
+
+
+def read(job: Job) -> Job:
+    """Everything that training could see of a cache."""
+    store = import_module("levanter.store.cache")
+    datasets = import_module("levanter.data.text.datasets")
+    wait = import_module("levanter.utils.thread_utils").blocking_wait
+    warnings = Warnings()
+    logging.getLogger("levanter").addHandler(warnings)
+    exemplar = {field: np.zeros(0, dtype) for field, dtype in job["fields"].items()}
+    metadata = store.CacheMetadata(preprocessor_metadata=job["metadata"])
+    cache = store.TreeCache.load(job["cache"], exemplar, metadata)
+    rows = cache.get_batch_sync(list(range(len(cache)))) if len(cache) else []
+    sequences = datasets.TokenSeqDataset(cache, job["length"])
+    count = wait(sequences.async_len())
+    examples = wait(sequences.get_batch(list(range(count)))) if count else []
+    logging.getLogger("levanter").removeHandler(warnings)
+    return {
+        "rows": [{field: row[field].tolist() for field in exemplar} for row in rows],
+        "dtypes": sorted({str(row[field].dtype) for row in rows for field in exemplar}),
+        "sequences": [example["input_ids"].tolist() for example in examples],
+        "warnings": warnings.messages,
+    }
+
+
+def write(job: Job) -> Job:
+    """A cache that Levanter writes; each row's lists become int32 arrays."""
+    store = import_module("levanter.store.cache")
+    rows = [{field: np.array(values, np.int32) for field, values in row.items()} for row in job["rows"]]
+    exemplar = {field: np.zeros(0, np.int32) for field in rows[0]}
+    with store.SerialCacheWriter(job["cache"], exemplar) as writer:
+        writer.write_batch(rows)
+    return {}
+
+
+def encode(job: Job) -> Job:
+    """The ids that Levanter's own build would cache."""
+    tokenizer = import_module("levanter.tokenizers").load_tokenizer(job["tokenizer"])
+    module = import_module("levanter.data.text._batch_tokenizer")
+    processor = module.BatchTokenizer(tokenizer, long_string_workaround=job["marin"])
+    rows = processor([{"text": text} for text in job["texts"]])
+    return {"ids": [list(row["input_ids"]) for row in rows], "metadata": processor.metadata}
+
+
+def main() -> None:
+    """Answer all jobs."""
+    answers = [{"read": read, "write": write, "encode": encode}[job["do"]](job) for job in json.load(sys.stdin)]
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from testkit import Mill, make_documents
+
+from gristmill.errors import StoreError
+from gristmill.stages.grinding import Done, Item
+from gristmill.stages.step import Planned, plan
+from resources.pool import LocalPool
+
+
+@pytest.fixture
+def pool() -> Iterator[LocalPool]:
+    """Two workers, however small the work."""
+    made = LocalPool(2, small=0)
+    yield made
+    made.close()
+
+
+def workers() -> list[int]:
+    """The worker processes that this process has."""
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        try:
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            command = (folder / "cmdline").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if parent == str(os.getpid()) and b"gristmill.worker" in command:
+            found.append(int(folder.name))
+    return found
+
+
+def kill_all() -> None:
+    for worker in workers():
+        os.kill(worker, signal.SIGKILL)
+
+
+def shards(mill: Mill, **words: str) -> None:
+    """Six shards `a` to `f` of one document each; a word tells the faulty tagger what to do with that shard."""
+    for number, name in enumerate("abcdef"):
+        (row,) = make_documents(1, start=number)
+        row["text"] = words.get(name, "word")
+        mill.raw(f"{name}.jsonl.gz", [row])
+    mill.convert()
+
+
+def work(mill: Mill, token: str = "token") -> tuple[Planned, list[Item]]:
+    """The planned work of the faulty tagger."""
+    step = mill.tagging("faulty-1")
+    planned = plan(step, mill.lake, token)
+    names = {target.place.asset: target.wants for target in step.targets(mill.store)}
+    return planned, step.items(names, {})
+
+
+def test_results_are_those_of_one_process(mill: Mill, pool: LocalPool, tmp_path: Path) -> None:
+    other = Mill(tmp_path / "other")
+    for each in (mill, other):
+        shards(each)
+    assert mill.tag("words-1", engine=pool) == other.tag("words-1")
+    assert mill.tree() == other.tree()
+    assert len(workers()) == 2
+
+
+def test_a_closed_pool_has_no_workers_and_may_be_used_again(mill: Mill, pool: LocalPool) -> None:
+    shards(mill)
+    mill.tag("words-1", engine=pool)
+    pool.close()
+    assert workers() == []
+    mill.tag("characters-1", engine=pool)
+    assert len(workers()) == 2
+
+
+def test_workers_stay_from_one_job_to_the_next(mill: Mill, pool: LocalPool) -> None:
+    shards(mill)
+    mill.tag("words-1", engine=pool)
+    before = sorted(workers())
+    mill.tag("characters-1", engine=pool)
+    assert sorted(workers()) == before
+
+
+def test_small_work_starts_no_worker(mill: Mill) -> None:
+    shards(mill)
+    pool = LocalPool(2)
+    mill.tag("words-1", engine=pool)
+    assert workers() == []
+    pool.close()
+
+
+def test_two_workers_work_at_the_same_time(mill: Mill, pool: LocalPool) -> None:
+    shards(mill, a="SLEEP", b="SLEEP", c="SLEEP", d="SLEEP")
+    mill.tag("words-1", engine=pool)
+    started = time.monotonic()
+    mill.tag("faulty-1", engine=pool)
+    assert 1.0 <= time.monotonic() - started < 1.9
+
+
+@pytest.mark.parametrize(("word", "end"), [("EXIT", "ended with code 3"), ("KILL", r"was killed \(signal 9\)")])
+def test_an_item_that_kills_its_worker_fails_alone_and_by_name(
+    mill: Mill, pool: LocalPool, word: str, end: str
+) -> None:
+    shards(mill, c=word)
+    with pytest.raises(StoreError, match=f"1 of 6 shards failed(.|\n)*shard c: its worker {end}"):
+        mill.tag("faulty-1", engine=pool)
+    where = mill.attributes("faulty-1")
+    there = [mill.store.head(where.shard(name)) is not None for name in "abcdef"]
+    assert there == [True, True, False, True, True, True]
+    assert mill.store.head(where.ledger) is None
+    shards(mill)
+    mill.tag("faulty-1", engine=pool)
+    assert mill.ground == ["c"]
+    mill.verify(where)
+
+
+def test_an_item_whose_worker_was_killed_once_is_tried_again(mill: Mill, pool: LocalPool) -> None:
+    shards(mill, a="SLEEP", b="SLEEP")
+    mill.tag("words-1", engine=pool)
+    planned, items = work(mill)
+    results = pool.map(planned.job, items[:2])
+    timer = threading.Timer(0.25, kill_all)
+    timer.start()
+    done = list(results)
+    timer.join()
+    assert sorted(each.name for each in done) == ["a", "b"]
+    assert not any(each.outcome.failed for each in done)
+
+
+def test_two_poisoned_items_do_not_take_the_others_along(mill: Mill, pool: LocalPool) -> None:
+    shards(mill, a="KILL", b="EXIT")
+    planned, items = work(mill)
+    done = {each.name: each for each in pool.map(planned.job, items)}
+    assert sorted(done) == ["a", "b", "c", "d", "e", "f"]
+    assert sorted(name for name, each in done.items() if each.outcome.failed) == ["a", "b"]
+
+
+def test_a_worker_that_died_while_idle_is_replaced(mill: Mill, pool: LocalPool) -> None:
+    shards(mill)
+    mill.tag("words-1", engine=pool)
+    before = workers()
+    for worker in before:
+        os.kill(worker, signal.SIGKILL)
+    assert mill.tag("characters-1", engine=pool).totals["rows"] == 6
+    assert not set(before) & {w for w in workers() if Path(f"/proc/{w}/cmdline").read_bytes()}
+
+
+def test_a_reader_that_goes_away_ends_the_work_under_way(mill: Mill, pool: LocalPool) -> None:
+    shards(mill, **dict.fromkeys("abcdef", "SLEEP"))
+    planned, items = work(mill)
+    results = pool.map(planned.job, items)
+    assert isinstance(next(results), Done)
+    started = time.monotonic()
+    results.close()  # type: ignore[attr-defined]  # the protocol asks for an iterator only
+    assert time.monotonic() - started < 0.4
+    assert mill.tag("words-1", engine=pool).totals["rows"] == 6
+
+
+def test_a_grinder_that_cannot_be_opened_fails_every_item_with_its_reason(mill: Mill, pool: LocalPool) -> None:
+    import msgspec
+
+    shards(mill)
+    planned, items = work(mill)
+    job = msgspec.structs.replace(planned.job, shelves=("gristmill",))
+    done = list(pool.map(job, items))
+    assert len(done) == 6
+    for each in done:
+        (failed,) = each.outcome.failed
+        assert failed.error == "RecipeError"
+        assert "no 'faulty-1' on this shelf" in failed.message
