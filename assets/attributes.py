@@ -1,0 +1,60 @@
+"""Attribute sets: all sets of a dataset version are one graph, over one read of its documents; alignment blocks."""
+
+from collections.abc import Sequence
+
+from assets.keys import plain
+from assets.steps import Check, Output, StepAssets, step_assets
+from gristmill.catalogue import Catalogue
+from gristmill.lake.address import attributes_asset, documents_asset, place
+from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.store import Store
+from gristmill.stages.checks import Verdict, row_alignment
+from gristmill.stages.conversion import Source
+from gristmill.stages.step import Step
+from gristmill.stages.tagging import Tagger
+from gristmill.stages.tagging_step import TaggingStep
+from resources.lake import LakeResource
+
+ALIGNED = "the same shards, rows and ids in the same order as the documents"
+
+
+def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> StepAssets:
+    """All attribute sets of a dataset version."""
+    taggers = catalogue.taggers_of(source, version)
+    if not taggers:
+        return []
+    documents = documents_asset(source.name, version)
+    by_address = {attributes_asset(source.name, version, tagger.name): tagger for tagger in taggers}
+
+    def step(lake: LakeResource, snapshot: str, wanted: Sequence[str]) -> Step:
+        chosen = tuple(by_address[address] for address in wanted)
+        return TaggingStep(source.name, version, snapshot, chosen, lake.packages)
+
+    return step_assets(
+        name=plain(f"sources/{source.name}/{version}/attributes"),
+        source=source.name,
+        upstream=[documents],
+        outputs=[_output(address, tagger, source, documents) for address, tagger in by_address.items()],
+        step=step,
+        pool="tag",
+    )
+
+
+def _output(address: str, tagger: Tagger, source: Source, documents: str) -> Output:
+    return Output(
+        address=address,
+        description=tagger.description or tagger.name,
+        code_version=tagger.recipe.digest[:16],
+        group=source.name.replace("-", "_"),
+        kinds=frozenset({"jsonl", "dolma"}),
+        owners=source.owners,
+        checks={"row_alignment": (ALIGNED, _aligned(documents))},
+    )
+
+
+def _aligned(documents: str) -> Check:
+    def check(store: Store, snapshot: str, shards: Sequence[Shard]) -> Verdict:
+        _, rows = read_ledger(store, place(documents, snapshot))
+        return row_alignment(rows, shards)
+
+    return check

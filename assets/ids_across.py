@@ -1,0 +1,45 @@
+"""Ids over all snapshots of a source: a check that a schedule asks for, and that blocks nothing."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from assets.keys import key_of, plain
+from assets.partitions import snapshots_of
+from assets.report import check_result, failures
+from gristmill.lake.address import documents_asset
+from gristmill.stages.conversion import Source
+from gristmill.stages.ids_across import NAME, ids_across
+from resources.lake import LakeResource
+
+
+def across_check(source: Source) -> dg.AssetChecksDefinition:
+    """The check of a source whose snapshots accumulate."""
+    key = key_of(documents_asset(source.name, "v0"))
+
+    spec = dg.AssetCheckSpec(
+        name=NAME,
+        asset=key,
+        description="Every id stands once in all snapshots together (they accumulate); blocks nothing.",
+    )
+
+    @dg.multi_asset_check(name=f"{plain(source.name)}__ids_across", specs=[spec], can_subset=True, pool="audit")
+    def across(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
+        if context.run.asset_selection:  # "Materialize" takes every check along; this one is asked for by itself
+            return
+        keys = context.instance.get_dynamic_partitions(snapshots_of(source.name).name or "")
+        with failures():
+            verdict = ids_across(lake.store(), documents_asset(source.name, "v0"), keys)
+        yield check_result(verdict, key)
+
+    return across
+
+
+def across_schedule(source: Source) -> dg.ScheduleDefinition:
+    """Asks for the check every night; switched on in the UI."""
+    job = dg.define_asset_job(
+        f"{plain(source.name)}_ids_across",
+        selection=dg.AssetSelection.checks(dg.AssetCheckKey(key_of(documents_asset(source.name, "v0")), NAME)),
+        description=f"Compares the ids of all snapshots of {source.name}",
+    )
+    return dg.ScheduleDefinition(job=job, cron_schedule="17 3 * * *")

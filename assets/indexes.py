@@ -1,0 +1,36 @@
+"""What the indexes of mixes and of token caches share: which snapshots there are, and what people see."""
+
+import dagster as dg
+
+from assets.partitions import snapshots_of
+from gristmill.lake.store import Store
+from gristmill.stages.index import Index
+from gristmill.stages.mixing import Mix
+
+
+def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
+    """The snapshots of each stream's source, as Dagster knows them."""
+    return {
+        stream.key: list(context.instance.get_dynamic_partitions(snapshots_of(stream.source).name or ""))
+        for stream in mix.streams
+    }
+
+
+def index_result(store: Store, index: Index) -> dg.MaterializeResult[None]:
+    """An index as a materialization."""
+    slices = [dg.TableRecord({"stream": s.stream, "snapshot": s.snapshot, **_shown(s.totals)}) for s in index.slices]
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(index.fingerprint),
+        metadata={
+            "dagster/row_count": index.totals.get("rows", 0),
+            **{name: number for name, number in index.totals.items() if name != "rows"},
+            "slices": dg.MetadataValue.table(slices) if slices else "none",
+            "absent slices": ", ".join(index.absent) or "none",
+            "older editions left out": ", ".join(index.left) or "none",
+            "index": dg.MetadataValue.path(f"{store.url}/{index.asset}/index.json"),
+        },
+    )
+
+
+def _shown(totals: dict[str, int]) -> dict[str, int]:
+    return {name: totals.get(name, 0) for name in ("rows", "bytes", "tokens")}

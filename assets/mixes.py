@@ -1,0 +1,87 @@
+"""Mixes: a slice a stream and snapshot, and an index that closes them."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from assets.automation import when_below_changed
+from assets.indexes import index_result, known_snapshots
+from assets.keys import key_of, plain
+from assets.report import failures
+from assets.steps import RETRIES, Check, Output, StepAssets, step_assets
+from gristmill.catalogue import Catalogue
+from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, mix_index, place
+from gristmill.lake.blocklist import read_blocklist
+from gristmill.lake.ledger import Shard
+from gristmill.lake.store import Store
+from gristmill.stages.checks import Verdict, blocklist_respected
+from gristmill.stages.index import index_mix
+from gristmill.stages.mixing import Mix, Stream, selection_recipe
+from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.step import Step
+from resources.lake import LakeResource
+
+RESPECTED = "nothing that a blocklist of the stream names stands in the slice"
+
+
+def mix_assets(catalogue: Catalogue, mix: Mix) -> StepAssets:
+    """The slices of a mix, and its index."""
+    return [*(each for stream in mix.streams for each in _slice(mix, stream)), _index(catalogue, mix)]
+
+
+def _slice(mix: Mix, stream: Stream) -> StepAssets:
+    address = mix_asset(mix.name, stream.key)
+
+    def step(lake: LakeResource, snapshot: str, wanted: Sequence[str]) -> Step:  # noqa: ARG001 - makes one asset
+        return stream_step(mix, stream.key, snapshot, lake.packages)
+
+    rules = "; ".join(f"{name}: {because}" for name, because in stream.reasons.items())
+    output = Output(
+        address=address,
+        description=f"{stream.description or stream.key}. Rules: {rules or 'none'}. Rate: {stream.rate}.",
+        code_version=selection_recipe(f"{mix.name}/{stream.key}", stream, draft=mix.draft).digest[:16],
+        group=f"mix_{plain(mix.name)}",
+        kinds=frozenset({"jsonl", "dolma"}),
+        owners=mix.owners,
+        metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
+        checks={"blocklist_respected": (RESPECTED, _respected(address, stream))},
+    )
+    return step_assets(
+        name=plain(address),
+        source=stream.source,
+        upstream=[
+            documents_asset(stream.source, stream.version),
+            *(attributes_asset(stream.source, stream.version, name) for name in stream.sets),
+        ],
+        outputs=[output],
+        step=step,
+        pool="mix",
+    )
+
+
+def _respected(address: str, stream: Stream) -> Check:
+    def check(store: Store, snapshot: str, shards: Sequence[Shard]) -> Verdict:
+        blocklists = [read_blocklist(store, name) for name in stream.blocklists]
+        return blocklist_respected(store, place(address, snapshot), shards, blocklists)
+
+    return check
+
+
+def _index(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=key_of(mix_index(mix.name)),
+        deps=[key_of(mix_asset(mix.name, stream.key)) for stream in mix.streams],
+        group_name=f"mix_{plain(mix.name)}",
+        description=f"{mix.description or mix.name}: what the mix consists of now, and which slices are absent",
+        owners=list(mix.owners),
+        kinds={"json"},
+        automation_condition=when_below_changed(),
+        retry_policy=RETRIES,
+    )
+    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        with failures():
+            sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+            known = known_snapshots(context, mix)
+            return index_result(lake.store(), index_mix(lake.store(), mix, sources, known))
+
+    return index

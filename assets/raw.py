@@ -1,0 +1,26 @@
+"""Raw snapshots: they arrive, we watch; the raw-arrival sensor and `sync` report them."""
+
+import dagster as dg
+
+from assets.keys import key_of
+from assets.partitions import snapshots_of
+from gristmill.lake.address import raw_asset
+from gristmill.stages.conversion import Source
+
+
+def raw_spec(source: Source) -> dg.AssetSpec:
+    """The external asset of a source's raw snapshots."""
+    return dg.AssetSpec(
+        key=key_of(raw_asset(source.name)),
+        description=f"{source.description or source.name}, as acquired",
+        group_name=source.name.replace("-", "_"),
+        partitions_def=snapshots_of(source.name),
+        kinds={"raw"},
+        owners=list(source.owners),
+        metadata={
+            "licence": source.licence or "not declared",
+            "snapshots": source.snapshots,
+            "watched": source.watched,
+            "folder": source.raw or f"{raw_asset(source.name)}/",
+        },
+    )

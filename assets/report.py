@@ -1,0 +1,125 @@
+"""Facts in Dagster's words: the only file that knows its metadata keys, and how an error becomes a failure."""
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import dagster as dg
+
+from gristmill.errors import DataError, RecipeError, Superseded
+from gristmill.lake.ledger import Ledger, Shard
+from gristmill.lake.making import Making
+from gristmill.lake.store import Store
+from gristmill.stages.checks import Verdict
+from resources.environment import CHECKOUT
+
+_ROWS = 50
+"""Rows of the shard table that a materialization shows; the ledger has all of them."""
+
+
+@contextmanager
+def failures(where: str = "") -> Iterator[None]:
+    """Wrong bytes and wrong recipes are failures that no retry mends; a lake that did not answer is tried again.
+
+    Args:
+        where: what was being made; put before messages about one of its shards, which may not name it.
+
+    Raises:
+        dagster.Failure: for what must not be tried again.
+    """
+    try:
+        yield
+    except (DataError, RecipeError, Superseded) as error:
+        raise dg.Failure(
+            description=f"{where}: {error}" if where else str(error),
+            metadata={"kind": type(error).__name__},
+            allow_retries=False,
+        ) from error
+
+
+def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
+    """A verdict as Dagster records it."""
+    return dg.AssetCheckResult(
+        passed=verdict.passed,
+        asset_key=key,
+        check_name=verdict.name,
+        description=verdict.description,
+        metadata=dict(verdict.metadata),
+        severity=dg.AssetCheckSeverity.ERROR,
+    )
+
+
+def ledger_metadata(
+    store: Store, ledger: Ledger, shards: Sequence[Shard], making: Making, run: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What one asks next about a partition."""
+    totals = ledger.totals
+    found: dict[str, Any] = {
+        "dagster/row_count": totals.get("rows", 0),
+        "bytes": totals.get("bytes", 0),
+        "shards": totals.get("shards", 0),
+        "shards ground": making.todo,
+        "shards kept": making.kept,
+        "shards gone": len(making.gone),
+        "ledger": dg.MetadataValue.path(f"{store.url}/{making.place.ledger}"),
+        "folder": dg.MetadataValue.path(f"{store.url}/{making.place.folder}"),
+        "fingerprint": ledger.fingerprint,
+    }
+    plain = {"shards", "rows", "bytes", "length"}
+    found |= {name: number for name, number in totals.items() if name not in plain}
+    if ledger.dropped:
+        found["dropped by reason"] = _table(
+            [{"reason": reason, "rows": rows} for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])]
+        )
+    found["shard table"] = _table(
+        [
+            {
+                "shard": s.name,
+                "rows": s.rows,
+                "bytes": s.bytes,
+                "dropped": sum(s.dropped.values()),
+                "sha256": s.sha256[:16],
+            }
+            for s in shards[:_ROWS]
+        ]
+    )
+    return found | dict(run)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
+    if not rows:
+        return "none"
+    return dg.MetadataValue.table(
+        records=[dg.TableRecord(dict(row)) for row in rows],
+        schema=dg.TableSchema(
+            columns=[
+                dg.TableColumn(name, "int" if isinstance(value, int) else "string") for name, value in rows[0].items()
+            ]
+        ),
+    )
+
+
+@cache
+def commit_of_code() -> str:
+    """The git commit of the checkout, or `unknown`."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],  # noqa: S607 - git as the machine has it
+            cwd=CHECKOUT,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Versions of what the bytes depend on."""
+    return {name: version(name) for name in ("dagster", "isal", "orjson", "msgspec", "tokenizers", "fastokens")}

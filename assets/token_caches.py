@@ -1,0 +1,95 @@
+"""Token caches: a slice a stream and snapshot in Levanter parts, and an index that merges them for a trainer."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from assets.automation import when_below_changed
+from assets.indexes import index_result, known_snapshots
+from assets.keys import key_of, plain
+from assets.report import failures
+from assets.steps import RETRIES, Check, Output, StepAssets, step_assets
+from gristmill.catalogue import Catalogue
+from gristmill.lake.address import (
+    cache_asset,
+    cache_index,
+    mix_asset,
+    place,
+    tokenizer_asset,
+)
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.store import Store
+from gristmill.stages.checks import Verdict, cache_complete
+from gristmill.stages.index import index_cache
+from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.step import Step
+from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.tokenizing import TOKENIZING, Tokenizer
+from resources.lake import LakeResource
+
+COMPLETE = "every document of the slice is a row of exactly one part, and every object of every part is there"
+
+
+def token_cache_assets(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> StepAssets:
+    """The slices of a mix spelled by a tokenizer, and their index."""
+    return [
+        *(each for stream in mix.streams for each in _slice(mix, stream, tokenizer)),
+        _index(catalogue, mix, tokenizer),
+    ]
+
+
+def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
+    address = cache_asset(mix.name, tokenizer.name, stream.key)
+    documents = mix_asset(mix.name, stream.key)
+
+    def step(lake: LakeResource, snapshot: str, wanted: Sequence[str]) -> Step:  # noqa: ARG001 - makes one asset
+        return TokenCacheStep(mix, stream.key, tokenizer, snapshot, lake.packages)
+
+    code = digest_of([TOKENIZING, tokenizer.eos, tokenizer.bos, tokenizer.eos_style, tokenizer.long_strings, mix.parts])
+    output = Output(
+        address=address,
+        description=f"Levanter text cache of {mix.name}/{stream.key} by {tokenizer.name}, in at most {mix.parts} parts",
+        code_version=code[:16],
+        group=f"mix_{plain(mix.name)}",
+        kinds=frozenset({"levanter", "zarr"}),
+        owners=mix.owners,
+        metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
+        checks={"cache_complete": (COMPLETE, _complete(address, documents))},
+    )
+    return step_assets(
+        name=plain(address),
+        source=stream.source,
+        upstream=[documents, tokenizer_asset(tokenizer.name)],
+        outputs=[output],
+        step=step,
+        pool="tokenize",
+    )
+
+
+def _complete(address: str, documents: str) -> Check:
+    def check(store: Store, snapshot: str, shards: Sequence[Shard]) -> Verdict:
+        _, rows = read_ledger(store, place(documents, snapshot))
+        return cache_complete(store, rows, shards, place(address, snapshot))
+
+    return check
+
+
+def _index(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=key_of(cache_index(mix.name, tokenizer.name)),
+        deps=[key_of(cache_asset(mix.name, tokenizer.name, stream.key)) for stream in mix.streams],
+        group_name=f"mix_{plain(mix.name)}",
+        description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml, over the slices there are",
+        owners=list(mix.owners),
+        kinds={"levanter"},
+        automation_condition=when_below_changed(),
+        retry_policy=RETRIES,
+    )
+    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        with failures():
+            sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+            known = known_snapshots(context, mix)
+            return index_result(lake.store(), index_cache(lake.store(), mix, tokenizer, sources, known))
+
+    return index

@@ -1,0 +1,57 @@
+"""Tokenizers: trained on request from named snapshots of a mix, or brought; new data never changes one."""
+
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from assets.keys import key_of
+from assets.report import failures
+from assets.steps import RETRIES
+from gristmill.catalogue import Catalogue
+from gristmill.lake.address import mix_asset, tokenizer_asset
+from gristmill.stages.tokenizing import Tokenizer, tokenizer_path
+from gristmill.stages.training import make_tokenizer
+from resources.lake import LakeResource
+
+
+class TrainingRequest(dg.Config):
+    """What to train on, if not on what the recipe names."""
+
+    snapshots: dict[str, list[str]] = Field(
+        default={}, description="Snapshots by stream, as in {packages: ['2025-12']}; empty: the recipe's."
+    )
+
+
+def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsDefinition:  # noqa: ARG001
+    """The asset of a tokenizer. It has no automation: it is made by hand."""
+    training = tokenizer.training
+    above = [mix_asset(training.mix, stream) for stream in training.snapshots] if training else []
+
+    @dg.asset(
+        key=key_of(tokenizer_asset(tokenizer.name)),
+        deps=[key_of(address) for address in above],
+        group_name="tokenizers",
+        description=tokenizer.description or tokenizer.name,
+        kinds={"huggingface"},
+        retry_policy=RETRIES,
+        pool="train",
+    )
+    def train(
+        context: dg.AssetExecutionContext, lake: LakeResource, config: TrainingRequest
+    ) -> dg.MaterializeResult[None]:
+        store = lake.store()
+        with failures():
+            ledger, made = make_tokenizer(store, tokenizer, context.log.info, config.snapshots or None)
+        metadata: dict[str, Any] = {
+            "vocabulary": ledger.vocabulary,
+            "documents": ledger.documents,
+            "characters": ledger.characters,
+            "sha256": ledger.fingerprint,
+            "trained on": ", ".join(f"{asset} {snapshot}" for asset, snapshot, _ in ledger.inputs) or "brought",
+            "file": dg.MetadataValue.path(f"{store.url}/{tokenizer_path(tokenizer.name)}"),
+            "this run": "made it" if made else "found it there already, and kept it",
+        }
+        return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(ledger.fingerprint))
+
+    return train
