@@ -1,0 +1,71 @@
+# Two commands do everything: `make demo` and `make test`. `make` alone lists the others.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
+export DAGSTER_HOME ?= $(CURDIR)/.dagster
+export PYTHONPATH := $(CURDIR)
+
+.PHONY: help demo tour ui test test-fast lint types proofs verify bench lock clean
+
+help:  ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
+$(VENV)/.app: requirements/app.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Gristmill needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing what requirements/app.txt pins (about a minute) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/app.txt
+	@touch $@
+
+$(VENV)/.test: requirements/test.txt $(VENV)/.app
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/test.txt
+	@touch $@
+
+$(DAGSTER_HOME)/dagster.yaml: dagster.yaml
+	@mkdir -p $(DAGSTER_HOME) && cp dagster.yaml $@
+
+demo: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## the main job on real input: raw to tokens, through Dagster
+	@$(BIN)/python -m scripts.demo $(DEMO)
+
+tour: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## on the demo's lake: one changed file, a failing check, tokens traced
+	@$(BIN)/python -m scripts.tour
+
+ui: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## Dagster's UI on http://127.0.0.1:3000, sensors included
+	@$(BIN)/dagster dev -h 127.0.0.1 -p $${PORT:-3000}
+
+verify: $(VENV)/.app  ## proves the whole lake from its bytes
+	@$(BIN)/python -m gristmill verify $${GRISTMILL_LAKE:-lake}
+
+test: lint types  ## lint, types, and the tests that take minutes, not hours
+	@$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile $(ARGS)
+
+test-fast: $(VENV)/.test  ## the tests alone
+	@$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile $(ARGS)
+
+lint: $(VENV)/.test  ## ruff, format and rules
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+
+types: $(VENV)/.test  ## mypy, strict
+	@$(BIN)/mypy --no-error-summary
+
+proofs: $(VENV)/.test .cache/levanter/.done  ## the slow tests too: real Levanter, kills, memory
+	@GRISTMILL_LEVANTER_PYTHON=$(CURDIR)/.cache/levanter/bin/python $(BIN)/python -m pytest -m slow $(ARGS)
+
+.cache/levanter/.done: requirements/levanter.txt $(VENV)/.test
+	@mkdir -p .cache/levanter
+	@$(BIN)/python tests/real_levanter/environment.py .cache/levanter >/dev/null && touch $@ || \
+	  echo "the proofs against real Levanter are skipped: they need a Python 3.12 (GRISTMILL_PYTHON312)"
+
+bench: $(VENV)/.test  ## us and the peers on the same files; BENCH=name for one
+	@$(BIN)/python -m bench.run $(BENCH)
+
+lock:  ## resolves the requirement files anew (needs uv)
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/app.txt
+	uv pip compile --group test pyproject.toml -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/test.txt
+
+clean:  ## removes what make made, but for the lake
+	rm -rf $(VENV) .dagster .cache .mypy_cache .ruff_cache .hypothesis

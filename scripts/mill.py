@@ -1,0 +1,131 @@
+"""The mill as the scripts drive it: real Dagster runs, launched only where the ledgers say that there is work."""
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+
+from assets.jobs import index_name, journey_name, refresh_name
+from assets.keys import plain
+from definitions import build
+from gristmill.catalogue import Catalogue, read_catalogue
+from gristmill.journey import cache_steps, mix_steps, pending, source_steps
+from gristmill.lake.store import Store, open_store
+from gristmill.stages.conversion import Source
+from gristmill.stages.mixing import Mix
+from gristmill.stages.step import Step
+from gristmill.stages.tokenizing import Tokenizer, read_tokenizer_ledger
+from resources.environment import CHECKOUT, Environment, read_environment
+from scripts.progress import progress_logger, say, stop
+from sensors.raw_arrivals import report_arrivals
+
+
+def dagster_home() -> str:
+    """DAGSTER_HOME, by default `.dagster/` in the checkout, with our dagster.yaml."""
+    home = os.environ.setdefault("DAGSTER_HOME", str(CHECKOUT / ".dagster"))
+    os.makedirs(home, exist_ok=True)  # noqa: PTH103 - a string from the environment
+    target = os.path.join(home, "dagster.yaml")  # noqa: PTH118 - see above
+    if not os.path.exists(target):  # noqa: PTH110 - see above
+        shutil.copyfile(CHECKOUT / "dagster.yaml", target)
+    return home
+
+
+@dataclass
+class Mill:
+    """The lake, the catalogue and Dagster's instance of this checkout.
+
+    Attributes:
+        runs: runs launched so far.
+        kept: partitions that were found finished.
+        checks: whether each check of these runs passed.
+    """
+
+    environment: Environment
+    catalogue: Catalogue
+    store: Store
+    instance: dg.DagsterInstance
+    definitions: dg.Definitions
+    runs: int = 0
+    kept: int = 0
+    checks: list[bool] = field(default_factory=list)
+
+    def arrive(self, source: Source) -> list[str]:
+        """Reports a source's raw snapshots, as its sensor does; all that there are."""
+        report_arrivals(self.instance, source, self.store)
+        return sorted(self.instance.get_dynamic_partitions(f"snapshots/{source.name}"))
+
+    def run(self, job: str, partition: str | None = None, config: dict[str, Any] | None = None) -> None:
+        """One real run of a named job; stops the script when it fails."""
+        say(f"run {job}{f' of {partition}' if partition else ''}")
+        self.runs += 1
+        result = self.definitions.resolve_job_def(job).execute_in_process(
+            instance=self.instance,
+            partition_key=partition,
+            run_config={**(config or {}), "loggers": {"progress": {}}},
+            raise_on_error=False,
+        )
+        self.checks += [evaluation.passed for evaluation in result.get_asset_check_evaluations()]
+        if not result.success:
+            for event in result.all_events:
+                if event.is_step_failure:
+                    say(f"failed: {event.step_key}: {event.step_failure_data.error_display_string[:2000]}")
+            stop(f"run {result.run_id} of {job} failed; `make ui` shows it")
+
+    def ensure(self, job: str, partition: str, steps: Iterable[Step]) -> None:
+        """Runs a job if the ledgers say that there is work for it."""
+        found = pending(list(steps), self.store)
+        if found.idle:
+            self.kept += found.finished
+            say(f"{job} of {partition}: {found.finished} partitions are finished; nothing to do")
+            return
+        say(f"{job} of {partition}: {found.why}")
+        self.run(job, partition)
+
+    def journey(self, source: Source, snapshot: str) -> None:
+        """Raw to the newest version and its attribute sets."""
+        steps = source_steps(self.catalogue, source, snapshot, self.environment.shelves)
+        self.ensure(journey_name(source.name), snapshot, steps)
+
+    def mix(self, mix: Mix, stream: str, snapshot: str) -> None:
+        """A mix's slice: its documents."""
+        job = f"{plain(mix.name)}_{plain(stream)}_documents"
+        self.ensure(job, snapshot, mix_steps(mix, stream, snapshot, self.environment.shelves))
+
+    def spell(self, mix: Mix, stream: str, snapshot: str) -> None:
+        """A mix's slice: its tokens."""
+        steps = cache_steps(self.catalogue, mix, stream, snapshot, self.environment.shelves)
+        self.ensure(refresh_name(mix.name, stream), snapshot, steps)
+
+    def train(self, tokenizer: Tokenizer, slices: dict[str, Sequence[str]]) -> None:
+        """A tokenizer, if it is not there."""
+        if read_tokenizer_ledger(self.store, tokenizer.name) is not None:
+            self.kept += 1
+            say(f"tokenizer {tokenizer.name} is there; nothing to do")
+            return
+        node = "__".join(("tokenizers", tokenizer.name.replace("-", "_")))
+        config = {"ops": {node: {"config": {"snapshots": {k: list(v) for k, v in slices.items()}}}}} if slices else {}
+        self.run(f"{plain(tokenizer.name)}_train", config=config)
+
+    def close(self, mix: Mix) -> None:
+        """The indexes of a mix and its caches, if anything was made since."""
+        if self.runs:
+            self.run(index_name(mix.name))
+
+
+def open_mill() -> Mill:
+    """The mill of this checkout."""
+    dagster_home()
+    environment = read_environment()
+    catalogue = read_catalogue(environment.shelves)
+    definitions = build(environment, catalogue, loggers={"progress": progress_logger})
+    options = {"endpoint": environment.endpoint, "region": environment.region}
+    return Mill(
+        environment=environment,
+        catalogue=catalogue,
+        store=open_store(environment.lake, {k: v for k, v in options.items() if v}),
+        instance=dg.DagsterInstance.get(),
+        definitions=definitions,
+    )
