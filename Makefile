@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
 export DAGSTER_HOME ?= $(CURDIR)/.dagster
-export PYTHONPATH := $(CURDIR)
+export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
 .PHONY: help demo tour ui test test-fast lint types proofs verify bench lock clean
 
 help:  ## what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 $(VENV)/.app: requirements/app.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Gristmill needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'

@@ -65,11 +65,11 @@ def ledger_metadata(
         "shards kept": making.kept,
         "shards gone": len(making.gone),
         "ledger": dg.MetadataValue.path(f"{store.url}/{making.place.ledger}"),
-        "folder": dg.MetadataValue.path(f"{store.url}/{making.place.folder}"),
+        "folder": dg.MetadataValue.path(f"{store.url}/{_folder(making)}"),
         "fingerprint": ledger.fingerprint,
     }
     plain = {"shards", "rows", "bytes", "length"}
-    found |= {name: number for name, number in totals.items() if name not in plain}
+    found |= {_words(name): number for name, number in totals.items() if name not in plain}
     if ledger.dropped:
         found["dropped by reason"] = _table(
             [{"reason": reason, "rows": rows} for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])]
@@ -87,6 +87,17 @@ def ledger_metadata(
         ]
     )
     return found | dict(run)
+
+
+def _folder(making: Making) -> str:
+    """Where the objects lie; a token cache has a folder a split, with the snapshots below."""
+    place = making.place
+    return f"{place.asset}/" if place.asset.startswith("token_caches/") else place.folder
+
+
+def _words(total: str) -> str:
+    """A ledger's total in words: `absent: english` counts the rows for which a rule's column had no value."""
+    return total.replace("absent: ", "rows without a value of ")
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:

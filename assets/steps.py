@@ -84,14 +84,14 @@ def step_assets(
     several = len(outputs) > 1
     plan_op = _plan_op(name, outputs, step, len(upstream))
     grind_op = _grind_op(name, outputs, step, pool)
-    commits = {plain(output.address): _commit_op(name, output, step) for output in outputs}
+    commits = {f"commit_{plain(o.address.rpartition('/')[2])}" if several else "commit": o for o in outputs}
+    commit_op = _commit_op(name, commits, step)
 
     def compose(**above: Any) -> dict[str, Any]:
         ground = grind_op.alias("grind")(plan_op.alias("plan")(**above))
         found: dict[str, Any] = {}
-        for output in outputs:
-            op = commits[plain(output.address)]
-            done = op.alias(f"commit_{plain(output.address)}" if several else "commit")(ground)
+        for alias, output in commits.items():
+            done = commit_op.alias(alias)(ground)
             if output.checks:
                 found[plain(output.address)] = done.result
                 for check in output.checks:
@@ -219,20 +219,20 @@ def _grind_op(name: str, outputs: Sequence[Output], step: MakeStep, pool: str) -
     return grind_partition
 
 
-def _commit_op(name: str, output: Output, step: MakeStep) -> dg.OpDefinition:
-    outs: dict[str, dg.Out] = {"result": dg.Out(dg.Nothing)} | {
-        check: dg.Out(is_required=False)  # automation asks for assets of a subset without their checks
-        for check in output.checks
-    }
+def _commit_op(name: str, outputs: Mapping[str, Output], step: MakeStep) -> dg.OpDefinition:
+    """One definition for all outputs of a step, which have the same checks; its alias says which it is to commit."""
+    # Not required: automation asks for assets of a subset without their checks.
+    checks = {check: dg.Out(is_required=False) for output in outputs.values() for check in output.checks}
 
     @dg.op(
-        name=f"{name}__commit" if plain(output.address) == name else f"{plain(output.address)}__commit",
+        name=f"{name}__commit",
         ins={"ground": dg.In(dg.Nothing)},
-        out=outs,
+        out={"result": dg.Out(dg.Nothing), **checks},
         retry_policy=RETRIES,
         description="Folds the receipts into the ledger, checks it, and publishes it.",
     )
     def commit_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> Iterator[Any]:
+        output = outputs[context.op_handle.name]
         snapshot = context.partition_key
         key = key_of(output.address)
         store = lake.store()

@@ -4,21 +4,22 @@ The lake is the truth, Dagster's database a view of it: after a restore, a move 
 reports partitions and materializations from the ledgers, where they differ from what Dagster has.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import dagster as dg
 
-from assets.keys import key_of
+from assets.arrivals import DATA_VERSION, report_arrivals
+from assets.checks import checks_of
+from assets.keys import address_of, key_of
 from assets.partitions import snapshots_of
 from assets.report import failures
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset
 from gristmill.lake.ledger import Ledger, list_ledgers, read_head
-from gristmill.lake.store import Store
+from gristmill.lake.store import Store, open_store
 from gristmill.stages.tokenizing import read_tokenizer_ledger
 from resources.lake import LakeResource
-
-DATA_VERSION = "dagster/data_version"
 
 
 def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
@@ -27,9 +28,11 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
     @dg.op(description="Reports what the ledgers say and Dagster does not know yet.")
     def report_ledgers(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         with failures():
-            reported = sync(context.instance, lake.store(), catalogue)
-        context.log.info(f"{reported} materializations reported")
-        context.add_output_metadata({"reported": reported})
+            arrived = _arrive(context.instance, lake, catalogue)
+            log: Any = context.log_event  # it takes check evaluations too; its annotation is behind
+            reported = sync(context.instance, lake.store(), catalogue, log)
+        context.log.info(f"{reported} materializations reported, {arrived} raw snapshots")
+        context.add_output_metadata({"reported": reported, "raw snapshots": arrived})
 
     @dg.job(name="sync", description="Reports what the lake holds to Dagster; computes nothing.")
     def run() -> None:
@@ -38,7 +41,20 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
     return run
 
 
-def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue) -> int:
+def _arrive(instance: dg.DagsterInstance, lake: LakeResource, catalogue: Catalogue) -> int:
+    """Raw snapshots become partitions, as their sensors would have it."""
+    arrived = 0
+    for source in catalogue.sources.values():
+        held = open_store(source.raw, lake.lake().options) if source.raw else lake.store()
+        arrived += len(report_arrivals(instance, source, held)[0])
+    return arrived
+
+
+Report = Callable[[dg.AssetMaterialization | dg.AssetCheckEvaluation], None]
+"""Records an event in Dagster."""
+
+
+def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, report: Report) -> int:
     """Reports partitions and materializations; those that Dagster knows with the same fingerprint are left.
 
     Returns:
@@ -53,7 +69,7 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue) -> in
         if source is None or ledger is None:
             continue
         snapshots.setdefault(source, set()).add(place.snapshot)
-        reported += _report(instance, place, ledger)
+        reported += _report(instance, place, ledger, report)
     for source, keys in snapshots.items():
         name = snapshots_of(source).name or ""
         missing = keys - set(instance.get_dynamic_partitions(name))
@@ -62,7 +78,7 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue) -> in
     for tokenizer in catalogue.tokenizers:
         found = read_tokenizer_ledger(store, tokenizer)
         if found is not None:
-            reported += _report_version(instance, key_of(found.asset), None, found.fingerprint, found.documents)
+            reported += _report_version(instance, key_of(found.asset), None, found.fingerprint, found.documents, report)
     return reported
 
 
@@ -83,13 +99,13 @@ def _pairs(catalogue: Catalogue) -> Iterator[tuple[str, str]]:
             yield cache_asset(mix.name, tokenizer.name, stream.key), stream.source
 
 
-def _report(instance: dg.DagsterInstance, place: Place, ledger: Ledger) -> int:
+def _report(instance: dg.DagsterInstance, place: Place, ledger: Ledger, report: Report) -> int:
     rows = ledger.totals.get("rows", 0)
-    return _report_version(instance, key_of(place.asset), place.snapshot, ledger.fingerprint, rows)
+    return _report_version(instance, key_of(place.asset), place.snapshot, ledger.fingerprint, rows, report)
 
 
 def _report_version(
-    instance: dg.DagsterInstance, key: dg.AssetKey, partition: str | None, fingerprint: str, rows: int
+    instance: dg.DagsterInstance, key: dg.AssetKey, partition: str | None, fingerprint: str, rows: int, report: Report
 ) -> int:
     """1 if Dagster did not know it, else 0: a version that is reported again would rebuild everything below."""
     event = instance.get_latest_data_version_record(key, partition_key=partition) if partition else None
@@ -97,7 +113,7 @@ def _report_version(
     known = event.asset_materialization.tags if event and event.asset_materialization else {}
     if known and known.get(DATA_VERSION) == fingerprint:
         return 0
-    instance.report_runless_asset_event(
+    report(
         dg.AssetMaterialization(
             asset_key=key,
             partition=partition,
@@ -106,4 +122,15 @@ def _report_version(
             tags={DATA_VERSION: fingerprint},
         )
     )
+    for check in checks_of(address_of(key)):
+        report(
+            dg.AssetCheckEvaluation(
+                asset_key=key,
+                check_name=check,
+                passed=True,
+                metadata={"source": "a ledger is published only after its blocking checks have passed"},
+                blocking=True,
+                partition=partition,
+            )
+        )
     return 1

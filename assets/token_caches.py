@@ -51,7 +51,7 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
         address=address,
         description=f"Levanter text cache of {mix.name}/{stream.key} by {tokenizer.name}, in at most {mix.parts} parts",
         code_version=code[:16],
-        group=f"mix_{plain(mix.name)}",
+        group=f"tokens_{plain(mix.name)}",
         kinds=frozenset({"levanter", "zarr"}),
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
@@ -79,7 +79,7 @@ def _index(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDef
     @dg.asset(
         key=key_of(cache_index(mix.name, tokenizer.name)),
         deps=[key_of(cache_asset(mix.name, tokenizer.name, stream.key)) for stream in mix.streams],
-        group_name=f"mix_{plain(mix.name)}",
+        group_name=f"tokens_{plain(mix.name)}",
         description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml, over the slices there are",
         owners=list(mix.owners),
         kinds={"levanter"},

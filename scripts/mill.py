@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.arrivals import report_arrivals
 from assets.jobs import index_name, journey_name, refresh_name
 from assets.keys import plain
 from definitions import build
@@ -20,7 +21,6 @@ from gristmill.stages.step import Step
 from gristmill.stages.tokenizing import Tokenizer, read_tokenizer_ledger
 from resources.environment import CHECKOUT, Environment, read_environment
 from scripts.progress import progress_logger, say, stop
-from sensors.raw_arrivals import report_arrivals
 
 
 def dagster_home() -> str:

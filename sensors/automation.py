@@ -1,17 +1,23 @@
-"""The automation sensors: one a source and one for mixes, so that no tick has to look at everything."""
+"""The automation sensors: one a source, one a mix, one for its tokens: no tick has to look at everything."""
 
 import dagster as dg
 
 from assets.keys import plain
 from gristmill.catalogue import Catalogue
+from gristmill.stages.conversion import Source
 
 INTERVAL = 30
+
+
+def automation_name(source: Source) -> str:
+    """The automation sensor of a source."""
+    return f"{source.name.replace('-', '_')}_automation"
 
 
 def automation_sensors(catalogue: Catalogue) -> list[dg.AutomationConditionSensorDefinition]:
     """Sensors that make what is needed."""
     groups = [source.name.replace("-", "_") for source in catalogue.sources.values()]
-    groups += [f"mix_{plain(mix.name)}" for mix in catalogue.mixes.values()]
+    groups += [f"{lead}_{plain(mix.name)}" for mix in catalogue.mixes.values() for lead in ("mix", "tokens")]
     return [
         dg.AutomationConditionSensorDefinition(
             name=f"{group}_automation",

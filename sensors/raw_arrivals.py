@@ -1,76 +1,32 @@
 """The raw-arrival sensor: what lies under `raw/` becomes partitions, and events where a snapshot changed."""
 
-from collections.abc import Iterable, Mapping
-
 import dagster as dg
 
-from assets.keys import key_of
-from assets.partitions import snapshots_of
+from assets.arrivals import report_arrivals
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import raw_asset
-from gristmill.lake.identity import digest_of
-from gristmill.lake.store import Entry, Store, open_store
-from gristmill.stages.conversion import Source, list_raw, list_snapshots
+from gristmill.lake.store import open_store
+from gristmill.stages.conversion import Source
 from resources.lake import LakeResource
+from sensors.automation import automation_name
 
-DATA_VERSION = "dagster/data_version"
 INTERVAL = 30
 
 
-def arrivals(in_lake: Mapping[str, str], known: Mapping[str, str | None]) -> list[str]:
-    """The snapshots whose listing is not the one that was reported last (or never was).
+def is_awake(instance: dg.DagsterInstance, automation: str) -> bool:
+    """Whether an automation sensor would notice a report.
 
-    Args:
-        in_lake: digest of the listing, by snapshot.
-        known: the digest reported last, by snapshot.
+    The very first tick of an automation sensor takes whatever lies behind it for known: a change that is reported
+    before it would never be followed. Where no daemon runs, or the sensor is switched off, nothing
+    is waited for.
     """
-    return sorted(snapshot for snapshot, digest in in_lake.items() if known.get(snapshot) != digest)
-
-
-def listing_digest(entries: Mapping[str, Entry]) -> str:
-    """What a snapshot's listing is: names, sizes and etags."""
-    return digest_of(sorted([name, entry.size, entry.etag] for name, entry in entries.items()))
-
-
-def reported(instance: dg.DagsterInstance, source: Source, snapshots: Iterable[str]) -> dict[str, str | None]:
-    """The digest last reported of each snapshot, from Dagster's own record and from no cursor."""
-    key = key_of(raw_asset(source.name))
-    found: dict[str, str | None] = {}
-    for snapshot in snapshots:
-        event = instance.get_latest_data_version_record(key, partition_key=snapshot)
-        record = event.asset_materialization if event else None
-        found[snapshot] = (record.tags or {}).get(DATA_VERSION) if record else None
-    return found
-
-
-def look(source: Source, store: Store) -> tuple[dict[str, str], dict[str, int], dict[str, str]]:
-    """Digest and bytes by snapshot, and the trouble with names that make no valid one."""
-    counted, trouble = list_snapshots(source, store)
-    listings = {snapshot: list_raw(source, store, snapshot) for snapshot in counted}
-    digests = {snapshot: listing_digest(listing.entries) for snapshot, listing in listings.items()}
-    return digests, {snapshot: listing.bytes for snapshot, listing in listings.items()}, trouble
-
-
-def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) -> tuple[list[str], dict[str, str]]:
-    """Adds partitions and reports a materialization for every snapshot that is new or changed.
-
-    Returns:
-        The snapshots that were reported, and the trouble with names that make no valid one.
-    """
-    digests, sizes, trouble = look(source, store)
-    changed = arrivals(digests, reported(instance, source, digests))
-    if changed:
-        instance.add_dynamic_partitions(snapshots_of(source.name).name or "", changed)
-    for snapshot in changed:
-        instance.report_runless_asset_event(
-            dg.AssetMaterialization(
-                asset_key=key_of(raw_asset(source.name)),
-                partition=snapshot,
-                metadata={"bytes": sizes[snapshot]},
-                tags={DATA_VERSION: digests[snapshot]},
-            )
-        )
-    return changed, trouble
+    if "ASSET" not in instance.get_daemon_heartbeats():
+        return True
+    states = [state for state in instance.all_instigator_state() if state.name == automation]
+    if not states:
+        return False
+    cursors = [getattr(state.instigator_data, "cursor", None) for state in states]
+    return not any(state.is_running for state in states) or any(cursors)
 
 
 def raw_arrival_sensor(source: Source) -> dg.SensorDefinition:
@@ -83,6 +39,8 @@ def raw_arrival_sensor(source: Source) -> dg.SensorDefinition:
         description=f"Watches the raw snapshots of {source.name}",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
+        if not is_awake(context.instance, automation_name(source)):
+            return dg.SkipReason("waits for the first tick of the source's automation")
         held = open_store(source.raw, lake.lake().options) if source.raw else lake.store()
         changed, trouble = report_arrivals(context.instance, source, held)
         for name, wrong in trouble.items():

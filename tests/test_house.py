@@ -75,7 +75,7 @@ def test_environment_variables_are_read_in_one_file() -> None:
 
 
 def test_asset_files_do_not_import_each_other() -> None:
-    shared = {"keys", "partitions", "report", "steps", "automation", "indexes", "checks"}
+    shared = {"keys", "partitions", "report", "steps", "automation", "indexes", "checks", "arrivals"}
     for path in (ROOT / "assets").glob("*.py"):
         for module, line in imports(path):
             if module.startswith("assets."):

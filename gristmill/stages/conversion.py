@@ -6,20 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-import msgspec
 import xxhash
 
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import RecipeError, StoreError
 from gristmill.lake.address import (
-    SHARD_SUFFIX,
     check_name,
     check_shard,
-    raw_asset,
-    raw_folder,
-    snapshot_trouble,
 )
 from gristmill.lake.document import Document
-from gristmill.lake.store import Entry, Store
+from gristmill.lake.store import Store
 from gristmill.stages.selection import Selection
 
 CONVERSION = 1
@@ -244,82 +239,3 @@ class Source:
         """Whether a raw object (named below its snapshot) is read."""
         hidden = any(part.startswith(".") for part in name.split("/"))
         return not hidden and (self.select is None or re.search(self.select, name) is not None)
-
-
-class RawListing(msgspec.Struct, frozen=True):
-    """The raw objects of one snapshot: by name below the snapshot, where each lies."""
-
-    entries: dict[str, Entry]
-
-    @property
-    def bytes(self) -> int:
-        """All of them."""
-        return sum(entry.size for entry in self.entries.values())
-
-
-def raw_top(source: Source) -> str:
-    """The folder of a source's raw objects in the store that holds them."""
-    return "" if source.raw else raw_folder(source.name)
-
-
-def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
-    """The raw objects of a snapshot that the source reads.
-
-    Args:
-        source: the recipe.
-        store: the one that holds the raw objects (the lake, or `source.raw`).
-        snapshot: the key.
-    """
-    top = raw_top(source)
-    found: dict[str, Entry] = {}
-    lead = source.partition.prefix(snapshot)
-    for entry in store.list(top + lead):
-        name = entry.path.removeprefix(top)
-        split = source.partition.split(name)
-        if split is None or split[0] != snapshot:
-            continue
-        below = name.removeprefix(lead)
-        if source.wants(below):
-            found[below] = entry
-    return RawListing(dict(sorted(found.items())))
-
-
-def list_snapshots(source: Source, store: Store) -> tuple[dict[str, int], dict[str, str]]:
-    """The snapshots that hold raw objects, and names that make no valid one.
-
-    Returns:
-        Objects by snapshot, sorted; and the trouble by name.
-    """
-    top = raw_top(source)
-    found: dict[str, int] = {}
-    trouble: dict[str, str] = {}
-    for entry in store.list(top):
-        name = entry.path.removeprefix(top)
-        split = source.partition.split(name)
-        if split is None:
-            continue
-        wrong = snapshot_trouble(split[0])
-        if wrong:
-            trouble[split[0]] = wrong
-        elif source.wants(name.removeprefix(source.partition.prefix(split[0]))):
-            found[split[0]] = found.get(split[0], 0) + 1
-    return dict(sorted(found.items())), trouble
-
-
-def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
-    """Raw objects' names by the shard they go to, both sorted.
-
-    Raises:
-        DataError: two raw objects of a one-to-one source make one shard's name.
-    """
-    shards: dict[str, list[str]] = {}
-    for name in listing.entries:
-        shards.setdefault(source.shards.shard(name), []).append(name)
-    if isinstance(source.shards, OneToOne):
-        for shard, names in shards.items():
-            if len(names) > 1:
-                raise DataError(
-                    f"{raw_asset(source.name)}: {' and '.join(names)} would both become {shard}{SHARD_SUFFIX};"
-                    " rename one of them"
-                )
-    return dict(sorted(shards.items()))

@@ -10,9 +10,10 @@ from gristmill.lake.ledger import Input, Recipe, Upstream
 from gristmill.lake.making import Making
 from gristmill.lake.receipts import Receipt
 from gristmill.lake.store import Store, open_store
-from gristmill.stages.conversion import CONVERSION, RawListing, Source, by_shard, list_raw
+from gristmill.stages.conversion import CONVERSION, Source
 from gristmill.stages.conversion_grinder import Body, RawEntry, Spec
 from gristmill.stages.grinding import Item, raw
+from gristmill.stages.raw_listing import RawListing, by_shard, list_raw
 
 
 @dataclass

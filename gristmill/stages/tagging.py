@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, GristmillError, RecipeError
 from gristmill.lake.address import check_numbered
 from gristmill.lake.document import Document, Span
 from gristmill.lake.ledger import Recipe
@@ -73,7 +73,7 @@ class Tagger:
         if self.batch is not None:
             labels = self.batch(documents)
         elif self.document is not None:
-            each = [self.document(document) for document in documents]
+            each = [self._one(self.document, number, document) for number, document in enumerate(documents)]
             labels = {name: [one.get(name) for one in each] for name in sorted({n for one in each for n in one})}
         else:  # pragma: no cover - __post_init__ forbids it
             labels = {}
@@ -81,3 +81,17 @@ class Tagger:
             if len(values) != len(documents):
                 raise DataError(f"tagger {self.name!r}: {len(values)} labels {name!r} for {len(documents)} documents")
         return labels
+
+    def _one(
+        self, look: Callable[[Document], Mapping[str, Label]], number: int, document: Document
+    ) -> Mapping[str, Label]:
+        """One document's labels; a tagger's own bug names the document that it stumbled over."""
+        try:
+            return look(document)
+        except GristmillError:
+            raise
+        except Exception as error:
+            raise DataError(
+                f"tagger {self.name!r}: {type(error).__name__}: {error}, on document {number} of its batch, id"
+                f" {document.id!r} of {document.source!r}; mend the tagger and give it the next number"
+            ) from error

@@ -10,6 +10,7 @@ import dagster as dg
 from dagster import DagsterEventType
 from testkit import packed
 
+from assets.arrivals import report_arrivals
 from assets.keys import key_of
 from assets.partitions import snapshots_of
 from definitions import build
@@ -19,7 +20,6 @@ from gristmill.lake.ledger import Ledger, read_head
 from gristmill.lake.shards import read_blocks, rows_of
 from gristmill.lake.store import Store, open_store
 from resources.environment import Environment
-from sensors.raw_arrivals import report_arrivals
 
 SHELVES = ("dagshelf",)
 LETTERS_V0 = "sources/letters/v0/documents"

@@ -11,20 +11,9 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.folder import FolderStore
 from gristmill.shelf import find, read_shelf
-from gristmill.stages.conversion import (
-    Everything,
-    Folders,
-    Hashed,
-    Matching,
-    OneToOne,
-    RawObject,
-    Revision,
-    Source,
-    by_shard,
-    list_raw,
-    list_snapshots,
-)
+from gristmill.stages.conversion import Everything, Folders, Hashed, Matching, OneToOne, RawObject, Revision, Source
 from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.raw_listing import by_shard, list_raw, list_snapshots
 
 
 def notes(mill: Mill, *lines: str, name: str = "a.txt") -> None:

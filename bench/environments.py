@@ -1,0 +1,60 @@
+"""The environments of the peers: one each, made once below `.cache/bench`, from pinned requirements."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.cost import ROOT, BenchError
+
+CACHE = ROOT / ".cache" / "bench"
+FITTING = ("3.12", "3.11", "3.10")  # dolma 1.2.1 has no wheels for others
+
+
+def dolma(cache: Path = CACHE) -> Path:
+    """The Python of an environment that has dolma.
+
+    Raises:
+        BenchError: there is no fitting Python, or the installation failed.
+    """
+    return environment(cache / "dolma", ROOT / "bench" / "requirements-dolma.txt")
+
+
+def environment(folder: Path, requirements: Path) -> Path:
+    """The Python of an environment with these requirements; it is made unless it stands there with the same ones."""
+    python, done = folder / "bin" / "python", folder / ".done"
+    wanted = requirements.read_text()
+    if done.exists() and done.read_text() == wanted:
+        return python
+    print(f"installing {requirements.name} into {folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder}")
+    shutil.rmtree(folder, ignore_errors=True)
+    _succeed([_fitting(), "-m", "venv", str(folder)])
+    _succeed([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)])
+    done.write_text(wanted)
+    return python
+
+
+def _fitting() -> str:
+    """A Python of a version that the peer can be installed with."""
+    if f"{sys.version_info.major}.{sys.version_info.minor}" in FITTING:
+        return sys.executable
+    for program in _candidates():
+        asked = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        if asked.stdout.startswith(tuple(f"Python {version}." for version in FITTING)):
+            return program
+    raise BenchError(f"dolma needs a Python {', '.join(FITTING)}; name one by GRISTMILL_PYTHON312")
+
+
+def _candidates() -> Iterator[str]:
+    for name in (os.environ.get("GRISTMILL_PYTHON312", ""), *(f"python{version}" for version in FITTING)):
+        program = shutil.which(name) if name else None
+        if program:
+            yield program
+
+
+def _succeed(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2_000:]}")

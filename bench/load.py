@@ -1,0 +1,89 @@
+"""How long Dagster takes to load the definitions: those of the checkout, and those of a shelf of a thousand assets.
+
+`dagster definitions validate`, as a deployment does it: a fresh process that imports, reads the shelves and builds.
+"""
+
+import sys
+from pathlib import Path
+
+from bench.cost import Cost, answer, timed
+from bench.row import Row
+from bench.shelf import variables
+
+SOURCES = 108  # of nine assets each
+TURNS = 3
+OURS_SECONDS = 3.0
+MANY_SECONDS = 6.0
+
+_SOURCE = """
+from gristmill.stages.conversion import Revision, Source
+from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.stages.rules import Rule, score
+
+MANY = Source(
+    name="many-{number:03d}",
+    convert=DolmaLines("many"),
+    revisions=(
+        Revision(
+            version="v1",
+            columns=(score("gopher-1__word_count", "words"),),
+            exclude=(Rule("short", "words < {number}", "stubs teach nothing"),),
+        ),
+    ),
+)
+"""
+
+_MIX = """
+from gristmill.stages.mixing import Mix, Stream
+
+MANY = Mix(
+    name="many",
+    streams=tuple(Stream(source=f"many-{{number:03d}}", version="v1") for number in range({count})),
+)
+"""
+
+_COUNT = """
+import json
+from definitions import defs
+graph = defs().resolve_asset_graph()
+print(json.dumps(len(graph.get_all_asset_keys())))
+"""
+
+
+def run(work: Path, sources: int = SOURCES) -> list[Row]:
+    """A row for the checkout's own shelves, and one for many; `work` is an empty folder."""
+    lake = work / "lake"
+    lake.mkdir()
+    env = variables(work, lake) | {"GRISTMILL_SHELVES": ""}
+    write_many(work / "manyshelf", sources)
+    return [
+        _row("definitions", env, OURS_SECONDS, work),
+        _row("definitions, many", env | {"GRISTMILL_SHELVES": "manyshelf"}, MANY_SECONDS, work),
+    ]
+
+
+def write_many(package: Path, count: int) -> None:
+    """A shelf package of `count` sources and a mix of all of them."""
+    for folder in (package, package / "sources", package / "mixes"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    for number in range(count):
+        (package / "sources" / f"many_{number:03d}.py").write_text(_SOURCE.format(number=number))
+    (package / "mixes" / "many.py").write_text(_MIX.format(count=count))
+
+
+def _row(name: str, env: dict[str, str], seconds: float, work: Path) -> Row:
+    program = Path(sys.executable).with_name("dagster")
+    log = work / f"{name.replace(', ', '-')}.log"
+    timed([sys.executable, "-c", _COUNT], log, env)  # compiles the shelves too, as the first start after an update
+    assets: int = answer(log)
+    costs = [timed([program, "definitions", "validate"], log, env) for _ in range(TURNS)]
+    best = Cost(min(cost.cpu_s for cost in costs), min(cost.wall_s for cost in costs))
+    return Row(
+        name=name,
+        ours=best,
+        bar=f"< {seconds:.0f} s wall",
+        met=best.wall_s < seconds,
+        note=f"{assets:,} assets; the best of {TURNS}",
+        detail={"assets": assets, "all": [cost.plain() for cost in costs]},
+    )

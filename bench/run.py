@@ -1,0 +1,83 @@
+"""`make bench`: ours and the peers on the same files, in one sitting; `make bench BENCH=name` for one.
+
+Each bench gets a fresh folder below `.cache/bench/work`. The table is printed, all figures go to bench/results.json.
+Exit code 1 where outputs do not agree or a program failed; a bar that is missed is said and never fails.
+"""
+
+import argparse
+import importlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench.cost import ROOT, BenchError, machine
+from bench.environments import CACHE
+from bench.row import Row, disagreements, table
+
+BENCHES = {
+    "tagging": "bench.tagging",
+    "tokenizing": "bench.tokenizing",
+    "overhead": "bench.overhead",
+    "unchanged": "bench.unchanged",
+    "definitions": "bench.load",
+    "one-changed": "bench.one_changed",
+    "memory": "bench.memory",
+}
+RESULTS = ROOT / "bench" / "results.json"
+
+Bench = Callable[[Path], list[Row]]
+
+
+def load(name: str) -> Bench:
+    """A bench's `run`, imported when it is its turn."""
+    run: Bench = importlib.import_module(BENCHES[name]).run
+    return run
+
+
+def run_all(names: Sequence[str], find: Callable[[str], Bench], work: Path) -> tuple[list[Row], list[str]]:
+    """The rows of these benches, and what failed, in words. The work folders of those that succeed are removed."""
+    rows: list[Row] = []
+    trouble: list[str] = []
+    for name in names:
+        print(f"{name} ...", flush=True)
+        folder = work / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        begun = time.perf_counter()
+        try:
+            found = find(name)(folder)
+        except BenchError as error:
+            trouble.append(f"{name}: {error}")
+            continue
+        rows += found
+        print(f"{name}: {time.perf_counter() - begun:.0f} s", flush=True)
+        if not disagreements(found):
+            shutil.rmtree(folder)
+    return rows, trouble
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the named benches, or all; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)}; all if none is given")
+    names: list[str] = parser.parse_args(arguments).names or list(BENCHES)
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        parser.error(f"no bench {', '.join(unknown)}; there are {', '.join(BENCHES)}")
+    facts = machine()
+    print(f"{facts['processor']}, {facts['cores']} cores, Python {facts['python']}, load {facts['load_before']}")
+    rows, trouble = run_all(names, load, CACHE / "work")
+    RESULTS.write_text(json.dumps({"machine": facts, "rows": [row.plain() for row in rows]}, indent=1) + "\n")
+    print(f"\n{table(rows)}\n")
+    for name in disagreements(rows):
+        print(f"{name}: the outputs do NOT agree; its files are left in {CACHE / 'work'}")
+    for words in trouble:
+        print(f"failed: {words}")
+    return 1 if trouble or disagreements(rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""The raw-arrival sensor against a folder: what it reports, and what it does not."""
+
+import os
+import shutil
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster_kit import Works, environment_of, letters
+
+from assets.keys import key_of
+from gristmill.errors import StoreError
+from resources.lake import lake_resource
+
+RAW = "sources/letters/raw"
+
+
+def tick(works: Works, name: str = "letters_raw_arrivals", cursor: str | None = None) -> tuple[str, list[str]]:
+    """One tick of the sensor: why it started no run, and what it warned of."""
+    sensor = works.definitions.resolve_sensor_def(name)
+    warned: list[str] = []
+    with dg.build_sensor_context(
+        instance=works.instance, cursor=cursor, resources={"lake": lake_resource(environment_of(works.root))}
+    ) as context:
+        context.log.warning = lambda text, *_: warned.append(text)  # type: ignore[method-assign]  # to read it
+        said: Any = sensor(context)
+    assert isinstance(said, dg.SkipReason)
+    return said.skip_message or "", warned
+
+
+def events(works: Works) -> list[tuple[str | None, str]]:
+    """The snapshot and data version of every report so far, oldest first."""
+    found = works.instance.fetch_materializations(key_of(RAW), limit=100, ascending=True).records
+    reports = [record.asset_materialization for record in found]
+    return [(each.partition, each.tags["dagster/data_version"]) for each in reports if each and each.tags]
+
+
+def test_a_new_snapshot_becomes_a_partition_and_an_event(works: Works) -> None:
+    works.raw(letters(1, 2))
+    assert tick(works) == ("2024 reported", [])
+    assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]
+    [(snapshot, version)] = events(works)
+    assert (snapshot, len(version)) == ("2024", 64)
+    assert works.materialized(RAW) == {"2024"}
+
+
+def test_what_did_not_change_is_not_reported_again(works: Works) -> None:
+    works.raw(letters(1, 2))
+    tick(works)
+    assert tick(works) == ("nothing new", [])
+    assert len(events(works)) == 1
+
+
+def test_a_changed_and_an_added_and_a_removed_object_report_their_snapshot_alone(works: Works) -> None:
+    works.raw(letters(1, 2))
+    works.raw(letters(3), snapshot="2025")
+    assert tick(works)[0] == "2024, 2025 reported"
+    works.raw(letters(1, 2, 3))
+    assert tick(works)[0] == "2024 reported"
+    works.raw(letters(4), "b", snapshot="2025")
+    assert tick(works)[0] == "2025 reported"
+    works.store.delete([f"{RAW}/2025/b.jsonl.gz"])
+    assert tick(works)[0] == "2025 reported"
+    assert tick(works)[0] == "nothing new"
+    reports = events(works)
+    assert [snapshot for snapshot, _ in reports] == ["2024", "2025", "2024", "2025", "2025"]
+    assert reports[-1] == reports[1]  # it is again what it was at first
+
+
+def test_the_last_report_is_read_from_dagster_and_not_from_a_cursor(works: Works) -> None:
+    """A sensor that is reset, or new, does not rebuild everything."""
+    works.raw(letters(1, 2))
+    tick(works)
+    assert tick(works, cursor=None)[0] == "nothing new"
+    assert tick(works, cursor="anything")[0] == "nothing new"
+    with dg.DagsterInstance.ephemeral() as fresh:
+        other = Works(works.root, fresh)
+        assert tick(other)[0] == "2024 reported"
+        assert events(other) == events(works)
+
+
+def test_names_that_make_no_snapshot_are_skipped_loudly(works: Works) -> None:
+    works.raw(letters(1, 2))
+    works.raw(letters(3), snapshot="20 25")
+    works.raw(letters(3), snapshot="a,b")
+    said, warned = tick(works)
+    assert said == "2024 reported"
+    assert len(warned) == 2
+    assert warned[0].startswith(f"{RAW}/20 25 is skipped: ")
+    assert warned[1].startswith(f"{RAW}/a,b is skipped: ")
+    assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]
+
+
+def test_files_that_the_source_does_not_read_report_nothing(works: Works) -> None:
+    works.store.put(f"{RAW}/2024/.part-of-a-download", b"x")
+    works.store.put(f"{RAW}/beside.jsonl", b"x")
+    assert tick(works) == ("nothing new", [])
+    assert works.instance.get_dynamic_partitions("snapshots/letters") == []
+
+
+def test_an_empty_lake_is_nothing_new(works: Works) -> None:
+    assert tick(works) == ("nothing new", [])
+
+
+def test_a_lake_that_is_gone_is_an_error_and_nothing_is_reported(works: Works) -> None:
+    works.raw(letters(1, 2))
+    tick(works)
+    shutil.rmtree(works.root)
+    with pytest.raises(StoreError):
+        tick(works)
+    assert len(events(works)) == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
+def test_a_folder_that_may_not_be_read_is_an_error(works: Works) -> None:
+    works.raw(letters(1, 2))
+    (works.root / RAW / "2024").chmod(0)
+    try:
+        with pytest.raises(StoreError):
+            tick(works)
+    finally:
+        (works.root / RAW / "2024").chmod(0o700)
+    assert events(works) == []
+
+
+def test_one_source_does_not_see_what_another_got(works: Works) -> None:
+    works.raw(letters(1, source="diary"), source="diary")
+    assert tick(works)[0] == "nothing new"
+    assert tick(works, "diary_raw_arrivals")[0] == "2024 reported"

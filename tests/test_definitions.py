@@ -1,0 +1,220 @@
+"""What Dagster loads: every asset named, described, partitioned and checked; wrong names on shelves refused."""
+
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster_kit import SHELVES, environment_of
+
+from assets.keys import address_of
+from definitions import build
+from gristmill.catalogue import Catalogue, read_catalogue
+from gristmill.errors import RecipeError
+from gristmill.stages.conversion import Revision, Source
+from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.rules import Rule, score
+from gristmill.stages.tagging import Tagger
+from gristmill.stages.tokenizing import Tokenizer, Training
+
+LAKE = environment_of(Path("nowhere"))
+OURS = read_catalogue(("gristmill",))
+KIT = read_catalogue(SHELVES)
+CATALOGUES = pytest.mark.parametrize("catalogue", [OURS, KIT], ids=["gristmill", "dagshelf"])
+
+
+def load(catalogue: Catalogue) -> dg.RepositoryDefinition:
+    return build(LAKE, catalogue).get_repository_def()
+
+
+@CATALOGUES
+def test_every_asset_is_described_grouped_and_of_a_kind(catalogue: Catalogue) -> None:
+    graph = load(catalogue).asset_graph
+    for node in graph.asset_nodes:
+        assert node.description, node.key
+        assert node.group_name not in {"", "default"}, node.key
+        assert node.kinds, node.key
+        assert node.parent_keys <= graph.get_all_asset_keys(), node.key
+
+
+@CATALOGUES
+def test_what_has_an_owner_says_so(catalogue: Catalogue) -> None:
+    graph = load(catalogue).asset_graph
+    owned = {node.group_name: set(node.owners) for node in graph.asset_nodes}
+    for source in catalogue.sources.values():
+        assert owned[source.name.replace("-", "_")] == set(source.owners)
+    for mix in catalogue.mixes.values():
+        assert owned[f"mix_{mix.name}"] == set(mix.owners)
+
+
+@CATALOGUES
+def test_all_that_comes_of_a_source_shares_its_snapshots(catalogue: Catalogue) -> None:
+    streams = {(mix.name, stream.key): stream.source for mix, stream in catalogue.streams()}
+    for node in load(catalogue).asset_graph.asset_nodes:
+        path = node.key.path
+        match path:
+            case ["sources", source, *_]:
+                expected = source
+            case ["mixes", mix, "documents", stream] | ["token_caches", mix, _, stream] if stream != "index":
+                expected = streams[mix, stream]
+            case _:
+                assert node.partitions_def is None, node.key
+                continue
+        assert isinstance(node.partitions_def, dg.DynamicPartitionsDefinition)
+        assert node.partitions_def.name == f"snapshots/{expected}"
+
+
+@CATALOGUES
+def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(catalogue: Catalogue) -> None:
+    graph = load(catalogue).asset_graph
+    found: dict[str, set[str]] = {}
+    for key in graph.asset_check_keys:
+        check = graph.get(key)
+        if key.name == "ids_unique_across":  # over all snapshots at once, and after they are published
+            assert not check.blocking
+            continue
+        assert check.blocking == (not key.name.endswith("_audit")), key
+        assert check.partitions_def == graph.get(key.asset_key).partitions_def, key
+        assert check.description, key
+        found.setdefault(address_of(key.asset_key), set()).add(key.name)
+    for node in graph.asset_nodes:
+        address = address_of(node.key)
+        expected: set[str] = set()
+        if re.fullmatch(r"sources/[^/]+/v0/documents", address):
+            expected = {"ids_unique"}
+        elif re.fullmatch(r"sources/[^/]+/v\d+/documents", address):
+            expected = {"ids_unique", "ids_stable"}
+        elif "/attributes/" in address:
+            expected = {"row_alignment"}
+        elif address.startswith("mixes/") and not address.endswith("/index"):
+            expected = {"blocklist_respected"}
+        elif address.startswith("token_caches/") and not address.endswith("/index"):
+            expected = {"cache_complete"}
+        assert found.get(address, set()) == expected | {f"{name}_audit" for name in expected}, address
+
+
+def test_the_shelf_of_the_tests_makes_what_one_can_count() -> None:
+    addresses = {address_of(key) for key in load(KIT).asset_graph.get_all_asset_keys()}
+    assert addresses == {
+        "sources/letters/raw",
+        "sources/letters/v0/documents",
+        "sources/letters/v0/attributes/count-1",  # a rule of v1 names it
+        "sources/letters/v1/documents",
+        "sources/letters/v1/attributes/count-1",
+        "sources/letters/v1/attributes/moody-1",
+        "sources/diary/raw",
+        "sources/diary/v0/documents",
+        "sources/diary/v0/attributes/count-1",  # letters alone have moods
+        "mixes/blend/documents/letters",
+        "mixes/blend/documents/diary",
+        "mixes/blend/index",
+        "token_caches/blend/tiny-1/letters",
+        "token_caches/blend/tiny-1/diary",
+        "token_caches/blend/tiny-1/index",
+        "tokenizers/tiny-1",
+    }
+
+
+def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
+    location = load(KIT)
+    assert {job.name for job in location.get_all_jobs()} - {"__ASSET_JOB"} == {
+        "letters_journey",
+        "diary_journey",
+        "blend_letters_documents",
+        "blend_letters_refresh",
+        "blend_diary_documents",
+        "blend_diary_refresh",
+        "blend_index",
+        "tiny_1_train",
+        "letters_ids_across",  # the diary's snapshots replace each other
+        "sync",
+    }
+    assert {sensor.name for sensor in location.sensor_defs} == {
+        "letters_raw_arrivals",
+        "diary_raw_arrivals",
+        "letters_automation",
+        "diary_automation",
+        "mix_blend_automation",
+    }
+
+
+def test_a_source_that_is_not_watched_has_no_sensor() -> None:
+    sources = {"diary": replace(KIT.sources["diary"], watched=False)}
+    location = load(Catalogue(sources, KIT.taggers, {}, {}))
+    assert {sensor.name for sensor in location.sensor_defs} == {"diary_automation"}
+
+
+@CATALOGUES
+def test_two_loads_are_the_same(catalogue: Catalogue) -> None:
+    def shown(location: dg.RepositoryDefinition) -> list[tuple[object, ...]]:
+        return [
+            (node.key, node.description, node.code_version, node.parent_keys, node.owners, node.check_keys)
+            for node in sorted(location.asset_graph.asset_nodes, key=lambda node: node.key)
+        ]
+
+    assert shown(load(catalogue)) == shown(load(catalogue))
+
+
+def _mix(**changed: str) -> dict[str, Mix]:
+    return {"odd": Mix(name="odd", streams=(Stream(**{"source": "letters", "version": "v1", **changed}),))}  # type: ignore[arg-type]  # strings only
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"source": "lettres"}, "names the source 'lettres', which is on no shelf; known: diary, letters"),
+        ({"version": "v2"}, "names the version 'v2', which is on no shelf; known: v0, v1"),
+    ],
+)
+def test_a_mix_of_what_is_not_there_is_refused_with_what_is(changed: dict[str, str], words: str) -> None:
+    with pytest.raises(RecipeError, match=re.escape(words)):
+        Catalogue(KIT.sources, KIT.taggers, _mix(**changed), {})
+
+
+def test_a_rule_on_a_set_that_nobody_makes_is_refused() -> None:
+    stream = Stream(
+        source="letters",
+        version="v1",
+        columns=(score("cuont-1__words", "words"),),
+        exclude=(Rule("short", "words < 2", "one word says nothing"),),
+    )
+    words = "names the tagger 'cuont-1', which is on no shelf; known: count-1, moody-1"
+    with pytest.raises(RecipeError, match=re.escape(words)):
+        Catalogue(KIT.sources, KIT.taggers, {"odd": Mix(name="odd", streams=(stream,))}, {})
+
+
+def test_a_tokenizer_of_a_mix_or_stream_that_is_not_there_is_refused() -> None:
+    for training, words in (
+        (Training(mix="bland", snapshots={}), "names the mix 'bland', which is on no shelf; known: blend"),
+        (Training(mix="blend", snapshots={"novels": ("1",)}), "mix 'blend' has no stream 'novels'; it has letters"),
+    ):
+        odd = {"odd-1": Tokenizer(name="odd-1", training=training)}
+        with pytest.raises(RecipeError, match=re.escape(words)):
+            Catalogue(KIT.sources, KIT.taggers, KIT.mixes, odd)
+    mixes = {"blend": replace(KIT.mixes["blend"], tokenizers=("odd-1",))}
+    with pytest.raises(RecipeError, match="names the tokenizer 'odd-1', which is on no shelf; known: tiny-1"):
+        Catalogue(KIT.sources, KIT.taggers, mixes, KIT.tokenizers)
+
+
+def large(count: int) -> Catalogue:
+    """So many sources of three versions, ten sets each."""
+    names = [f"t{n}-1" for n in range(10)]
+    columns = tuple(score(f"{name}__x", name[:2]) for name in names)
+    rules = (Rule("r", "t0 > 1", "a rule"),)
+    revisions = tuple(Revision(version=v, columns=columns, exclude=rules) for v in ("v1", "v2"))
+    sources = {f"s{n}": Source(name=f"s{n}", convert=DolmaLines(f"s{n}"), revisions=revisions) for n in range(count)}
+    streams = tuple(Stream(source=name, version="v2") for name in sources)
+    taggers = {name: Tagger(name=name, document=lambda _: {}) for name in names}
+    return Catalogue(sources, taggers, {"all": Mix(name="all", streams=streams)}, {})
+
+
+def test_a_hundred_sources_with_three_versions_and_ten_sets_each_load() -> None:
+    start = time.process_time()
+    location = load(large(100))
+    seconds = time.process_time() - start
+    # raw, three documents and thirty sets a source; a slice each, and the index
+    assert len(location.asset_graph.get_all_asset_keys()) == 100 * (1 + 3 + 30) + 100 + 1
+    assert seconds < 15, seconds  # generous: it takes 6 on a quiet machine

@@ -1,0 +1,224 @@
+"""What the documents say is there, is there; what they show as code, runs."""
+
+import ast
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from dagster import DagsterInstance
+from dagster._core.instance.config import dagster_instance_config
+
+from gristmill.__main__ import parser
+from gristmill.catalogue import read_catalogue
+from gristmill.journey import cache_steps, mix_steps, source_steps
+from gristmill.lake.document import Document
+from gristmill.stages.grinding import Inline, Lake
+from gristmill.stages.step import Step, make
+from gristmill.stages.training import make_tokenizer
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+ROOMS = (".", "docs", "gristmill", "bench", "tests")
+PAGES = sorted(
+    page
+    for room in ROOMS
+    for page in (ROOT / room).glob("*.md" if room == "." else "**/*.md")
+    if not any(part.startswith(".") for part in page.relative_to(ROOT).parts)
+)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+SHELVES = ("sources", "taggers", "mixes", "tokenizers", "exports", "lake", "stages")
+TALES = {
+    "mill.txt": "Once upon a time there was a mill by a slow river.",
+    "title.txt": "CHAPTER ONE",
+    "dust.txt": "The END of it: NOTHING was left of the flour but dust.",
+}
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(text: str, language: str = "python") -> list[str]:
+    return [block for kind, block in FENCE.findall(text) if kind == language]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_link_into_the_repository_leads_somewhere(page: Path) -> None:
+    for link in LINK.findall(FENCE.sub("", page.read_text())):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{name(page)}: {link}: there is no such file"
+        if anchor:
+            assert anchor in anchors(target), f"{name(page)}: {link}: there is no such heading"
+
+
+def test_every_make_target_that_the_documents_name_is_in_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        code = re.findall(r"`make ([a-z-]+)", page.read_text()) + re.findall(
+            r"^\$ make ([a-z-]+)", page.read_text(), re.MULTILINE
+        )
+        assert set(code) <= targets, f"{name(page)} names {sorted(set(code) - targets)}"
+
+
+def test_every_subcommand_stands_in_the_readme() -> None:
+    choices = next(action.choices for action in parser()._actions if action.choices)  # noqa: SLF001 - argparse has no other way to ask
+    assert set(choices) >= {"verify", "sample", "acquire", "gc"}
+    for subcommand in choices:
+        assert f"python -m gristmill {subcommand} " in README
+
+
+def test_every_environment_variable_that_is_read_stands_in_the_readme() -> None:
+    tree = ast.parse((ROOT / "resources" / "environment.py").read_text())
+    read = {
+        str(node.args[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert "GRISTMILL_LAKE" in read
+    table = README.partition("## Environment variables")[2].partition("\n## ")[0]
+    assert {variable for variable in read if f"`{variable}`" not in table} == set()
+
+
+@pytest.mark.parametrize("shelf", SHELVES)
+def test_every_shelf_has_a_short_readme(shelf: str) -> None:
+    lines = (ROOT / "gristmill" / shelf / "README.md").read_text().splitlines()
+    assert len([line for line in lines if line.startswith("- ")]) == 5
+
+
+def test_every_page_of_the_docs_is_listed_in_the_readme() -> None:
+    assert {p.name for p in (ROOT / "docs").glob("*.md") if f"docs/{p.name}" not in README} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_python_snippet_compiles(page: Path) -> None:
+    for number, block in enumerate(blocks(page.read_text())):
+        compile(block, f"{name(page)}, snippet {number}", "exec")
+
+
+@pytest.mark.parametrize("page", ["docs/shelves.md", "docs/recipes.md"])
+def test_every_declaration_that_the_documents_show_is_a_sound_recipe(page: str) -> None:
+    found = blocks((ROOT / page).read_text())
+    assert found
+    for number, block in enumerate(found):
+        exec(compile(block, f"{page}, snippet {number}", "exec"), {"__name__": "snippet"})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_json_example_is_json(page: Path) -> None:
+    for block in blocks(page.read_text(), "json"):
+        json.loads(block)
+
+
+@pytest.fixture
+def ourmill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The README's package of recipes, as files, beside a lake with three tales."""
+    for block in blocks(README):
+        if found := re.match(r"# (ourmill/\S+\.py)\n", block):
+            file = tmp_path / found[1]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block)
+    for folder in (tmp_path / "ourmill", *(tmp_path / "ourmill").iterdir()):
+        (folder / "__init__.py").touch()
+    raw = tmp_path / "tales-lake" / "sources" / "tales" / "raw" / "2024"
+    raw.mkdir(parents=True)
+    for file_name, text in TALES.items():
+        (raw / file_name).write_text(text)
+    for module in [m for m in sys.modules if m.split(".")[0] == "ourmill"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_readmes_tagger_says_of_three_documents_what_one_can_count(ourmill: Path) -> None:
+    assert (ourmill / "ourmill" / "taggers" / "shouting.py").exists()
+    tagger = importlib.import_module("ourmill.taggers.shouting").SHOUTING
+    texts = ("Once upon", "CHAPTER ONE", "1 2 3")
+    labels = tagger.look([Document(id=str(n), text=text, source="tales") for n, text in enumerate(texts)])
+    assert labels["share"] == [1 / 8, 1.0, None]
+    assert labels["words"] == [[], [(0, 7, 1.0), (8, 11, 1.0)], []]
+
+
+def test_the_readmes_plain_python_makes_the_tales(ourmill: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = next(block for block in blocks(README) if "source_steps" in block)
+    exec(compile(plain, "README.md, in plain Python", "exec"), {"__name__": "snippet"})
+    said = capsys.readouterr().out
+    assert "sources/tales/v0/documents 3 {}" in said
+    assert "sources/tales/v1/documents 2 {'shouted': 1}" in said
+    assert (ourmill / "tales-lake/sources/tales/v1/ledgers/attributes/shouting-1/2024.json").exists()
+
+
+def test_the_readmes_mixes_and_tokenizer_work(ourmill: Path) -> None:
+    shelves = ("gristmill", "ourmill")
+    catalogue = read_catalogue(shelves)
+    lake = Lake(str(ourmill / "tales-lake"))
+    rows: dict[str, int] = {}
+
+    def run(step: Step) -> None:
+        for asset, ledger in make(step, lake, Inline(), f"run-{len(rows)}", rows_said.append).items():
+            rows[asset] = ledger.totals["rows"]
+
+    rows_said: list[str] = []
+    for step in source_steps(catalogue, catalogue.sources["tales"], "2024", shelves):
+        run(step)
+    for mix in ("bedtime", "quiet"):
+        for step in mix_steps(catalogue.mixes[mix], "tales", "2024", shelves):
+            run(step)
+    make_tokenizer(lake.store(), catalogue.tokenizers["bedtime-bpe-1"], rows_said.append)
+    for step in cache_steps(catalogue, catalogue.mixes["bedtime"], "tales", "2024", shelves):
+        run(step)
+    assert rows["mixes/bedtime/documents/tales"] == 2
+    assert rows["mixes/quiet/documents/tales"] == 1
+    assert rows["token_caches/bedtime/bedtime-bpe-1/tales"] == 2
+
+    proof = ourmill / "verify_shard.py"
+    proof.write_text(next(block for block in blocks((ROOT / "docs/ledger.md").read_text()) if "xxhash" in block))
+    told = [sys.executable, str(proof), "tales-lake", "sources/tales/v1", "2024", "mill.txt"]
+    done = subprocess.run(told, capture_output=True, text=True, check=True)
+    assert done.stdout == "sources/tales/v1 2024 mill.txt: 1 rows, proven\n"
+    shard = ourmill / "tales-lake/sources/tales/v1/documents/2024/mill.txt.jsonl.gz"
+    shard.write_bytes((shard.parent / "dust.txt.jsonl.gz").read_bytes())
+    assert subprocess.run(told, capture_output=True, check=False).returncode != 0
+
+
+def test_the_production_example_is_settings_that_dagster_takes(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "production" / "dagster.yaml").read_text()
+    (tmp_path / "dagster.yaml").write_text(text)
+    settings, _ = dagster_instance_config(str(tmp_path))
+    assert "postgres" in settings["storage"]
+    sqlite = f"storage:\n  sqlite:\n    base_dir: {json.dumps(str(tmp_path))}\n"  # no Postgres on this machine
+    (tmp_path / "dagster.yaml").write_text(re.sub(r"^storage:\n(?:  .*\n)+", sqlite, text, flags=re.MULTILINE))
+    with DagsterInstance.from_config(str(tmp_path)) as instance:
+        assert not instance.telemetry_enabled
+        assert instance.get_settings("run_retries")["retry_on_asset_or_op_failure"] is False
+        limits = instance.get_concurrency_config()
+        assert limits.run_queue_config is not None
+        assert limits.run_queue_config.max_concurrent_runs == 8
+        assert limits.pool_config.default_pool_limit == 4
+
+
+def test_the_pools_that_the_documents_name_are_those_of_the_assets() -> None:
+    pools = {
+        pool for path in (ROOT / "assets").glob("*.py") for pool in re.findall(r'pool="([a-z]+)"', path.read_text())
+    }
+    assert pools == {"convert", "tag", "mix", "tokenize", "train", "audit"}
+    for page in ("docs/dagster.md", "docs/production/dagster.yaml"):
+        text = (ROOT / page).read_text()
+        assert {pool for pool in pools if pool not in text} == set()
