@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from functools import cache
 
 import dagster as dg
 
@@ -62,5 +63,10 @@ def build(
 @dg.definitions
 def defs() -> dg.Definitions:
     """What Dagster loads."""
-    environment = read_environment()
+    return _built(read_environment())
+
+
+@cache
+def _built(environment: Environment) -> dg.Definitions:
+    """Dagster asks more than once in a process."""
     return build(environment, read_catalogue(environment.shelves))

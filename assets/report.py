@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from gristmill.errors import DataError, RecipeError, Superseded
+from gristmill.errors import DataError, RecipeError, StoreError, Superseded
 from gristmill.lake.ledger import Ledger, Shard
 from gristmill.lake.making import Making
 from gristmill.lake.store import Store
@@ -36,6 +36,14 @@ def failures(where: str = "") -> Iterator[None]:
         raise dg.Failure(
             description=f"{where}: {error}" if where else str(error),
             metadata={"kind": type(error).__name__},
+            allow_retries=False,
+        ) from error
+    except (StoreError, dg.Failure):
+        raise
+    except Exception as error:
+        raise dg.Failure(
+            description=f"{type(error).__name__}: {error} (a bug: the log has its trace; trying again will not help)",
+            metadata={"kind": "bug"},
             allow_retries=False,
         ) from error
 

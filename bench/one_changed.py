@@ -22,7 +22,7 @@ from gristmill.lake.folder import FolderStore
 from gristmill.lake.ledger import Shard, read_ledger
 
 SHARDS = 1_000
-MEGABYTES = 240
+MEGABYTES = 960
 SHARE = 0.02
 TURNS = 3
 CHANGED = "shard-0417"

@@ -10,10 +10,11 @@ import dagster as dg
 
 from assets.arrivals import report_arrivals
 from assets.jobs import index_name, journey_name, refresh_name
-from assets.keys import plain
+from assets.keys import key_of, plain
 from definitions import build
 from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.journey import cache_steps, mix_steps, pending, source_steps
+from gristmill.lake.address import mix_asset
 from gristmill.lake.store import Store, open_store
 from gristmill.stages.conversion import Source
 from gristmill.stages.mixing import Mix
@@ -60,13 +61,26 @@ class Mill:
     def run(self, job: str, partition: str | None = None, config: dict[str, Any] | None = None) -> None:
         """One real run of a named job; stops the script when it fails."""
         say(f"run {job}{f' of {partition}' if partition else ''}")
+        definition = self.definitions.resolve_job_def(job)
+        self._finish(job, definition.execute_in_process(**self._options(partition, config)))
+
+    def materialize(self, address: str, partition: str) -> None:
+        """One real run of one asset, as "Materialize" in the UI launches it."""
+        say(f"materialize {address} of {partition}")
+        definition = self.definitions.resolve_implicit_global_asset_job_def()
+        options = self._options(partition, None)
+        self._finish(address, definition.execute_in_process(asset_selection=[key_of(address)], **options))
+
+    def _options(self, partition: str | None, config: dict[str, Any] | None) -> dict[str, Any]:
+        return {
+            "instance": self.instance,
+            "partition_key": partition,
+            "run_config": {**(config or {}), "loggers": {"progress": {}}},
+            "raise_on_error": False,
+        }
+
+    def _finish(self, job: str, result: dg.ExecuteInProcessResult) -> None:
         self.runs += 1
-        result = self.definitions.resolve_job_def(job).execute_in_process(
-            instance=self.instance,
-            partition_key=partition,
-            run_config={**(config or {}), "loggers": {"progress": {}}},
-            raise_on_error=False,
-        )
         self.checks += [evaluation.passed for evaluation in result.get_asset_check_evaluations()]
         if not result.success:
             for event in result.all_events:
@@ -74,30 +88,33 @@ class Mill:
                     say(f"failed: {event.step_key}: {event.step_failure_data.error_display_string[:2000]}")
             stop(f"run {result.run_id} of {job} failed; `make ui` shows it")
 
-    def ensure(self, job: str, partition: str, steps: Iterable[Step]) -> None:
-        """Runs a job if the ledgers say that there is work for it."""
+    def needed(self, what: str, partition: str, steps: Iterable[Step]) -> bool:
+        """Whether there is work, by the ledgers; and says so."""
         found = pending(list(steps), self.store)
         if found.idle:
             self.kept += found.finished
-            say(f"{job} of {partition}: {found.finished} partitions are finished; nothing to do")
-            return
-        say(f"{job} of {partition}: {found.why}")
-        self.run(job, partition)
+            say(f"{what} of {partition}: {found.finished} finished; nothing to do")
+        else:
+            say(f"{what} of {partition}: {found.why}")
+        return not found.idle
 
     def journey(self, source: Source, snapshot: str) -> None:
         """Raw to the newest version and its attribute sets."""
         steps = source_steps(self.catalogue, source, snapshot, self.environment.shelves)
-        self.ensure(journey_name(source.name), snapshot, steps)
+        if self.needed(journey_name(source.name), snapshot, steps):
+            self.run(journey_name(source.name), snapshot)
 
     def mix(self, mix: Mix, stream: str, snapshot: str) -> None:
         """A mix's slice: its documents."""
-        job = f"{plain(mix.name)}_{plain(stream)}_documents"
-        self.ensure(job, snapshot, mix_steps(mix, stream, snapshot, self.environment.shelves))
+        address = mix_asset(mix.name, stream)
+        if self.needed(address, snapshot, mix_steps(mix, stream, snapshot, self.environment.shelves)):
+            self.materialize(address, snapshot)
 
     def spell(self, mix: Mix, stream: str, snapshot: str) -> None:
         """A mix's slice: its tokens."""
         steps = cache_steps(self.catalogue, mix, stream, snapshot, self.environment.shelves)
-        self.ensure(refresh_name(mix.name, stream), snapshot, steps)
+        if self.needed(refresh_name(mix.name, stream), snapshot, steps):
+            self.run(refresh_name(mix.name, stream), snapshot)
 
     def train(self, tokenizer: Tokenizer, slices: dict[str, Sequence[str]]) -> None:
         """A tokenizer, if it is not there."""

@@ -125,7 +125,6 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "diary_journey",
         "blend_letters_documents",
         "blend_letters_refresh",
-        "blend_diary_documents",
         "blend_diary_refresh",
         "blend_index",
         "tiny_1_train",

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-import orjson
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.identity import digest_of
-from gristmill.lake.shards import gzip_bytes, read_blocks, rows_of
+from gristmill.lake.shards import gzip_bytes, rows_of, unpacked
 from gristmill.lake.store import Store
 
 SCHEMA = 1
@@ -132,9 +131,12 @@ class Ledger(msgspec.Struct, frozen=True):
         return Upstream(self.asset, self.snapshot, self.fingerprint)
 
 
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
 def dump(value: Any) -> bytes:
     """Canonical JSON of a struct: keys sorted, no spaces."""
-    return orjson.dumps(msgspec.to_builtins(value), option=orjson.OPT_SORT_KEYS)
+    return _encoder.encode(value)
 
 
 def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -229,11 +231,20 @@ def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
     return shards
 
 
+def table_lines(store: Store, place: Place) -> bytes:
+    """The table's lines, uncompressed; empty if there is no table.
+
+    Raises:
+        DataError: the object is not valid gzip.
+    """
+    found = store.read_tagged(place.table)
+    return b"".join(unpacked([found[0]], place.table)) if found else b""
+
+
 def read_table(store: Store, place: Place) -> list[Shard]:
     """All rows of the table, whatever the head says of it; none if there is no table."""
-    if store.head(place.table) is None:
-        return []
-    return parse_table(read_blocks(store, place.table), place.table)
+    lines = table_lines(store, place)
+    return parse_table([lines] if lines else [], place.table)
 
 
 def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
@@ -246,10 +257,10 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
     head = read_head(store, place)
     if head is None:
         raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; materialize it first")
-    shards = read_table(store, place)
-    if hashlib.sha256(table_bytes(shards)).hexdigest() != head.table.sha256:
+    lines = table_lines(store, place)
+    if hashlib.sha256(lines).hexdigest() != head.table.sha256:
         raise StoreError(f"{place.table}: not the table that the ledger names: it is being rebuilt; try again")
-    return head, shards
+    return head, parse_table([lines] if lines else [], place.table)
 
 
 def pack_table(shards: Iterable[Shard]) -> bytes:

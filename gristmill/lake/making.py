@@ -5,7 +5,7 @@ receipt), and publishes by compare-and-swap. Killed at any moment and run again,
 A newer run takes a partition over: the older one finds another claim, stops, and has changed nothing of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -46,11 +46,12 @@ class Making(msgspec.Struct, frozen=True):
 
 
 class Folded(msgspec.Struct, frozen=True):
-    """A partition whose shards are all there, before it is published."""
+    """A partition whose shards are all there, before it is published; `strays` are objects that no row names."""
 
     ledger: Ledger
     shards: list[Shard]
     note: RunNote
+    strays: tuple[str, ...] = ()
 
 
 def begin(store: Store, target: Target, token: str, *, force: bool = False) -> tuple[Making, list[Want], Known]:
@@ -122,8 +123,8 @@ def fold(store: Store, making: Making, about: Mapping[str, Any], made: Mapping[s
         stamps={path: stamp for receipt in receipts for path, stamp in receipt.stamps.items()},
         raw={path: stamp for receipt in receipts for path, stamp in receipt.raw.items()},
     )
-    _check_untouched(store, place, note.stamps)
-    return Folded(compose(place, making.recipe, making.upstream, shards), shards, note)
+    strays = _check_untouched(store, place, shards, note.stamps)
+    return Folded(compose(place, making.recipe, making.upstream, shards), shards, note, strays)
 
 
 def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
@@ -136,13 +137,17 @@ def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
         raise StoreError(f"{place.receipt(name)}: not a receipt ({error}): run again") from error
 
 
-def _check_untouched(store: Store, place: Place, stamps: Mapping[str, Stamp]) -> None:
-    """No late writer changed an object between its receipt and now."""
+def _check_untouched(
+    store: Store, place: Place, shards: Sequence[Shard], stamps: Mapping[str, Stamp]
+) -> tuple[str, ...]:
+    """No late writer changed an object between its receipt and now; gives the objects that no row names."""
     folders = folders_of(place)
     seen = {entry.path: (entry.size, entry.etag) for folder in folders for entry in store.list(folder)}
     for path, stamp in stamps.items():
         if path.startswith(tuple(folders)) and seen.get(path) != stamp:
             raise StoreError(f"{path}: changed while its partition was being made; run again")
+    named = {path for row in shards for path, _, _ in objects_of(row, place)}
+    return tuple(path for path in seen if path not in named)
 
 
 def publish(store: Store, making: Making, folded: Folded) -> Ledger:
@@ -163,9 +168,7 @@ def publish(store: Store, making: Making, folded: Folded) -> Ledger:
         check_claim(store, place, making.token)
         store.put(place.run, dump(folded.note))  # a copied lake: hashed anew once, not at every run
     if not place.asset.startswith("token_caches/"):  # parts never change; gc removes what no ledger names
-        named = {path for row in folded.shards for path, _, _ in objects_of(row, place)}
-        stray = (entry.path for folder in folders_of(place) for entry in store.list(folder))
-        store.delete([path for path in stray if path not in named])
+        store.delete(folded.strays)
     release(store, making)
     return folded.ledger
 
