@@ -137,6 +137,7 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "letters_automation",
         "diary_automation",
         "mix_blend_automation",
+        "tokens_blend_automation",
     }
 
 

@@ -95,7 +95,7 @@ def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None =
     """Hashes [first, last) of a shard's index.
 
     Raises:
-        DataError: the index has not as many hashes as the shard has rows.
+        DataError: the index is not sorted, or has not as many hashes as the shard has rows.
     """
     last = shard.rows if last is None else last
     data = read(shard.name, first * HASH_BYTES, last * HASH_BYTES)
@@ -104,7 +104,11 @@ def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None =
             f"the id index of shard {shard.name} ends early: {len(data) // HASH_BYTES} hashes where its ledger has"
             f" {last - first} rows; make its shard again"
         )
-    return load_hashes(data)
+    hashes = load_hashes(data)
+    highs = hashes[:, 0]
+    if (highs[1:] < highs[:-1]).any():
+        raise DataError(f"the id index of shard {shard.name} is not sorted; make its shard again")
+    return hashes
 
 
 def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKET) -> Highs:

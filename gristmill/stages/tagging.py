@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gristmill.errors import DataError, GristmillError, RecipeError
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 from gristmill.lake.address import check_numbered
 from gristmill.lake.document import Document, Span
 from gristmill.lake.ledger import Recipe
@@ -17,6 +17,17 @@ Label = float | list[Span] | None
 
 Labels = Mapping[str, Sequence[Label]]
 """For each label's name, one label a document."""
+
+
+class Stumbled(DataError):  # noqa: N818 - as in gristmill.errors
+    """A tagger failed over one document; `number` is its place among those that it was given."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        self.number, self.reason = number, reason
+        super().__init__(reason)
+
+    def __reduce__(self) -> tuple[type["Stumbled"], tuple[int, str]]:
+        return type(self), (self.number, self.reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +96,12 @@ class Tagger:
     def _one(
         self, look: Callable[[Document], Mapping[str, Label]], number: int, document: Document
     ) -> Mapping[str, Label]:
-        """One document's labels; a tagger's own bug names the document that it stumbled over."""
+        """One document's labels; whatever goes wrong says over which document."""
         try:
             return look(document)
-        except GristmillError:
+        except StoreError:
             raise
+        except GristmillError as error:
+            raise Stumbled(number, str(error)) from error
         except Exception as error:
-            raise DataError(
-                f"tagger {self.name!r}: {type(error).__name__}: {error}, on document {number} of its batch, id"
-                f" {document.id!r} of {document.source!r}; mend the tagger and give it the next number"
-            ) from error
+            raise Stumbled(number, f"{type(error).__name__}: {error}") from error

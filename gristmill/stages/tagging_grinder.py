@@ -18,7 +18,7 @@ from gristmill.lake.shards import ShardWriter, read_blocks
 from gristmill.lake.store import Store
 from gristmill.shelf import find
 from gristmill.stages.grinding import Failed, Ground, Item, Job, Outcome, failure_of
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.stages.tagging import Label, Stumbled, Tagger
 
 
 class SetSpec(msgspec.Struct, frozen=True):
@@ -55,6 +55,8 @@ class _SetOutput:
     def add(self, documents: Sequence[Document], first: int) -> None:
         try:
             labels = self._tagger.look(documents)
+        except Stumbled as error:
+            raise self._failed(documents[error.number], first + error.number, error) from error
         except DataError as error:
             last = first + len(documents) - 1
             raise DataError(
@@ -72,12 +74,15 @@ class _SetOutput:
                         attributes[key] = _spans(value, length)
                 lines.append(encode_row(document.id, document.source, attributes))
             except (DataError, TypeError, ValueError) as error:
-                raise DataError(
-                    f"{self.path}: tagger {self._tagger.name!r} on row {first + number} (id {document.id!r}):"
-                    f" {error}; mend the tagger and give it the next number"
-                ) from error
+                raise self._failed(document, first + number, error) from error
         lines.append(b"")
         self._writer.write(b"\n".join(lines))
+
+    def _failed(self, document: Document, row: int, error: Exception) -> DataError:
+        return DataError(
+            f"{self.path}: tagger {self._tagger.name!r} on row {row} (id {document.id!r}): {error};"
+            " mend the tagger and give it the next number"
+        )
 
     def close(self, ids: IdDigest, inputs: tuple[Input, ...]) -> Receipt:
         written = self._writer.close()

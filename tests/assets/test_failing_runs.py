@@ -40,7 +40,7 @@ def test_a_failing_tagger_leaves_the_other_sets_and_is_named_with_shard_and_row(
     [(step, said)] = done.failures.items()
     assert step == "sources__letters__v1__attributes.commit_moody_1"
     assert said.startswith(f"{MOODY_V1} (2024): ")
-    assert "shard a" in said
+    assert f"{place(MOODY_V1, '2024').shard('a')}: tagger 'moody-1' on row 1 (id 'letter-2')" in said
     assert "LookupError: letter-2" in said
 
 
