@@ -1,8 +1,7 @@
 import gzip
 import json
 import os
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,29 +30,6 @@ METADATA = {
     "append_bos": False,
     "append_eos": True,
 }
-
-
-@pytest.fixture(scope="module")
-def ask() -> Ask:
-    python = os.environ.get("GRISTMILL_LEVANTER_PYTHON")
-    if not python:
-        pytest.skip("GRISTMILL_LEVANTER_PYTHON names no Python with requirements/levanter.txt")
-    client = Path(__file__).with_name("levanter_client.py")
-
-    def answers(*jobs: Mapping[str, object]) -> list[dict[str, Any]]:
-        run = subprocess.run(
-            [python, str(client)],
-            input=json.dumps(jobs),
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "JAX_PLATFORMS": "cpu", "HF_HUB_OFFLINE": "1"},
-        )
-        assert run.returncode == 0, run.stderr
-        found: list[dict[str, Any]] = json.loads(run.stdout)
-        return found
-
-    return answers
 
 
 def some_rows(seed: int, count: int, longest: int) -> list[Row]:
