@@ -171,8 +171,10 @@ def grind(planned: Planned, engine: Engine, say: Say) -> Tally:
     items = [msgspec.json.decode(line, type=Item) for line in lines]
     items = _left(store, planned, items)
     tally = grind_all(engine, planned.job, items, say)
+    spent = {"cpu seconds": round(tally.cpu, 3), "wall seconds": round(tally.seconds, 3), **tally.facts}
     for making in planned.makings:
         asset = making.place.asset
+        store.put(_spent(making), msgspec.json.encode(spent))
         made = tally.ground.get(asset)
         if made:
             store.put(_ground(making), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
@@ -182,6 +184,10 @@ def grind(planned: Planned, engine: Engine, say: Say) -> Tally:
         else:
             store.delete([_failed(making)])
     return tally
+
+
+def _spent(making: Making) -> str:
+    return f"{making.place.receipts}.spent-{making.token}.json"
 
 
 def _failed(making: Making) -> str:
@@ -217,6 +223,9 @@ def fold_one(planned: Planned, asset: str, about: Mapping[str, Any]) -> Folded:
         for line in unpack_rows(b"".join(unpacked([found[0]], path))):
             receipt = msgspec.json.decode(line, type=Receipt)
             made[receipt.row.name] = receipt
+    spent = store.read_tagged(_spent(making)) if making.todo else None
+    if spent:
+        about = {**about, "grind": msgspec.json.decode(spent[0])}
     return fold(store, making, about, made)
 
 
