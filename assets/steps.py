@@ -30,7 +30,7 @@ from resources.lake import LakeResource
 Check = Callable[[Store, str, Sequence[Shard]], Verdict]
 """Looks at an asset's shards of one snapshot before they are published."""
 
-RETRIES = dg.RetryPolicy(max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
+RETRIES = dg.RetryPolicy(max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL)  # jitter could make it 0
 """For a lake that did not answer. What must not be tried again is a Failure that says so."""
 
 
