@@ -12,7 +12,7 @@ import dagster as dg
 @cache
 def when_needed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # the alias's default is what is meant
     """For slices: missing, or something below changed, or the recipe did; once, and only when all inputs are there."""
-    return _touched() & ~dg.AutomationCondition.any_deps_missing() & _quiet()
+    return _touched() & ~dg.AutomationCondition.any_deps_missing() & ~_deps_touched() & _quiet()
 
 
 @cache
@@ -23,13 +23,24 @@ def when_below_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  #
 
 
 def _touched() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
-    changed = (
-        dg.AutomationCondition.newly_missing()
-        | dg.AutomationCondition.any_deps_updated()
-        | dg.AutomationCondition.code_version_changed()
-    )
+    changed = dg.AutomationCondition.newly_missing() | _deps_changed() | dg.AutomationCondition.code_version_changed()
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
     return changed.since(handled)
+
+
+def _deps_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    """An input has other content than before: a run that kept every shard tells nobody below."""
+    news = dg.AutomationCondition.data_version_changed() | dg.AutomationCondition.will_be_requested()
+    return dg.AutomationCondition.any_deps_match(news).with_label("any_deps_changed")
+
+
+def _deps_touched() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
+    """An input is about to be made itself, by another sensor's tick: to go first would be to go twice.
+
+    Tokenizers are left out: nothing but a hand makes them, so they may stay touched for ever.
+    """
+    touched = dg.AutomationCondition.any_deps_match(_touched())
+    return touched.ignore(dg.AssetSelection.groups("tokenizers")).with_label("any_deps_touched")
 
 
 def _quiet() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above

@@ -49,6 +49,10 @@ class _Worker:
     def open(self, job: bytes) -> None:
         send(self._pipe(self._process.stdin), JOB + job)
 
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
     def ask(self, item: Item) -> Done | None:
         """The result of an item, or None if the worker died over it."""
         try:
@@ -173,6 +177,9 @@ class LocalPool:
                 if team.dismissed:
                     break
                 try:
+                    if worker is not None and not worker.alive:  # it died while idle: no item's fault
+                        worker.close()
+                        worker = None
                     worker = worker or team.join(self._take(job))
                     answer = worker.ask(item)
                 except (OSError, ValueError) as error:  # ValueError: its answer was no message

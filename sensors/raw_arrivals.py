@@ -1,5 +1,7 @@
 """The raw-arrival sensor: what lies under `raw/` becomes partitions, and events where a snapshot changed."""
 
+import time
+
 import dagster as dg
 
 from assets.arrivals import report_arrivals
@@ -11,6 +13,8 @@ from resources.lake import LakeResource
 from sensors.automation import automation_name
 
 INTERVAL = 30
+STILL = 300
+"""Seconds without a heartbeat after which no daemon is taken to run."""
 
 
 def is_awake(instance: dg.DagsterInstance, automation: str) -> bool:
@@ -20,7 +24,8 @@ def is_awake(instance: dg.DagsterInstance, automation: str) -> bool:
     before it would never be followed. Where no daemon runs, or the sensor is switched off, nothing
     is waited for.
     """
-    if "ASSET" not in instance.get_daemon_heartbeats():
+    beat = instance.get_daemon_heartbeats().get("ASSET")
+    if beat is None or time.time() - beat.timestamp > STILL:
         return True
     states = [state for state in instance.all_instigator_state() if state.name == automation]
     if not states:

@@ -77,7 +77,8 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
             assert not check.blocking
             continue
         assert check.blocking == (not key.name.endswith("_audit")), key
-        assert check.partitions_def == graph.get(key.asset_key).partitions_def, key
+        partitions = None if key.name.endswith("_audit") else graph.get(key.asset_key).partitions_def
+        assert check.partitions_def == partitions, key  # the UI executes by itself only what has no partitions
         assert check.description, key
         found.setdefault(address_of(key.asset_key), set()).add(key.name)
     for node in graph.asset_nodes:

@@ -7,7 +7,7 @@ from multiprocessing import get_context
 
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
-from gristmill.stages.auditing import audit_ledger, audited_ledgers
+from gristmill.stages.auditing import audit_ledger, audited_ledgers, headless
 from gristmill.stages.finding import Finding
 from gristmill.stages.grinding import Lake
 
@@ -34,10 +34,15 @@ def run(arguments: Namespace) -> int:
     """
     lake = lake_of(arguments)
     paths = audited_ledgers(lake.store(), arguments.asset)
+    lost = headless(lake.store(), arguments.asset)
+    for finding in lost:
+        show(f"WRONG  {finding}")
+    if lost and not arguments.all:
+        return 1
     if not paths:
         below = f" below {arguments.asset}" if arguments.asset else ""
         raise RecipeError(f"{arguments.lake}: there is no finished partition{below}, so nothing to prove")
-    wrong = proven = 0
+    wrong, proven = len(lost), 0
     for path, notes, findings in _audits(lake, paths, max(1, arguments.workers), first_only=not arguments.all):
         for note in notes:
             show(f"note   {note}")

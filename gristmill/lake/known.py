@@ -75,13 +75,15 @@ def _sha256(store: Store, path: str) -> str:
 def look(store: Store, place: Place, folders: Sequence[str] | None = None) -> Known:
     """Reads everything that is recorded of a partition, and lists its objects.
 
-    A table that its head does not name is still good evidence: each row says by itself what it was made from.
+    A table that its head does not name yet (a run was killed in between) is good evidence if the note names it:
+    each row says by itself what it was made from.
     """
     found = store.read_tagged(place.ledger)
     head = parse_head(found[0], place.ledger) if found else None
     table = store.read_tagged(place.table)
-    rows = _rows_of_table(table[0], place) if table else []
     note = read_note(store, place)
+    vouched = {note.table, head.table.sha256 if head else ""}
+    rows = _rows_of_table(table[0], place, vouched) if table else []
     objects: dict[str, Entry] = {}
     for folder in folders if folders is not None else folders_of(place):
         objects.update((entry.path, entry) for entry in store.list(folder))
@@ -109,10 +111,15 @@ def read_note(store: Store, place: Place) -> RunNote:
         return RunNote()
 
 
-def _rows_of_table(data: bytes, place: Place) -> list[Shard]:
-    """The rows of a table; none of a broken one: its shards are ground again and it is written anew."""
+def _rows_of_table(data: bytes, place: Place, vouched: set[str]) -> list[Shard]:
+    """The rows of a table that the head or the note vouches for.
+
+    None of another or a broken one: its shards are ground again and it is written anew.
+    """
     try:
         plain = b"".join(unpacked([data], place.table))
+        if hashlib.sha256(plain).hexdigest() not in vouched:
+            return []
         return parse_table([plain] if plain else [], place.table)
     except DataError:
         return []

@@ -124,7 +124,8 @@ def fold(store: Store, making: Making, about: Mapping[str, Any], made: Mapping[s
         raw={path: stamp for receipt in receipts for path, stamp in receipt.raw.items()},
     )
     strays = _check_untouched(store, place, shards, note.stamps)
-    return Folded(compose(place, making.recipe, making.upstream, shards), shards, note, strays)
+    ledger = compose(place, making.recipe, making.upstream, shards)
+    return Folded(ledger, shards, msgspec.structs.replace(note, table=ledger.table.sha256), strays)
 
 
 def _read_receipt(store: Store, place: Place, name: str) -> Receipt:

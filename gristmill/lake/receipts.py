@@ -30,9 +30,13 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class RunNote(msgspec.Struct, frozen=True):
-    """What stands beside the ledger, outside every fingerprint: about the run, and stamps of objects."""
+    """What stands beside the ledger, outside every fingerprint: about the run, and stamps of objects.
+
+    `table` is the sha256 of the table that it stands for: it is put before the table, and the head after both.
+    """
 
     about: dict[str, Any] = {}
+    table: str = ""
     stamps: dict[str, Stamp] = {}
     raw: dict[str, RawStamp] = {}
 

@@ -144,6 +144,8 @@ def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
                 data = data.lstrip(b"\x00") if seen else data
                 if not data:
                     break
+                if seen and not data.startswith(b"\x1f"):
+                    raise DataError(_broken(path, seen, "bytes behind the last gzip member that are no gzip"))
                 member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
             try:
                 plain = member.decompress(data, _STEP)
@@ -198,9 +200,9 @@ def _broken(path: str, seen: int, what: str) -> str:
 
 def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     """Plain bytes of a file whose name says how it is packed: `.gz`, `.zst`/`.zstd`, else not at all."""
-    if path.endswith(".gz"):
+    if path.lower().endswith(".gz"):
         return _gunzip(pieces, path)
-    if path.endswith((".zst", ".zstd")):
+    if path.lower().endswith((".zst", ".zstd")):
         return _unzstd(pieces, path)
     return iter(pieces)
 

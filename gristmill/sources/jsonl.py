@@ -10,6 +10,6 @@ JSONL = Source(
     owners=("team:corpus",),
     convert=DolmaLines(source="jsonl"),
     shards=OneToOne(),
-    select=r"\.jsonl?(\.gz|\.zst|\.zstd)?$",
+    select=r"(?i)\.jsonl?(\.gz|\.zst|\.zstd)?$",
     snapshots="accumulate",
 )

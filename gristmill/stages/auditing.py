@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from gristmill.errors import RecipeError
-from gristmill.lake.address import Place, documents_asset, place
+from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
 from gristmill.lake.ledger import list_ledgers
 from gristmill.lake.store import Store
 from gristmill.stages.audit_attributes import attribute_findings
@@ -19,6 +19,7 @@ from gristmill.stages.finding import Finding
 from gristmill.stages.grinding import Say
 
 TOKENIZER_LEDGER = "ledger.json"
+TABLE = ".shards.jsonl.gz"
 
 
 def _all(findings: Iterable[Finding], *, first_only: bool) -> list[Finding]:
@@ -107,6 +108,20 @@ def audited_ledgers(store: Store, prefix: str = "") -> list[str]:
         if file == TOKENIZER_LEDGER and asset.count("/") == 1 and _below(asset, word):
             found.append((_rank(asset), entry.path))
     return [path for _, path in sorted(found)]
+
+
+def headless(store: Store, prefix: str = "") -> list[Finding]:
+    """Tables whose head is gone while no run is at work there: nobody names what lies there."""
+    word = prefix.rstrip("/")
+    paths = {entry.path for top in ("sources/", "mixes/", "token_caches/") for entry in store.list(top)}
+    found: list[Finding] = []
+    for path in sorted(path for path in paths if path.endswith(TABLE)):
+        here = place_of_ledger(f"{path.removesuffix(TABLE)}.json")
+        if here is None or here.ledger in paths or not _below(here.asset, word):
+            continue
+        if not any(other.startswith(here.receipts) for other in paths):
+            found.append(Finding(here.ledger, None, "there is a table but no ledger", "make this partition again"))
+    return found
 
 
 def _below(asset: str, word: str) -> bool:

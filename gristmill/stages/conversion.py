@@ -52,15 +52,15 @@ class RawObject:
     """One raw object, streamed from where it lies; its bytes are hashed as they pass."""
 
     def __init__(self, store: Store, path: str, name: str, size: int) -> None:
-        self.name, self.size = name, size
-        self._store, self._path = store, path
+        self.name, self.size, self.path = name, size, path
+        self._store = store
         self._digest = hashlib.sha256()
         self._seen = 0
         self._pieces: Iterator[bytes] | None = None
 
     def chunks(self) -> Iterator[bytes]:
         """Its bytes in pieces of at most a few MiB; may be asked for once."""
-        self._pieces = self._store.stream(self._path)
+        self._pieces = self._store.stream(self.path)
         for piece in self._pieces:
             self._digest.update(piece)
             self._seen += len(piece)
@@ -77,12 +77,12 @@ class RawObject:
             StoreError: it is not as long as it was when listed: it is being replaced.
         """
         if self._pieces is None:
-            self._pieces = self._store.stream(self._path)
+            self._pieces = self._store.stream(self.path)
         for piece in self._pieces:
             self._digest.update(piece)
             self._seen += len(piece)
         if self._seen != self.size:
-            raise StoreError(f"{self._path}: {self.size} bytes when listed, {self._seen} when read: try again")
+            raise StoreError(f"{self.path}: {self.size} bytes when listed, {self._seen} when read: try again")
         return self._digest.hexdigest()
 
 

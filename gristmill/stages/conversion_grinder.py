@@ -82,6 +82,9 @@ class _Output:
             return
         try:
             line = self._encoder.encode(row)
+        except RecursionError:
+            self.refuse(Refused("nested too deeply", f"id {row.id!r}", row.id.encode()))
+            return
         except (TypeError, ValueError, OverflowError) as error:
             if not isinstance(error, UnicodeEncodeError):
                 raise DataError(

@@ -53,10 +53,10 @@ class ConversionStep:
         self._listing = list_raw(self.source, held, self.snapshot)
         asset = raw_asset(self.source.name)
         self._store, here = store, self._here
-        if not self._listing.entries and not self.empty_ok and store.head(here.ledger) is None:
+        if not self._listing.entries and not self.empty_ok:
             raise DataError(
                 f"{asset}: snapshot {self.snapshot} has no raw objects that the source reads;"
-                f" put them under {asset}/{self.snapshot}/"
+                f" put them (back) under {asset}/{self.snapshot}/: an empty folder is taken for a lost one"
             )
         self._shards = by_shard(self.source, self._listing)
         known = look(store, here, folders=())

@@ -9,6 +9,8 @@ import orjson
 from gristmill.lake.shards import blocks, rows_of, unpacked
 from gristmill.stages.conversion import Converted, Copied, RawObject, Refused
 
+BOM = b"\xef\xbb\xbf"
+
 
 class _Row(msgspec.Struct):
     id: str
@@ -35,8 +37,10 @@ class DolmaLines:
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """See gristmill.stages.conversion.Source.convert."""
         number = offset = 0
-        for block in blocks(unpacked(raw.chunks(), raw.name)):
+        for block in blocks(unpacked(raw.chunks(), raw.path)):
             for line in rows_of(block):
+                if not number and not offset and line.startswith(BOM):
+                    line = line[len(BOM) :]  # noqa: PLW2901 - a mark in front of a file is no part of its first row
                 yield self._row(line, f"{raw.name} row {number} (bytes {offset}-{offset + len(line)} unpacked)")
                 number += 1
                 offset += len(line) + 1
@@ -48,6 +52,8 @@ class DolmaLines:
             row = self._decoder.decode(line)
         except msgspec.ValidationError as error:
             return Refused(_reason(str(error)), where, line)
+        except RecursionError:
+            return Refused("nested too deeply", where, line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return Refused(_why_not_json(line), where, line)
         if not row.id:
@@ -68,7 +74,7 @@ def _reason(error: str) -> str:
             return f"no {field}"
         if f"`$.{field}`" in error:
             return f"{field} is no {'object' if field == 'metadata' else 'string'}"
-    return "not an object"
+    return "number out of range" if "out of range" in error else "not an object"
 
 
 def _why_not_json(line: bytes) -> str:

@@ -118,7 +118,10 @@ class TokenCacheStep:
         for want in todo[self.asset]:
             body = self._bodies[want.name]
             old = before.get(want.name)
-            if old is not None and old.row.recipe == self._recipe(body.inputs[-1].content).digest:
+            # The same inputs and still to be made: the part was not trusted, or all is ground anew. Then nothing
+            # of it is copied.
+            same = old is not None and old.row.inputs == body.inputs
+            if old is not None and not same and old.row.recipe == self._recipe(body.inputs[-1].content).digest:
                 body = msgspec.structs.replace(body, old=_old_part(old.row))
             items.append(Item(want.name, sum(s.length for s in body.shards), raw(body)))
         return items
@@ -126,4 +129,8 @@ class TokenCacheStep:
 
 def _old_part(row: Shard) -> OldPart:
     """What a ledger's row says of the part."""
-    return OldPart(row.extra["folders"], msgspec.convert(row.extra["shards"], dict[str, OldShard]))
+    return OldPart(
+        row.extra["folders"],
+        msgspec.convert(row.extra["shards"], dict[str, OldShard]),
+        msgspec.convert(row.extra["objects"], dict[str, tuple[str, int]]),
+    )

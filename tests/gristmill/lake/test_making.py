@@ -1,3 +1,4 @@
+import gzip
 """Making partitions: what is kept, what is ground again, and what becomes of runs that are broken off or meet."""
 
 import shutil
@@ -106,16 +107,33 @@ def test_the_shard_of_a_vanished_raw_object_goes_everywhere(mill: Mill) -> None:
     assert not [path for path in mill.tree() if "/b." in path]
 
 
-def test_the_last_raw_object_that_vanishes_leaves_an_empty_snapshot(mill: Mill) -> None:
+def test_an_empty_raw_folder_is_taken_for_a_lost_one_unless_it_is_said_to_be_gone(mill: Mill) -> None:
     mill.raw_shards(1)
     journey(mill)
+    before = mill.tree()
     mill.store.delete(["sources/pages/raw/2024/a.jsonl.gz"])
-    assert journey(mill) == everywhere()
-    assert read_ledger(mill.store, mill.stream())[0].totals["rows"] == 0
+    with pytest.raises(DataError, match="an empty folder is taken for a lost one"):
+        mill.convert()
+    assert {p: b for p, b in before.items() if "/raw/" not in p} == {p: b for p, b in mill.tree().items() if "/raw/" not in p}
+    step = mill.conversion()
+    step.empty_ok = True
+    assert mill.make(step).totals["rows"] == 0
+
+
+def test_a_table_edited_by_hand_is_made_again_and_not_believed(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    before = mill.tree()
+    where = mill.documents()
+    lines = gzip.decompress(mill.store.read(where.table)).replace(b'"rows":10', b'"rows":9')
+    mill.store.put(where.table, gzip.compress(lines, mtime=0))
+    mill.convert()
+    assert mill.ground == ["a", "b"]
+    assert mill.tree() == before
 
 
 def test_a_snapshot_that_never_was_is_an_error(mill: Mill) -> None:
-    with pytest.raises(DataError, match=r"put them under sources/pages/raw/2024/"):
+    with pytest.raises(DataError, match=r"put them \(back\) under sources/pages/raw/2024/"):
         mill.convert()
 
 

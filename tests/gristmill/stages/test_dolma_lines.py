@@ -98,3 +98,15 @@ def test_odd_white_space_and_order_of_keys_reach_the_lake(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", [line])
     mill.convert()
     assert mill.lines(mill.documents().shard("a")) == [line]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path: Path) -> None:
+    assert convert(tmp_path, b"\xef\xbb\xbf" + GOOD + b"\n" + GOOD + b"\n") == [Copied("a", "s", GOOD)] * 2
+
+
+def test_a_row_nested_too_deeply_is_refused_and_the_others_stay(tmp_path: Path) -> None:
+    deep = b'{"id":"d","text":"t","source":"s","metadata":{"k":' + b"[" * 3000 + b"]" * 3000 + b"}}"
+    found = convert(tmp_path, deep + b"\n" + GOOD + b"\n")
+    assert [type(row) for row in found] == [Refused, Copied]
+    assert isinstance(found[0], Refused)
+    assert found[0].reason == "nested too deeply"

@@ -1,0 +1,71 @@
+"""A part of which one shard changed copies the others, but only what is proven to be as its ledger says."""
+
+import os
+from pathlib import Path
+
+import pytest
+from testkit import Mill, make_documents
+from wholelake import CACHE, even, make_cache, make_whole, table
+
+from gristmill.lake.ledger import read_ledger
+from gristmill.stages.mixing_step import stream_step
+
+ARRAY = "input_ids/data/c/0"
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Mill:
+    return make_whole(tmp_path / "lake")
+
+
+def arrays(mill: Mill) -> list[Path]:
+    folder = mill.root / "token_caches/even/tiny-1/pages/train/2024"
+    return sorted(folder.glob(f"*/{ARRAY}"))
+
+
+def flip(path: Path, at: int) -> None:
+    """One bit, in place: the size, the inode and the clock stay, as with rot on a disk."""
+    status = path.stat()
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def remake(mill: Mill) -> None:
+    """Shard `b` gets other documents; everything down to the tokens follows."""
+    mill.raw("b.jsonl.gz", make_documents(24, start=20))
+    mill.convert()
+    mill.tag("words-1", "characters-1")
+    mill.revise()
+    mill.make(stream_step(even(), "pages", "2024", ("gristmill", "testshelf")))
+    make_cache(mill)
+
+
+def contents(mill: Mill) -> dict[str, str]:
+    return {row.name: row.content for row in read_ledger(mill.store, CACHE)[1]}
+
+
+def test_rot_in_the_part_as_it_was_is_not_copied_into_the_next(whole: Mill, tmp_path: Path) -> None:
+    clean = make_whole(tmp_path / "clean")
+    remake(clean)
+    for path in arrays(whole):
+        flip(path, 40)
+    remake(whole)
+    changed = {row.name for row in table(whole, CACHE) if any(i.shard == "b" for i in row.inputs)}
+    assert {name: contents(whole)[name] for name in changed} == {name: contents(clean)[name] for name in changed}
+
+
+@pytest.mark.parametrize("harm", ["gone", "flipped", "header"])
+def test_a_damaged_part_is_made_again_with_the_same_bytes(whole: Mill, harm: str) -> None:
+    before = whole.tree()
+    path = arrays(whole)[0]
+    if harm == "gone":
+        path.unlink()
+    else:
+        data = bytearray(path.read_bytes())
+        data[40 if harm == "flipped" else 0] ^= 1
+        path.write_bytes(data)
+    make_cache(whole)
+    assert whole.tree() == before
