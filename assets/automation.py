@@ -39,7 +39,8 @@ def _deps_touched() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see 
 
     Tokenizers are left out: nothing but a hand makes them, so they may stay touched for ever.
     """
-    touched = dg.AutomationCondition.any_deps_match(_touched())
+    alone = _touched() & ~dg.AutomationCondition.will_be_requested()  # asked for in this very tick, it goes first
+    touched = dg.AutomationCondition.any_deps_match(alone)
     return touched.ignore(dg.AssetSelection.groups("tokenizers")).with_label("any_deps_touched")
 
 
