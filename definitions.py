@@ -48,11 +48,12 @@ def build(
     with warnings.catch_warnings():  # partitioned checks are a preview; Dagster is pinned to a version that has them
         warnings.filterwarnings("ignore", message="Specifying a partitions_def", category=dg.PreviewWarning)
         assets = assets_of(catalogue)
+    growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
     return dg.Definitions(
         assets=[each for each in assets if not isinstance(each, dg.AssetChecksDefinition)],
         asset_checks=[each for each in assets if isinstance(each, dg.AssetChecksDefinition)],
         jobs=[*jobs(catalogue), sync_job(catalogue)],
-        schedules=[across_schedule(s) for s in catalogue.sources.values() if s.snapshots == "accumulate"],
+        schedules=[across_schedule(growing)] if growing else [],
         sensors=[*raw_arrival_sensors(catalogue), *automation_sensors(catalogue)],
         resources={"lake": lake_resource(environment), "engine": EngineResource(workers=environment.workers)},
         executor=dg.in_process_executor,

@@ -1,6 +1,6 @@
 """Ids over all snapshots of a source: a check that a schedule asks for, and that blocks nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
@@ -35,11 +35,12 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
     return across
 
 
-def across_schedule(source: Source) -> dg.ScheduleDefinition:
-    """Asks for the check every night; switched on in the UI."""
+def across_schedule(sources: Sequence[Source]) -> dg.ScheduleDefinition:
+    """Asks for the checks of all these sources every night; switched on in the UI."""
+    checks = [dg.AssetCheckKey(key_of(documents_asset(source.name, "v0")), NAME) for source in sources]
     job = dg.define_asset_job(
-        f"{plain(source.name)}_ids_across",
-        selection=dg.AssetSelection.checks(dg.AssetCheckKey(key_of(documents_asset(source.name, "v0")), NAME)),
-        description=f"Compares the ids of all snapshots of {source.name}",
+        "ids_across",
+        selection=dg.AssetSelection.checks(*checks),
+        description="Compares the ids of all snapshots of each source whose snapshots accumulate",
     )
     return dg.ScheduleDefinition(job=job, cron_schedule="17 3 * * *")

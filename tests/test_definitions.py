@@ -129,7 +129,7 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "blend_diary_refresh",
         "blend_index",
         "tiny_1_train",
-        "letters_ids_across",  # the diary's snapshots replace each other
+        "ids_across",
         "sync",
     }
     assert {sensor.name for sensor in location.sensor_defs} == {
