@@ -64,6 +64,8 @@ bench: $(VENV)/.test  ## us and the peers on the same files; BENCH=name for one
 lock:  ## resolves the requirement files anew (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/app.txt
+	uv pip compile pyproject.toml --all-extras -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/extras.txt
 	uv pip compile --group test pyproject.toml -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/test.txt
 

@@ -1,6 +1,8 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from seaweed import Seaweed
 from testkit import Mill
 
 from gristmill.lake.folder import FolderStore
@@ -18,3 +20,14 @@ def mill(tmp_path: Path) -> Mill:
 def lake(mill: Mill) -> FolderStore:
     """The store of an empty lake in a folder."""
     return FolderStore(str(mill.root))
+
+
+@pytest.fixture(scope="session")
+def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
+    """A real S3 server with one bucket; how to reach it stands in this process's environment."""
+    server = Seaweed(tmp_path_factory.mktemp("seaweed") / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield server
+    server.close()

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from seaweed import KEY, SECRET
 
 from gristmill.lake.bucket import BucketStore
 from gristmill.lake.folder import FolderStore
@@ -17,8 +18,8 @@ def endpoint() -> Iterator[str]:
     boto3 = pytest.importorskip("boto3")
     server_module = pytest.importorskip("moto.server")
     patch = pytest.MonkeyPatch()
-    patch.setenv("AWS_ACCESS_KEY_ID", "nobody")
-    patch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    patch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    patch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
