@@ -1,0 +1,91 @@
+"""Names that would climb out of the lake, or out of their folder, are refused wherever they come from."""
+
+from pathlib import Path
+
+import pytest
+from testkit import Mill, make_documents
+
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.address import check_name, check_shard, check_snapshot
+from gristmill.lake.folder import FolderStore
+from gristmill.lake.store import Store, open_store
+
+CLIMBERS = ["..", "../up", "a/../../up", "a/..", "/etc/passwd", "a//b", "./a", "a/.", "a\x00b", "a\\..\\b", ""]
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file beside the lake."""
+    file = tmp_path / "up"
+    file.write_text("beside the lake")
+    return file
+
+
+@pytest.mark.parametrize("name", CLIMBERS)
+def test_no_verb_of_a_folder_takes_a_climbing_name(lake: FolderStore, secret: Path, name: str) -> None:
+    before = sorted(secret.parent.rglob("*"))
+    for verb in (
+        lambda: lake.read(name),
+        lambda: lake.read_tagged(name),
+        lambda: lake.read_range(name, 0, 1),
+        lambda: list(lake.stream(name)),
+        lambda: lake.head(name),
+        lambda: lake.put(name, b"x"),
+        lambda: lake.put_if(name, b"x", None),
+        lambda: lake.upload(name),
+        lambda: lake.delete([name]),
+    ):
+        with pytest.raises(StoreError):
+            verb()
+    assert secret.read_text() == "beside the lake"
+    assert sorted(secret.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", [name for name in CLIMBERS if name])
+def test_no_verb_of_a_bucket_takes_a_climbing_name(name: str) -> None:
+    store: Store = open_store("s3://nowhere/lake", {"endpoint": "http://127.0.0.1:9", "region": "us-east-1"})
+    for verb in (lambda: store.read(name), lambda: store.put(name, b"x"), lambda: store.delete([name])):
+        with pytest.raises(StoreError, match="is not the path of an object"):
+            verb()
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/b", "a..b", "", ".hidden", "a\x00", "a" * 101, "ä", "x.receipts"])
+def test_a_climbing_snapshot_is_refused(name: str) -> None:
+    with pytest.raises(DataError):
+        check_snapshot(name)
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/../x", "a//b", ".hidden", "a/.b", "a\x00", "a\\b", "a\n", "con:"])
+def test_a_climbing_shard_is_refused(name: str) -> None:
+    with pytest.raises(DataError):
+        check_shard(name)
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/b", "A", "a b", "index", "raw", ""])
+def test_a_climbing_recipe_is_refused(name: str) -> None:
+    with pytest.raises(RecipeError):
+        check_name(name, "source")
+
+
+def test_documents_may_have_climbing_ids_which_stay_data(mill: Mill, secret: Path) -> None:
+    rows = make_documents(2)
+    rows[0]["id"] = "../../../up"
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    assert mill.ids(mill.documents(), "a") == ["../../../up", "doc-00001"]
+    assert secret.read_text() == "beside the lake"
+
+
+def test_a_row_that_looks_like_code_is_text(mill: Mill) -> None:
+    text = "__import__('os').system('touch ran') ${jndi:ldap://x} {{ 7 * 7 }} !!python/object/apply:os.system"
+    mill.raw("a.jsonl.gz", [{**make_documents(1)[0], "text": text}])
+    mill.convert()
+    assert mill.rows(mill.documents().shard("a"))[0]["text"] == text
+
+
+def test_nesting_a_hundred_thousand_deep_is_no_crash(mill: Mill) -> None:
+    deep = b'{"id":"x","text":"t","source":"pages","metadata":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001
+    mill.raw("a.jsonl.gz", [deep, *make_documents(20)])
+    mill.convert()
+    table = mill.table(mill.documents())
+    assert (table["a"].rows, sum(table["a"].dropped.values())) == (20, 1)
