@@ -2,11 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SCALE := journey s3 sensor many-shards definitions tick engines
 # The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
 export DAGSTER_HOME ?= $(CURDIR)/.dagster
+# Else a backfill fails for good if the daemon looks at it while the code is being loaded anew.
+export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help demo tour ui test test-fast lint types proofs verify bench lock clean
+.PHONY: help demo tour ui test test-fast lint types proofs verify faults bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -58,8 +61,20 @@ proofs: $(VENV)/.test .cache/levanter/.done  ## the slow tests too: real Levante
 	@$(BIN)/python tests/real_levanter/environment.py .cache/levanter >/dev/null && touch $@ || \
 	  echo "the proofs against real Levanter are skipped: they need a Python 3.12 (GRISTMILL_PYTHON312)"
 
+faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
+	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/recipes $(BIN)/python -m mishaps.suite
+
 bench: $(VENV)/.test  ## us and the peers on the same files; BENCH=name for one
 	@$(BIN)/python -m bench.run $(BENCH)
+
+scale: $(VENV)/.test  ## what a terabyte lake asks for: overhead, S3, a million objects, 100,000 shards, engines
+	@$(BIN)/python -m bench.run $(or $(BENCH),$(SCALE))
+
+audit: $(VENV)/.test  ## pinned packages against the published advisories
+	@$(BIN)/python -m scripts.audit
+
+screenshots: $(VENV)/.test $(DAGSTER_HOME)/dagster.yaml  ## what people see of the demo's lake, by a real browser
+	@$(BIN)/python -m scripts.screenshots
 
 lock:  ## resolves the requirement files anew (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \

@@ -1,44 +1,69 @@
 """Everything, named once: what `workspace.yaml` points Dagster at."""
 
+import atexit
+import gc
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import dagster as dg
 
 from assets.attributes import attribute_assets
+from assets.checks import audit_checks
 from assets.documents import document_assets
+from assets.graphs import define_steps
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
-from assets.mixes import mix_assets
+from assets.mixes import mix_assets, mix_index_asset
 from assets.raw import raw_spec
+from assets.steps import StepAssets
 from assets.sync import sync_job
-from assets.token_caches import token_cache_assets
+from assets.token_caches import cache_index_asset, token_cache_assets
 from assets.tokenizers import tokenizer_asset_of
 from gristmill.catalogue import Catalogue, read_catalogue
-from resources.engine import EngineResource
+from resources.engine import engine_resource
 from resources.environment import Environment, read_environment
 from resources.lake import lake_resource
 from sensors.automation import automation_sensors
+from sensors.blocklists import blocklist_sensors
 from sensors.raw_arrivals import raw_arrival_sensors
 
 
-def assets_of(catalogue: Catalogue) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition | dg.AssetSpec]:
-    """The assets of all shelves, and the audits of their checks."""
-    found: list[dg.AssetsDefinition | dg.AssetChecksDefinition | dg.AssetSpec] = []
+def steps_of(catalogue: Catalogue) -> list[StepAssets]:
+    """What is made from the snapshots of a source, a shard at a time."""
+    steps: list[StepAssets] = []
     for source in catalogue.sources.values():
-        found.append(raw_spec(source))
-        found += document_assets(source)
-        if source.snapshots == "accumulate":
-            found.append(across_check(source))
-        for version in source.versions:
-            found += attribute_assets(catalogue, source, version)
+        steps += document_assets(source)
+        sets = (attribute_assets(catalogue, source, version) for version in source.versions)
+        steps += [each for each in sets if each is not None]
     for mix in catalogue.mixes.values():
-        found += mix_assets(catalogue, mix)
+        steps += mix_assets(mix)
         for tokenizer in catalogue.tokenizers_of(mix):
-            found += token_cache_assets(catalogue, mix, tokenizer)
+            steps += token_cache_assets(mix, tokenizer)
+    return steps
+
+
+def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    """The assets of all shelves."""
+    found: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_spec(source) for source in catalogue.sources.values()]
+    found += define_steps(steps)
+    for mix in catalogue.mixes.values():
+        found.append(mix_index_asset(catalogue, mix))
+        found += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
     found += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
     return found
+
+
+def checks_beside(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.AssetChecksDefinition]:
+    """The checks that are asked for by themselves: audits, and of sources that grow, the ids over all snapshots."""
+    claims: dict[str, dict[str, dict[str, str]]] = {}
+    for step in steps:
+        for output in step.outputs:
+            claims.setdefault(step.source, {})[output.address] = {n: words for n, (words, _) in output.checks.items()}
+    growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
+    return [*(audit_checks(source, each) for source, each in claims.items()), *map(across_check, growing)]
 
 
 def build(
@@ -47,17 +72,25 @@ def build(
     """The definitions of a deployment."""
     with warnings.catch_warnings():  # partitioned checks are a preview; Dagster is pinned to a version that has them
         warnings.filterwarnings("ignore", message="Specifying a partitions_def", category=dg.PreviewWarning)
-        assets = assets_of(catalogue)
+        steps = steps_of(catalogue)
+        assets = assets_of(catalogue, steps)
+    common: dict[str, Any] = {
+        "resources": {"lake": lake_resource(environment), "engine": engine_resource(environment)},
+        "executor": dg.in_process_executor,
+        "loggers": dict(loggers) if loggers else None,
+    }
     growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
     return dg.Definitions(
-        assets=[each for each in assets if not isinstance(each, dg.AssetChecksDefinition)],
-        asset_checks=[each for each in assets if isinstance(each, dg.AssetChecksDefinition)],
-        jobs=[*jobs(catalogue), sync_job(catalogue)],
+        assets=assets,
+        asset_checks=checks_beside(catalogue, steps),
+        jobs=[*jobs(catalogue, assets, common), sync_job(catalogue)],
         schedules=[across_schedule(growing)] if growing else [],
-        sensors=[*raw_arrival_sensors(catalogue), *automation_sensors(catalogue)],
-        resources={"lake": lake_resource(environment), "engine": EngineResource(workers=environment.workers)},
-        executor=dg.in_process_executor,
-        loggers=dict(loggers) if loggers else None,
+        sensors=[
+            *raw_arrival_sensors(catalogue, environment.interval),
+            *blocklist_sensors(catalogue, environment.interval),
+            *automation_sensors(catalogue, environment.interval),
+        ],
+        **common,
     )
 
 
@@ -70,4 +103,19 @@ def defs() -> dg.Definitions:
 @cache
 def _built(environment: Environment) -> dg.Definitions:
     """Dagster asks more than once in a process."""
-    return build(environment, read_catalogue(environment.shelves))
+    with _kept_for_good():
+        return build(environment, read_catalogue(environment.shelves))
+
+
+@contextmanager
+def _kept_for_good() -> Iterator[None]:
+    """What is made within is garbage never: to look for some in it, again and again, is half of the time to load."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        atexit.register(gc.unfreeze)  # libraries that look for leaks at the end find none
+        if collecting:
+            gc.enable()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assets.keys import plain
-from assets.steps import Check, Output, StepAssets, step_assets
+from assets.steps import Check, Output, StepAssets
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.ledger import Shard, read_ledger
@@ -18,11 +18,11 @@ from resources.lake import LakeResource
 ALIGNED = "the same shards, rows and ids in the same order as the documents"
 
 
-def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> StepAssets:
-    """All attribute sets of a dataset version."""
+def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> StepAssets | None:
+    """All attribute sets of a dataset version, if there are any."""
     taggers = catalogue.taggers_of(source, version)
     if not taggers:
-        return []
+        return None
     documents = documents_asset(source.name, version)
     by_address = {attributes_asset(source.name, version, tagger.name): tagger for tagger in taggers}
 
@@ -30,7 +30,7 @@ def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> Step
         chosen = tuple(by_address[address] for address in wanted)
         return TaggingStep(source.name, version, snapshot, chosen, lake.packages)
 
-    return step_assets(
+    return StepAssets(
         name=plain(f"sources/{source.name}/{version}/attributes"),
         source=source.name,
         upstream=[documents],

@@ -23,9 +23,10 @@ def when_below_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  #
 
 
 def _touched() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
-    changed = dg.AutomationCondition.newly_missing() | _deps_changed() | dg.AutomationCondition.code_version_changed()
+    new_code = dg.AutomationCondition.code_version_changed()
+    changed = dg.AutomationCondition.newly_missing() | _deps_changed() | new_code
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
-    return changed.since(handled)
+    return changed.since(handled & ~new_code)  # a recipe that changes just after a request is not what it asked for
 
 
 def _deps_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above

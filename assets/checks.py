@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.keys import address_of, key_of
+from assets.keys import address_of, key_of, plain
 from assets.partitions import snapshots_of
 from assets.report import failures
 from gristmill.lake.address import place
@@ -34,11 +34,10 @@ def checks_of(address: str) -> tuple[str, ...]:
             return ()
 
 
-def audit_checks(name: str, source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.AssetChecksDefinition:
-    """The audits of the assets of one step.
+def audit_checks(source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.AssetChecksDefinition:
+    """The audits of all that is made from a source: one op, that can be asked for any of them.
 
     Args:
-        name: of the step.
         source: whose snapshots are the partitions.
         checks: for each asset's address, the checks to be audited and what they claim.
     """
@@ -53,7 +52,7 @@ def audit_checks(name: str, source: str, checks: Mapping[str, Mapping[str, str]]
     ]
 
     # Not partitioned, though their assets are: Dagster's pages execute a check of its own only if it has no partitions.
-    @dg.multi_asset_check(name=f"{name}__audits", specs=specs, can_subset=True, pool="audit")
+    @dg.multi_asset_check(name=f"{plain(source)}__audits", specs=specs, can_subset=True, pool="audit")
     def audit(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         if context.run.asset_selection:  # "Materialize" takes every check along; audits are asked for by themselves
             context.log.info("this run makes assets, whose own checks look at them: no audit")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assets.keys import plain
-from assets.steps import Check, Output, StepAssets, step_assets
+from assets.steps import Check, Output, StepAssets
 from gristmill.lake.address import attributes_asset, documents_asset, place, raw_asset
 from gristmill.lake.ledger import Shard, read_ledger
 from gristmill.lake.store import Store
@@ -19,9 +19,9 @@ UNIQUE = "every id stands once in the snapshot"
 STABLE = "every document stands in the version before, under the same id, in the same shard"
 
 
-def document_assets(source: Source) -> StepAssets:
+def document_assets(source: Source) -> list[StepAssets]:
     """All dataset versions of a source."""
-    return [*_v0(source), *(each for version in source.versions[1:] for each in _version(source, version))]
+    return [_v0(source), *(_version(source, version) for version in source.versions[1:])]
 
 
 def _unique(address: str) -> Check:
@@ -56,7 +56,7 @@ def _v0(source: Source) -> StepAssets:
         metadata={"licence": source.licence or "not declared", "snapshots": source.snapshots},
         checks={"ids_unique": (UNIQUE, _unique(address))},
     )
-    return step_assets(
+    return StepAssets(
         name=plain(address),
         source=source.name,
         upstream=[raw_asset(source.name)],
@@ -89,7 +89,7 @@ def _version(source: Source, version: str) -> StepAssets:
             "ids_stable": (STABLE, _stable(documents_asset(source.name, before), address)),
         },
     )
-    return step_assets(
+    return StepAssets(
         name=plain(address),
         source=source.name,
         upstream=[

@@ -1,5 +1,7 @@
 """What the indexes of mixes and of token caches share: which snapshots there are, and what people see."""
 
+from typing import Any
+
 import dagster as dg
 
 from assets.partitions import snapshots_of
@@ -18,18 +20,20 @@ def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, li
 
 def index_result(store: Store, index: Index) -> dg.MaterializeResult[None]:
     """An index as a materialization."""
+    return dg.MaterializeResult(data_version=dg.DataVersion(index.fingerprint), metadata=index_facts(store, index))
+
+
+def index_facts(store: Store, index: Index) -> dict[str, Any]:
+    """What an index says, for people."""
     slices = [dg.TableRecord({"stream": s.stream, "snapshot": s.snapshot, **_shown(s.totals)}) for s in index.slices]
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(index.fingerprint),
-        metadata={
-            "dagster/row_count": index.totals.get("rows", 0),
-            **{name: number for name, number in index.totals.items() if name != "rows"},
-            "slices": dg.MetadataValue.table(slices) if slices else "none",
-            "absent slices": ", ".join(index.absent) or "none",
-            "older editions left out": ", ".join(index.left) or "none",
-            "index": dg.MetadataValue.path(f"{store.url}/{index.asset}/index.json"),
-        },
-    )
+    return {
+        "dagster/row_count": index.totals.get("rows", 0),
+        **{name: number for name, number in index.totals.items() if name != "rows"},
+        "slices": dg.MetadataValue.table(slices) if slices else "none",
+        "absent slices": ", ".join(index.absent) or "none",
+        "older editions left out": ", ".join(index.left) or "none",
+        "index": dg.MetadataValue.path(f"{store.url}/{index.asset}/index.json"),
+    }
 
 
 def _shown(totals: dict[str, int]) -> dict[str, int]:

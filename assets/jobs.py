@@ -1,12 +1,11 @@
 """Named jobs for people: the journey of a source, the refresh of a mix's stream, the closing of its indexes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
-from assets.checks import checks_of
-from assets.keys import key_of, plain
+from assets.keys import address_of, key_of, plain
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import (
     attributes_asset,
@@ -18,6 +17,8 @@ from gristmill.lake.address import (
     tokenizer_asset,
 )
 from gristmill.stages.conversion import Source
+
+Asset = dg.AssetsDefinition | dg.AssetSpec
 
 
 def journey_name(source: str) -> str:
@@ -40,58 +41,70 @@ def index_name(mix: str) -> str:
     return f"{plain(mix)}_index"
 
 
-def jobs(catalogue: Catalogue) -> Iterator[Any]:
-    """All named jobs (Dagster keeps the type of an unresolved job to itself)."""
+def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any]) -> Iterator[Any]:
+    """All named jobs (Dagster keeps the type of an unresolved job to itself).
+
+    The jobs of a source are resolved over what is made from it alone: over the whole deployment, Dagster takes longer
+    for each job the more assets there are. Audits are no part of them: they are for people to ask for.
+
+    Args:
+        catalogue: the recipes.
+        assets: of the deployment.
+        common: what the definitions of the deployment say beside that: resources, executor, loggers.
+    """
+    by_address = {address_of(key): asset for asset in assets for key in _keys(asset)}
     for source in catalogue.sources.values():
-        yield _journey(catalogue, source)
-    for mix, stream in catalogue.streams():
-        spelled = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
-        yield dg.define_asset_job(
-            refresh_name(mix.name, stream.key),
-            selection=_made([mix_asset(mix.name, stream.key), *spelled]),
-            description=f"One snapshot of {mix.name}/{stream.key}: its documents and its tokens",
+        wanted = dict(_of_source(catalogue, source))
+        near = [by_address[address] for _, addresses in wanted.values() for address in addresses]
+        near += [by_address[address_of(key)] for asset in near for key in _inputs(asset)]
+        alone = dg.Definitions(
+            assets=list({id(asset): asset for asset in near}.values()),
+            jobs=[_job(name, *job) for name, job in wanted.items()],
+            **common,
         )
-        if _trains(catalogue, mix.name, stream.key):
-            yield dg.define_asset_job(
-                documents_name(mix.name, stream.key),
-                selection=_made([mix_asset(mix.name, stream.key)]),
-                description=f"One snapshot of {mix.name}/{stream.key}: documents alone, for a tokenizer to train on",
-            )
+        yield from (alone.resolve_job_def(name) for name in wanted)
     for mix in catalogue.mixes.values():
         indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of(mix))]
-        yield dg.define_asset_job(
-            index_name(mix.name),
-            selection=[key_of(address) for address in indexes],
-            description=f"Closes {mix.name} and its token caches over the slices that there are",
-        )
+        words = f"Closes {mix.name} and its token caches over the slices that there are"
+        yield _job(index_name(mix.name), words, indexes)
     for tokenizer in catalogue.tokenizers.values():
-        yield dg.define_asset_job(
-            f"{plain(tokenizer.name)}_train",
-            selection=[key_of(tokenizer_asset(tokenizer.name))],
-            description=f"Trains or imports {tokenizer.name}; by hand only",
-        )
+        words = f"Trains or imports {tokenizer.name}; by hand only"
+        yield _job(f"{plain(tokenizer.name)}_train", words, [tokenizer_asset(tokenizer.name)])
 
 
-def _journey(catalogue: Catalogue, source: Source) -> Any:
-    addresses: list[str] = []
+def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tuple[str, list[str]]]]:
+    """The jobs over the snapshots of a source: name, description, addresses."""
+    journey: list[str] = []
     for version in source.versions:
-        addresses.append(documents_asset(source.name, version))
-        addresses += [attributes_asset(source.name, version, t.name) for t in catalogue.taggers_of(source, version)]
-    return dg.define_asset_job(
-        journey_name(source.name),
-        selection=_made(addresses),
-        description=f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets",
-    )
+        journey.append(documents_asset(source.name, version))
+        journey += [attributes_asset(source.name, version, t.name) for t in catalogue.taggers_of(source, version)]
+    words = f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets"
+    yield journey_name(source.name), (words, journey)
+    for mix, stream in catalogue.streams():
+        if stream.source != source.name:
+            continue
+        documents = mix_asset(mix.name, stream.key)
+        spelled = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
+        words = f"One snapshot of {mix.name}/{stream.key}: its documents and its tokens"
+        yield refresh_name(mix.name, stream.key), (words, [documents, *spelled])
+        if _trains(catalogue, mix.name, stream.key):
+            words = f"One snapshot of {mix.name}/{stream.key}: documents alone, for a tokenizer to train on"
+            yield documents_name(mix.name, stream.key), (words, [documents])
 
 
-def _made(addresses: Sequence[str]) -> dg.AssetSelection:
-    """Assets with the checks of their own graph; their audits are for people to ask for."""
-    assets = dg.AssetSelection.assets(*(key_of(address) for address in addresses))
-    checks = [dg.AssetCheckKey(key_of(address), name) for address in addresses for name in checks_of(address)]
-    return assets.without_checks() | dg.AssetSelection.checks(*checks)
+def _job(name: str, words: str, addresses: Sequence[str]) -> Any:
+    return dg.define_asset_job(name, selection=[key_of(address) for address in addresses], description=words)
+
+
+def _keys(asset: Asset) -> list[dg.AssetKey]:
+    return sorted(asset.keys) if isinstance(asset, dg.AssetsDefinition) else [asset.key]
+
+
+def _inputs(asset: Asset) -> list[dg.AssetKey]:
+    return sorted(asset.dependency_keys) if isinstance(asset, dg.AssetsDefinition) else []
 
 
 def _trains(catalogue: Catalogue, mix: str, stream: str) -> bool:
-    """Whether a tokenizer is trained on a stream: a job costs 30 ms of every load."""
+    """Whether a tokenizer is trained on a stream: a job costs 20 ms of every load."""
     trainings = (t.training for t in catalogue.tokenizers.values() if t.training is not None)
     return any(training.mix == mix and stream in training.snapshots for training in trainings)

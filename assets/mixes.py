@@ -7,8 +7,9 @@ import dagster as dg
 from assets.automation import when_below_changed
 from assets.indexes import index_result, known_snapshots
 from assets.keys import key_of, plain
+from assets.nameplate import check_lake
 from assets.report import failures
-from assets.steps import RETRIES, Check, Output, StepAssets, step_assets
+from assets.steps import Check, Output, StepAssets
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, mix_index, place
 from gristmill.lake.blocklist import read_blocklist
@@ -24,9 +25,9 @@ from resources.lake import LakeResource
 RESPECTED = "nothing that a blocklist of the stream names stands in the slice"
 
 
-def mix_assets(catalogue: Catalogue, mix: Mix) -> StepAssets:
-    """The slices of a mix, and its index."""
-    return [*(each for stream in mix.streams for each in _slice(mix, stream)), _index(catalogue, mix)]
+def mix_assets(mix: Mix) -> list[StepAssets]:
+    """The slices of a mix."""
+    return [_slice(mix, stream) for stream in mix.streams]
 
 
 def _slice(mix: Mix, stream: Stream) -> StepAssets:
@@ -46,7 +47,7 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
         metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
         checks={"blocklist_respected": (RESPECTED, _respected(address, stream))},
     )
-    return step_assets(
+    return StepAssets(
         name=plain(address),
         source=stream.source,
         upstream=[
@@ -67,7 +68,9 @@ def _respected(address: str, stream: Stream) -> Check:
     return check
 
 
-def _index(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
+def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
+    """What closes a mix."""
+
     @dg.asset(
         key=key_of(mix_index(mix.name)),
         deps=[key_of(mix_asset(mix.name, stream.key)) for stream in mix.streams],
@@ -76,11 +79,11 @@ def _index(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         owners=list(mix.owners),
         kinds={"json"},
         automation_condition=when_below_changed(),
-        retry_policy=RETRIES,
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         with failures():
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+            check_lake(context.instance, lake.store())
             known = known_snapshots(context, mix)
             return index_result(lake.store(), index_mix(lake.store(), mix, sources, known))
 

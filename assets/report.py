@@ -10,11 +10,16 @@ from typing import Any
 import dagster as dg
 
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded
+from gristmill.lake.address import Place
 from gristmill.lake.ledger import Ledger, Shard
 from gristmill.lake.making import Making
 from gristmill.lake.store import Store
 from gristmill.stages.checks import Verdict
 from resources.environment import CHECKOUT
+
+_RETRIES = 2
+_DELAY = 5
+"""Seconds until an op is tried again for the first time; three times that for the second."""
 
 _ROWS = 50
 """Rows of the shard table that a materialization shows; the ledger has all of them."""
@@ -29,6 +34,8 @@ def failures(where: str = "") -> Iterator[None]:
 
     Raises:
         dagster.Failure: for what must not be tried again.
+        dagster.RetryRequested: for a lake that did not answer. Not by a retry policy: Dagster 1.13 follows one also
+            where a run is cancelled, and the cancelled run goes on.
     """
     try:
         yield
@@ -38,7 +45,10 @@ def failures(where: str = "") -> Iterator[None]:
             metadata={"kind": type(error).__name__},
             allow_retries=False,
         ) from error
-    except (StoreError, dg.Failure):
+    except StoreError as error:
+        tried = dg.OpExecutionContext.get().retry_number
+        raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=_DELAY * (2 ** (tried + 1) - 1)) from error
+    except dg.Failure:
         raise
     except Exception as error:
         raise dg.Failure(
@@ -60,20 +70,15 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
     )
 
 
-def ledger_metadata(
-    store: Store, ledger: Ledger, shards: Sequence[Shard], making: Making, run: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What one asks next about a partition."""
+def ledger_facts(store: Store, place: Place, ledger: Ledger) -> dict[str, Any]:
+    """What a ledger's head says of its partition."""
     totals = ledger.totals
     found: dict[str, Any] = {
         "dagster/row_count": totals.get("rows", 0),
         "bytes": totals.get("bytes", 0),
         "shards": totals.get("shards", 0),
-        "shards ground": making.todo,
-        "shards kept": making.kept,
-        "shards gone": len(making.gone),
-        "ledger": dg.MetadataValue.path(f"{store.url}/{making.place.ledger}"),
-        "folder": dg.MetadataValue.path(f"{store.url}/{_folder(making)}"),
+        "ledger": dg.MetadataValue.path(f"{store.url}/{place.ledger}"),
+        "folder": dg.MetadataValue.path(f"{store.url}/{_folder(place)}"),
         "fingerprint": ledger.fingerprint,
     }
     plain = {"shards", "rows", "bytes", "length"}
@@ -82,6 +87,15 @@ def ledger_metadata(
         found["dropped by reason"] = _table(
             [{"reason": reason, "rows": rows} for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])]
         )
+    return found
+
+
+def ledger_metadata(
+    store: Store, ledger: Ledger, shards: Sequence[Shard], making: Making, run: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What one asks next about a partition that was just made."""
+    did = {"shards ground": making.todo, "shards kept": making.kept, "shards gone": len(making.gone)}
+    found = did | ledger_facts(store, making.place, ledger)
     found["shard table"] = _table(
         [
             {
@@ -97,9 +111,8 @@ def ledger_metadata(
     return found | dict(run)
 
 
-def _folder(making: Making) -> str:
+def _folder(place: Place) -> str:
     """Where the objects lie; a token cache has a folder a split, with the snapshots below."""
-    place = making.place
     return f"{place.asset}/" if place.asset.startswith("token_caches/") else place.folder
 
 

@@ -7,8 +7,9 @@ import dagster as dg
 from assets.automation import when_below_changed
 from assets.indexes import index_result, known_snapshots
 from assets.keys import key_of, plain
+from assets.nameplate import check_lake
 from assets.report import failures
-from assets.steps import RETRIES, Check, Output, StepAssets, step_assets
+from assets.steps import Check, Output, StepAssets
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import (
     cache_asset,
@@ -31,12 +32,9 @@ from resources.lake import LakeResource
 COMPLETE = "every document of the slice is a row of exactly one part, and every object of every part is there"
 
 
-def token_cache_assets(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> StepAssets:
-    """The slices of a mix spelled by a tokenizer, and their index."""
-    return [
-        *(each for stream in mix.streams for each in _slice(mix, stream, tokenizer)),
-        _index(catalogue, mix, tokenizer),
-    ]
+def token_cache_assets(mix: Mix, tokenizer: Tokenizer) -> list[StepAssets]:
+    """The slices of a mix spelled by a tokenizer."""
+    return [_slice(mix, stream, tokenizer) for stream in mix.streams]
 
 
 def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
@@ -46,7 +44,17 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
     def step(lake: LakeResource, snapshot: str, wanted: Sequence[str]) -> Step:  # noqa: ARG001 - makes one asset
         return TokenCacheStep(mix, stream.key, tokenizer, snapshot, lake.packages)
 
-    code = digest_of([TOKENIZING, tokenizer.eos, tokenizer.bos, tokenizer.eos_style, tokenizer.long_strings, mix.parts])
+    code = digest_of(
+        [
+            TOKENIZING,
+            tokenizer.eos,
+            tokenizer.bos,
+            tokenizer.eos_style,
+            tokenizer.long_strings,
+            mix.parts,
+            mix.validation,
+        ]
+    )
     output = Output(
         address=address,
         description=f"Levanter text cache of {mix.name}/{stream.key} by {tokenizer.name}, in at most {mix.parts} parts",
@@ -57,7 +65,7 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
         checks={"cache_complete": (COMPLETE, _complete(address, documents))},
     )
-    return step_assets(
+    return StepAssets(
         name=plain(address),
         source=stream.source,
         upstream=[documents, tokenizer_asset(tokenizer.name)],
@@ -75,7 +83,9 @@ def _complete(address: str, documents: str) -> Check:
     return check
 
 
-def _index(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
+def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
+    """What merges the token caches of a mix."""
+
     @dg.asset(
         key=key_of(cache_index(mix.name, tokenizer.name)),
         deps=[key_of(cache_asset(mix.name, tokenizer.name, stream.key)) for stream in mix.streams],
@@ -84,11 +94,11 @@ def _index(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDef
         owners=list(mix.owners),
         kinds={"levanter"},
         automation_condition=when_below_changed(),
-        retry_policy=RETRIES,
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         with failures():
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+            check_lake(context.instance, lake.store())
             known = known_snapshots(context, mix)
             return index_result(lake.store(), index_cache(lake.store(), mix, tokenizer, sources, known))
 

@@ -6,8 +6,8 @@ import dagster as dg
 from pydantic import Field
 
 from assets.keys import key_of
+from assets.nameplate import check_lake
 from assets.report import failures
-from assets.steps import RETRIES
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.stages.tokenizing import Tokenizer, tokenizer_path
@@ -34,7 +34,6 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         group_name="tokenizers",
         description=tokenizer.description or tokenizer.name,
         kinds={"huggingface"},
-        retry_policy=RETRIES,
         pool="train",
     )
     def train(
@@ -42,6 +41,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
     ) -> dg.MaterializeResult[None]:
         store = lake.store()
         with failures():
+            check_lake(context.instance, store)
             ledger, made = make_tokenizer(store, tokenizer, context.log.info, config.snapshots or None)
         metadata: dict[str, Any] = {
             "vocabulary": ledger.vocabulary,

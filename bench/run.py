@@ -21,10 +21,15 @@ BENCHES = {
     "tagging": "bench.tagging",
     "tokenizing": "bench.tokenizing",
     "overhead": "bench.overhead",
+    "engines": "bench.engines",
     "unchanged": "bench.unchanged",
     "definitions": "bench.load",
+    "tick": "bench.tick",
+    "many-shards": "bench.many_shards",
     "one-changed": "bench.one_changed",
     "memory": "bench.memory",
+    "s3": "bench.s3",
+    "sensor": "bench.sensor",
 }
 RESULTS = ROOT / "bench" / "results.json"
 

@@ -1,25 +1,29 @@
 """Stage functions alone, in a process of their own: `python -m bench.steps convert tag:v0:gopher-1 revise ...`.
 
 The lake and the recipes are named by the environment, as for everything else (see bench/shelf.py). Each step runs
-on one engine in this process; a line of JSON at the end says what each cost, made and held in memory.
+in this process, or with `--workers=<n>` first in a pool of processes; a line of JSON at the end says what each cost,
+made and held in memory.
 """
 
 import json
 import sys
 import time
+from contextlib import closing, nullcontext
 from typing import Any
 
 from bench.corpus import SNAPSHOT, SOURCE
 from bench.cost import measured, peak_memory
 from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Inline, Lake
+from gristmill.stages.grinding import Inline
 from gristmill.stages.mixing_step import revision_step, stream_step
 from gristmill.stages.step import Step, make
 from gristmill.stages.tagging_step import TaggingStep
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.training import make_tokenizer
 from resources.environment import read_environment
+from resources.lake import lake_resource
+from resources.pool import LocalPool
 
 TOKENIZER = "bench-1"
 
@@ -48,16 +52,19 @@ def main() -> None:
     """Runs the steps that the command line names, in order."""
     environment = read_environment()
     catalogue = read_catalogue(environment.shelves)
-    lake = Lake(environment.lake)
+    lake = lake_resource(environment).lake()
     made: list[dict[str, Any]] = []
-    for words in sys.argv[1:]:
-        if words.startswith("spell"):
-            make_tokenizer(lake.store(), catalogue.tokenizers[TOKENIZER], lambda _: None)
-        step = step_of(words, catalogue, environment.shelves)
-        with measured() as costs:
-            ledgers = make(step, lake, Inline(), f"bench-{time.time_ns():x}", lambda _: None)
-        ends = {asset: {"fingerprint": each.fingerprint, **each.totals} for asset, each in ledgers.items()}
-        made.append({"step": words, **costs[0].plain(), "peak": peak_memory(), "made": ends})
+    steps = sys.argv[1:]
+    workers = int(steps.pop(0).partition("=")[2]) if steps[0].startswith("--workers=") else 0
+    with closing(LocalPool(workers)) if workers else nullcontext(Inline()) as engine:
+        for words in steps:
+            if words.startswith("spell"):
+                make_tokenizer(lake.store(), catalogue.tokenizers[TOKENIZER], lambda _: None)
+            step = step_of(words, catalogue, environment.shelves)
+            with measured() as costs:
+                ledgers = make(step, lake, engine, f"bench-{time.time_ns():x}", lambda _: None)
+            ends = {asset: {"fingerprint": each.fingerprint, **each.totals} for asset, each in ledgers.items()}
+            made.append({"step": words, **costs[0].plain(), "peak": peak_memory(), "made": ends})
     print(json.dumps(made))
 
 

@@ -1,11 +1,12 @@
 """The catalogue: everything that stands on the shelves, read once for all assets, and checked to fit together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
 from gristmill.errors import RecipeError
+from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, mix_asset
 from gristmill.shelf import read_shelf
 from gristmill.stages.conversion import Source
 from gristmill.stages.mixing import Mix, Stream
@@ -69,6 +70,18 @@ class Catalogue:
     def streams(self) -> list[tuple[Mix, Stream]]:
         """Every stream of every mix."""
         return [(mix, stream) for mix in self.mixes.values() for stream in mix.streams]
+
+    def slices(self) -> Iterator[tuple[str, str]]:
+        """The address of every partitioned asset, and the source whose snapshots it has."""
+        for source in self.sources.values():
+            for version in source.versions:
+                yield documents_asset(source.name, version), source.name
+                for tagger in self.taggers_of(source, version):
+                    yield attributes_asset(source.name, version, tagger.name), source.name
+        for mix, stream in self.streams():
+            yield mix_asset(mix.name, stream.key), stream.source
+            for tokenizer in self.tokenizers_of(mix):
+                yield cache_asset(mix.name, tokenizer.name, stream.key), stream.source
 
     def tokenizers_of(self, mix: Mix) -> list[Tokenizer]:
         """The tokenizers that spell a mix."""

@@ -16,11 +16,25 @@ from gristmill.stages.tagging_step import TaggingStep
 from gristmill.stages.token_cache_step import TokenCacheStep
 
 
-def source_steps(catalogue: Catalogue, source: Source, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:
-    """One snapshot of a source, from raw to its newest version and attribute sets."""
+def source_steps(
+    catalogue: Catalogue,
+    source: Source,
+    snapshot: str,
+    shelves: tuple[str, ...],
+    options: Mapping[str, str] | None = None,
+) -> Iterator[Step]:
+    """One snapshot of a source, from raw to its newest version and attribute sets.
+
+    Args:
+        catalogue: all recipes.
+        source: the source.
+        snapshot: the key.
+        shelves: packages of the recipes.
+        options: how the bucket of a source with raw data elsewhere is reached.
+    """
     for version in source.versions:
         if version == "v0":
-            yield ConversionStep(source, snapshot, shelves)
+            yield ConversionStep(source, snapshot, shelves, options or {})
         else:
             yield revision_step(source, version, snapshot, shelves)
         taggers = catalogue.taggers_of(source, version)
@@ -75,13 +89,14 @@ def pending(steps: Sequence[Step] | Iterator[Step], store: Store) -> Pending:
 
 
 def _why(found: Survey) -> str:
-    if found.finished:
-        return ""
+    return "" if found.finished else f"{found.asset} ({found.snapshot}): {work(found)}"
+
+
+def work(found: Survey) -> str:
+    """What would be done, for people."""
     if found.missing:
-        return f"{found.asset} ({found.snapshot}): {len(found.missing)} shards to grind"
-    if found.gone:
-        return f"{found.asset} ({found.snapshot}): {len(found.gone)} shards to go"
-    return f"{found.asset} ({found.snapshot}): an input's ledger changed"
+        return f"{len(found.missing)} shards to grind"
+    return f"{len(found.gone)} shards to go" if found.gone else "an input's ledger changed"
 
 
 def snapshots_by_stream(mix: Mix, known: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

@@ -1,38 +1,64 @@
 """The engine: where shards are ground, and with how many workers."""
 
-from typing import Any, Literal
+from typing import Any
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from gristmill.stages.grinding import Engine, Inline
+from resources.dask_engine import DaskEngine
+from resources.environment import CLUSTERS, EngineKind, Environment, check_address
 from resources.pool import LocalPool
+from resources.ray_engine import RayEngine
 
 
 class EngineResource(dg.ConfigurableResource[Any]):
-    """Chosen by deployment, and by run in the launchpad. Workers stay from step to step, and end with the run.
+    """Chosen by deployment, and by run in the launchpad. Workers and connections stay from step to step of a run.
 
-    The processes of a machine are at most the runs at once (dagster.yaml) times the workers here.
+    The processes of a machine are at most the runs at once (dagster.yaml) times the workers here; a cluster's workers
+    are its own.
     """
 
-    kind: Literal["local", "inline"] = Field(
-        default="local", description="local: worker processes on this machine; inline: none, for looking for faults."
+    kind: EngineKind = Field(
+        default="local",
+        description="local: worker processes on this machine; inline: none, for looking for faults;"
+        " dask, ray: the cluster at `address`.",
     )
-    workers: int = Field(default=2, ge=1, le=256, description="Worker processes of a run.")
+    workers: int = Field(default=2, ge=1, le=256, description="Worker processes of a run; of a cluster, what it has.")
+    address: str = Field(default="", description="tcp://host:8786 of a Dask scheduler, or host:6379 of a Ray head.")
     force: bool = Field(default=False, description="Grind every shard again, even where nothing changed.")
 
-    _pool: LocalPool | None = PrivateAttr(default=None)
+    _engine: LocalPool | DaskEngine | RayEngine | None = PrivateAttr(default=None)
 
     def engine(self) -> Engine:
-        """The engine of this run."""
+        """The engine of this run.
+
+        Raises:
+            RecipeError: a cluster's address is missing, or is none.
+        """
         if self.kind == "inline":
             return Inline()
-        if self._pool is None:
-            self._pool = LocalPool(self.workers)
-        return self._pool
+        if self._engine is None:
+            self._engine = self._open()
+        return self._engine
+
+    def _open(self) -> LocalPool | DaskEngine | RayEngine:
+        if self.kind in CLUSTERS:
+            check_address(self.kind, self.address, "the engine's address")
+        match self.kind:
+            case "dask":
+                return DaskEngine(self.address)
+            case "ray":
+                return RayEngine(self.address)
+        return LocalPool(self.workers)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002 - Dagster's signature
-        """Ends the workers."""
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+        """Ends the workers of this machine, or the connection to a cluster."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+
+def engine_resource(environment: Environment) -> EngineResource:
+    """The engine of this deployment."""
+    return EngineResource(kind=environment.engine, workers=environment.workers, address=environment.address)

@@ -1,14 +1,28 @@
 """The environment, read and validated here only."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from gristmill.errors import RecipeError
 from gristmill.shelf import HOME
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+INTERVAL = 30
+"""Seconds between two ticks of a sensor, unless GRISTMILL_INTERVAL says otherwise."""
+
+CLUSTERS = {
+    "dask": (re.compile(r"(tcp|tls)://[^/\s]+:\d+"), "tcp://host:8786 or tls://host:8786"),
+    "ray": (re.compile(r"[^/\s]+:\d+"), "host:6379"),
+}
+"""Engines that are elsewhere, and what an address of theirs looks like."""
+
+EngineKind = Literal["local", "inline", "dask", "ray"]
+
+ENGINES: tuple[EngineKind, ...] = get_args(EngineKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +33,11 @@ class Environment:
         lake: GRISTMILL_LAKE: a folder or s3://bucket/prefix; by default `lake/` in the checkout.
         shelves: GRISTMILL_SHELVES: packages that hold shelves, besides our own, separated by commas.
         workers: GRISTMILL_WORKERS: worker processes of a run; by default the machine's cores.
+        engine: GRISTMILL_ENGINE: local, inline, dask or ray; what runs take that do not say.
+        address: GRISTMILL_ENGINE_ADDRESS: of the Dask scheduler or the Ray head.
         endpoint: AWS_ENDPOINT_URL, for buckets that are not Amazon's.
         region: AWS_REGION or AWS_DEFAULT_REGION.
+        interval: GRISTMILL_INTERVAL: seconds between two ticks of a sensor, at the least.
     """
 
     lake: str
@@ -28,6 +45,25 @@ class Environment:
     workers: int
     endpoint: str
     region: str
+    engine: EngineKind = "local"
+    address: str = ""
+    interval: int = INTERVAL
+
+
+def check_address(engine: str, address: str, where: str) -> None:
+    """Looks at the address of a cluster.
+
+    Args:
+        engine: one of CLUSTERS.
+        address: of its scheduler or head.
+        where: what to edit.
+
+    Raises:
+        RecipeError: there is none, or it is no address of this kind of cluster.
+    """
+    pattern, example = CLUSTERS[engine]
+    if not pattern.fullmatch(address):
+        raise RecipeError(f"{where} is {address!r}; the engine `{engine}` needs {example}")
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -44,10 +80,25 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     workers = given.get("GRISTMILL_WORKERS") or str(os.cpu_count() or 1)
     if not workers.isdigit() or int(workers) < 1:
         raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 or more")
+    chosen = given.get("GRISTMILL_ENGINE") or "local"
+    engine = next((kind for kind in ENGINES if kind == chosen), None)
+    if engine is None:
+        raise RecipeError(f"GRISTMILL_ENGINE is {chosen!r}; give one of {', '.join(ENGINES)}")
+    address = given.get("GRISTMILL_ENGINE_ADDRESS") or ""
+    if engine in CLUSTERS:
+        check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
+    interval = given.get("GRISTMILL_INTERVAL") or str(INTERVAL)
+    if not interval.isdigit() or int(interval) < 1:
+        raise RecipeError(
+            f"GRISTMILL_INTERVAL is {interval!r}; give the seconds between two ticks of a sensor, 1 or more"
+        )
     return Environment(
         lake=lake if lake.startswith("s3://") else str(Path(lake).expanduser().absolute()),
         shelves=tuple(dict.fromkeys((HOME, *more))),
         workers=int(workers),
         endpoint=given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or "",
         region=given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or "",
+        interval=int(interval),
+        engine=engine,
+        address=address,
     )

@@ -1,37 +1,34 @@
 """The local engine: worker processes on this machine, one item each at a time.
 
 A worker that dies takes nothing along but its item, which is tried once more in a fresh worker, then fails by name.
-Results come as they are ready; at most one item a worker is under way, so nothing piles up.
+Items are taken as results are read, at most two a worker: nothing piles up. Results come as they are ready.
 """
 
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain, islice
 from typing import BinaryIO
 
 import msgspec
 
 from gristmill.stages.grinding import Done, Failed, Inline, Item, Job, Outcome
+from gristmill.stages.remote import ONE_CORE
 from gristmill.worker import JOB, receive, send
 
 TRIES = 2
 """How often an item is begun before its worker's death is its failure."""
 
+AHEAD = 2
+"""Items taken a worker: the one it grinds, and one that is there when it is done."""
+
 SMALL = 1 << 20
 """Bytes of work below which starting workers costs more than they save."""
-
-ONE_CORE = {
-    "RAYON_NUM_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "ARROW_IO_THREADS": "1",
-}
-"""A worker is one core's work: its libraries start no threads of their own."""
 
 
 class _Worker:
@@ -78,7 +75,7 @@ class _Worker:
             return "closed its output and went on"
         if code == -9:
             return "was killed (signal 9): most often for want of memory; use fewer workers or smaller shards"
-        return f"died with signal {-code}" if code < 0 else f"ended with code {code}"
+        return f"died with {_signal(-code)}" if code < 0 else f"ended with code {code}"
 
     def close(self) -> None:
         with suppress(OSError):
@@ -89,6 +86,14 @@ class _Worker:
             self._process.kill()
             self._process.wait()
         self._pipe(self._process.stdout).close()
+
+
+def _signal(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
+    return f"signal {number}, {name}" + (": often for want of memory" if number == signal.SIGABRT else "")
 
 
 class _Team:
@@ -128,37 +133,47 @@ class LocalPool:
         self._lock = threading.Lock()
 
     def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
-        work = list(items)
-        if len(work) == 1 or sum(item.weight for item in work) < self._small:
-            yield from Inline().map(job, work)
-            return
-        yield from self._spread(msgspec.json.encode(job), work)
+        rest = iter(items)
+        first: list[Item] = []
+        weight = 0
+        for item in rest:  # as few as show that workers are worth it
+            first.append(item)
+            weight += item.weight
+            if len(first) > 1 and weight >= self._small:
+                yield from self._spread(msgspec.json.encode(job), chain(first, rest))
+                return
+        yield from Inline().map(job, first)
 
-    def _spread(self, job: bytes, work: Sequence[Item]) -> Iterator[Done]:
+    def _spread(self, job: bytes, work: Iterator[Item]) -> Iterator[Done]:
         todo: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
         done: queue.SimpleQueue[Done] = queue.SimpleQueue()
         team = _Team()
+        window = list(islice(work, AHEAD * self._count))
         threads = [
             threading.Thread(target=self._serve, args=(job, team, todo, done), daemon=True)
-            for _ in range(min(self._count, len(work)))
+            for _ in range(min(self._count, len(window)))
         ]
-        for item in work:
+        for item in window:
             todo.put(item)
+        under_way = len(window)
         for thread in threads:
-            todo.put(None)
             thread.start()
         try:
-            for _ in work:
+            while under_way:
                 yield done.get()
+                under_way -= 1
+                for item in islice(work, 1):  # the reader is back for more
+                    todo.put(item)
+                    under_way += 1
         except BaseException:  # the reader went away: begin nothing more, and finish nothing
             with suppress(queue.Empty):
                 while True:
                     todo.get_nowait()
             team.dismiss()
-            for _ in threads:
-                todo.put(None)
             raise
         finally:
+            for _ in threads:
+                todo.put(None)
             for thread in threads:
                 thread.join()
 

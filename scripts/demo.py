@@ -38,9 +38,9 @@ def acquire(store: Store, cache: Path, *, offline: bool) -> list[Acquired]:
     return got
 
 
-def grind(mill: Mill) -> None:
-    """Raw to tokens, over every snapshot there is."""
-    mix = mill.catalogue.mixes[MIX]
+def grind(mill: Mill, name: str = MIX) -> None:
+    """Raw to tokens of a mix, over every snapshot there is."""
+    mix = mill.catalogue.mixes[name]
     snapshots = {stream.key: mill.arrive(mill.catalogue.sources[stream.source]) for stream in mix.streams}
     for stream in mix.streams:
         for snapshot in snapshots[stream.key]:
@@ -86,6 +86,7 @@ def main() -> None:
     mill = open_mill()
     say(f"the lake is {mill.store.url}")
     acquire(mill.store, options.cache, offline=options.offline)
+    mill.show()
     start = time.monotonic()
     grind(mill)
     took = time.monotonic() - start
@@ -94,9 +95,9 @@ def main() -> None:
         say(f"{mill.runs} runs in {took:.1f} s; {sum(mill.checks)} of {len(mill.checks)} checks passed")
     else:
         say(f"nothing to do: all {mill.kept} partitions and tokenizers are finished, by their ledgers")
-    print(
-        f"\nThe lake:  {mill.store.url}\nThe UI:    make ui, then http://127.0.0.1:3000/assets\nNext:      make tour\n"
-    )
+    same = "" if mill.environment.lake == str(CHECKOUT / "lake") else " (with the same GRISTMILL_LAKE)"
+    print(f"\nThe lake:  {mill.store.url}\nThe UI:    make ui{same}, then http://127.0.0.1:3000/assets")
+    print(f"Next:      make tour{same}\n")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import dagster as dg
 from assets.arrivals import report_arrivals
 from assets.jobs import index_name, journey_name, refresh_name
 from assets.keys import key_of, plain
+from assets.nameplate import is_shown, shown_lake
 from definitions import build
 from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.journey import cache_steps, mix_steps, pending, source_steps
@@ -52,6 +53,16 @@ class Mill:
     runs: int = 0
     kept: int = 0
     checks: list[bool] = field(default_factory=list)
+
+    def show(self) -> None:
+        """Makes Dagster show this lake, if it does not yet."""
+        if not is_shown(self.instance, self.store):
+            say(
+                "this Dagster has never seen this lake"
+                if shown_lake(self.instance) is None
+                else "this Dagster has shown another lake"
+            )
+            self.run("sync")
 
     def arrive(self, source: Source) -> list[str]:
         """Reports a source's raw snapshots, as its sensor does; all that there are."""
@@ -132,10 +143,10 @@ class Mill:
             self.run(index_name(mix.name))
 
 
-def open_mill() -> Mill:
+def open_mill(environment: Environment | None = None) -> Mill:
     """The mill of this checkout."""
     dagster_home()
-    environment = read_environment()
+    environment = environment or read_environment()
     catalogue = read_catalogue(environment.shelves)
     definitions = build(environment, catalogue, loggers={"progress": progress_logger})
     options = {"endpoint": environment.endpoint, "region": environment.region}

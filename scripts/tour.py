@@ -144,6 +144,7 @@ def decode_first_tokens(mill: Mill) -> None:
 def main() -> None:
     """Runs the tour."""
     mill = open_mill()
+    mill.show()
     snapshots = mill.arrive(mill.catalogue.sources[SOURCE])
     if not snapshots:
         stop("the lake is empty: run `make demo` first")

@@ -5,8 +5,7 @@ import dagster as dg
 from assets.keys import plain
 from gristmill.catalogue import Catalogue
 from gristmill.stages.conversion import Source
-
-INTERVAL = 30
+from resources.environment import INTERVAL
 
 
 def automation_name(source: Source) -> str:
@@ -14,15 +13,15 @@ def automation_name(source: Source) -> str:
     return f"{source.name.replace('-', '_')}_automation"
 
 
-def automation_sensors(catalogue: Catalogue) -> list[dg.AutomationConditionSensorDefinition]:
-    """Sensors that make what is needed."""
+def automation_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[dg.AutomationConditionSensorDefinition]:
+    """Sensors that make what is needed; so many seconds lie between two ticks of one."""
     groups = [source.name.replace("-", "_") for source in catalogue.sources.values()]
     groups += [f"{lead}_{plain(mix.name)}" for mix in catalogue.mixes.values() for lead in ("mix", "tokens")]
     return [
         dg.AutomationConditionSensorDefinition(
             name=f"{group}_automation",
             target=dg.AssetSelection.groups(group),
-            minimum_interval_seconds=INTERVAL,
+            minimum_interval_seconds=interval,
             default_status=dg.DefaultSensorStatus.RUNNING,
         )
         for group in groups

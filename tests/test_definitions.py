@@ -135,6 +135,7 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
     assert {sensor.name for sensor in location.sensor_defs} == {
         "letters_raw_arrivals",
         "diary_raw_arrivals",
+        "blocklists",
         "letters_automation",
         "diary_automation",
         "mix_blend_automation",

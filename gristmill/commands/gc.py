@@ -1,11 +1,14 @@
-"""`gc LAKE`: removes parts of token caches that nobody names any longer."""
+"""`gc LAKE`: removes what nobody names any longer: parts of token caches, and what was left for runs that read it."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from functools import partial
 
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.stages.garbage import find_garbage, remove
+from gristmill.stages.leftovers import find_leftovers, remove_leftovers
 
-HELP = "remove parts of token caches that no ledger, index or release names"
+HELP = "remove parts of token caches that no ledger, index or release names, and what runs left for others to read"
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -22,19 +25,30 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     store = lake_of(arguments).store()
-    found = find_garbage(store, show)
+    if not arguments.dry_run:
+        store.sweep()
+    parts, leftovers = find_garbage(store, show), find_leftovers(store, show)
+    for left in leftovers:
+        shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
+        _remove(shown, left.bytes, partial(remove_leftovers, store, left), dry=arguments.dry_run)
     removed = size = 0
-    for garbage in found:
-        shown = f"{garbage.folder}: {len(garbage.entries)} objects, {garbage.bytes:,} bytes"
-        if arguments.dry_run:
-            show(f"would remove {shown}")
-        elif remove(store, garbage):
-            show(f"removed {shown}")
-        else:
-            show(f"kept    {garbage.folder}: a run has come to it meanwhile")
-            continue
-        removed += 1
-        size += garbage.bytes
+    for garbage in parts:
+        shown = f"{garbage.folder}: {len(garbage.entries)} objects"
+        if _remove(shown, garbage.bytes, partial(remove, store, garbage), dry=arguments.dry_run):
+            removed += 1
+            size += garbage.bytes
     verb = "would be removed" if arguments.dry_run else "removed"
     show(f"{removed} parts {verb}, {size:,} bytes")
     return 0
+
+
+def _remove(shown: str, size: int, removing: Callable[[], bool], *, dry: bool) -> bool:
+    """Whether it went, or would go; says so."""
+    if dry:
+        show(f"would remove {shown}, {size:,} bytes")
+    elif removing():
+        show(f"removed {shown}, {size:,} bytes")
+    else:
+        show(f"kept    {shown}: a run has come to it meanwhile")
+        return False
+    return True

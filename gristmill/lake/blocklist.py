@@ -5,7 +5,6 @@ import msgspec
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair, digest_of
-from gristmill.lake.ledger import Upstream
 from gristmill.lake.shards import blocks, rows_of
 from gristmill.lake.store import Store
 
@@ -23,9 +22,9 @@ class Blocklist(msgspec.Struct, frozen=True):
     reasons: dict[Pair, str]
 
     @property
-    def upstream(self) -> Upstream:
-        """The list as an input of a partition: its pairs count, their reasons and order do not."""
-        return Upstream(f"blocklists/{self.name}", "", digest_of(sorted(self.reasons)))
+    def digest(self) -> str:
+        """Of the list as it decides: its pairs count, their reasons and order do not."""
+        return digest_of(sorted(self.reasons))
 
     def __contains__(self, pair: object) -> bool:
         return pair in self.reasons
@@ -40,7 +39,9 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
     """
     path = blocklist_path(name)
     if store.head(path) is None:
-        raise RecipeError(f"{path}: a selection names this blocklist, but the lake has none; put one there (it may be empty)")
+        raise RecipeError(
+            f"{path}: a selection names this blocklist, but the lake has none; put one there (it may be empty)"
+        )
     reasons: dict[Pair, str] = {}
     row = 0
     for block in blocks(store.stream(path)):
@@ -49,7 +50,9 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
                 try:
                     found = msgspec.json.decode(line, type=_Row)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise MalformedRow(path, row, str(error), 'a row is {"source","id","reason"}, all strings') from error
+                    raise MalformedRow(
+                        path, row, str(error), 'a row is {"source","id","reason"}, all strings'
+                    ) from error
                 reasons[found.source, found.id] = found.reason
             row += 1
     return Blocklist(name, reasons)

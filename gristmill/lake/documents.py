@@ -15,8 +15,9 @@ class DocumentsWriter:
     """Writes rows with their (source, id) pairs; nothing is visible before close()."""
 
     def __init__(self, store: Store, place: Place, name: str) -> None:
-        self._store, self._place, self._name = store, place, name
+        self._place, self._name = place, name
         self._writer = ShardWriter(store, place.shard(name))
+        self._index = store.upload(place.index(name))
         self._ids = IdDigest()
 
     @property
@@ -40,7 +41,8 @@ class DocumentsWriter:
     ) -> tuple[Shard, dict[str, Stamp]]:
         """Publishes the id index, then the shard: its row of the table, and stamps of both objects."""
         index = self._ids.index()
-        entry = self._store.put(self._place.index(self._name), index)
+        self._index.write(index)
+        entry = self._index.close()
         written = self._writer.close()
         row = Shard(
             name=self._name,
@@ -63,4 +65,5 @@ class DocumentsWriter:
 
     def abort(self) -> None:
         """Leaves nothing behind."""
+        self._index.abort()
         self._writer.abort()

@@ -5,7 +5,7 @@ import fcntl
 import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,6 +18,11 @@ INCOMING = ".incoming"
 LOCK = ".lock"
 """Held by compare-and-swaps, one at a time. It stays: a lock on something that can vanish locks nobody out."""
 
+LASTING = 1 << 20
+"""Files of so many bytes, and ledgers, are on the disk before they get their name (see docs/decisions.md)."""
+
+ANY = "*"
+"""In place of an etag: whatever is there."""
 _counter = itertools.count()
 
 
@@ -55,10 +60,10 @@ def _etag(status: os.stat_result) -> str:
 
 
 class _FileUpload:
-    """A file under `.incoming`, renamed to its path when whole."""
+    """A file under `.incoming`, renamed to its path when whole, if what is there has the etag `before` (or is ANY)."""
 
-    def __init__(self, store: "FolderStore", path: str) -> None:
-        self._store, self._path = store, path
+    def __init__(self, store: "FolderStore", path: str, before: str | None, *, lasting: bool = False) -> None:
+        self._store, self._path, self._before, self._lasting = store, path, before, lasting
         with _told(path):
             self._temporary, self._fd = store.new_incoming()
         self._open = True
@@ -73,11 +78,18 @@ class _FileUpload:
             self.abort()
             raise
 
+    def put(self, data: bytes) -> Entry:
+        self.write(data)
+        return self.close()
+
     def close(self) -> Entry:
         try:
             with _told(self._path):
-                self._store.place_file(self._temporary, self._path)
-                status = os.fstat(self._fd)
+                if self._lasting or os.fstat(self._fd).st_size >= LASTING:
+                    os.fsync(self._fd)
+                with self._store.unchanged(self._path, self._before):
+                    self._store.place_file(self._temporary, self._path)
+                    status = os.fstat(self._fd)
         except StoreError:
             self.abort()
             raise
@@ -109,25 +121,41 @@ class FolderStore:
     def _file(self, path: str) -> Path:
         return self._root / check_path(path)
 
-    def list(self, prefix: str) -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
         with _told(prefix):
-            if not self._root.is_dir():
-                raise StoreError(f"{self._root}: there is no lake (no such folder)")
-            top = str(self._root / check_prefix(prefix)) if prefix else str(self._root)
-            yield from self._walk(top.rstrip("/"), prefix)
+            top = self._top(prefix)
+            behind = after.removeprefix(prefix).split("/") if after else []
+            yield from self._walk(top, prefix, behind)
 
-    def _walk(self, folder: str, prefix: str) -> Iterator[Entry]:
+    def _top(self, prefix: str) -> str:
+        if not self._root.is_dir():
+            raise StoreError(f"{self._root}: there is no lake (no such folder)")
+        return str(self._root / check_prefix(prefix)).rstrip("/") if prefix else str(self._root)
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        with _told(prefix):
+            try:
+                found = sorted(item.name for item in os.scandir(self._top(prefix)) if item.is_dir())
+            except (FileNotFoundError, NotADirectoryError):
+                return
+            yield from (f"{prefix}{name}/" for name in found if f"{prefix}{name}" != INCOMING)
+
+    def _walk(self, folder: str, prefix: str, behind: Sequence[str] = ()) -> Iterator[Entry]:
+        """Folder by folder, each by its names; only what comes behind the path whose parts below it are given."""
         try:
             found = sorted(os.scandir(folder), key=lambda e: e.name)
         except (FileNotFoundError, NotADirectoryError):
             return
         for item in found:
+            if behind and (item.name < behind[0] or (item.name == behind[0] and len(behind) == 1)):
+                continue
             path = f"{prefix}{item.name}"
             if path == LOCK:
                 continue
             if item.is_dir():
                 if path != INCOMING:
-                    yield from self._walk(item.path, f"{path}/")
+                    below = behind[1:] if behind and item.name == behind[0] else ()
+                    yield from self._walk(item.path, f"{path}/", below)
                 continue
             try:
                 status = item.stat()
@@ -172,36 +200,40 @@ class FolderStore:
                 yield piece
 
     def upload(self, path: str) -> _FileUpload:
-        check_path(path)
-        return _FileUpload(self, path)
+        before = self.head(path)
+        return _FileUpload(self, path, before.etag if before else None)
 
     def put(self, path: str, data: bytes) -> Entry:
-        upload = self.upload(path)
-        upload.write(data)
-        return upload.close()
+        return _FileUpload(self, check_path(path), ANY).put(data)
 
     def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
-        check_path(path)
-        with _told(path):
-            self._root.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self._root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        return _FileUpload(self, check_path(path), etag, lasting=True).put(data)
+
+    @contextmanager
+    def unchanged(self, path: str, etag: str | None) -> Iterator[None]:
+        """Holds off all others that write on a condition, if the file is still the one that was seen."""
+        if etag == ANY:
+            yield
+            return
+        lock = os.open(self._root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            with _told(path):
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
             now = self.head(path)
             if (now.etag if now else None) != etag:
                 raise Conflict(f"{path}: another run wrote it meanwhile; run again")
-            return self.put(path, data)
+            yield
         finally:
             os.close(lock)
 
     def delete(self, paths: Iterable[str]) -> None:
+        emptied: set[Path] = set()
         for path in paths:
             file = self._file(path)
-            with _told(path):
-                with suppress(FileNotFoundError, NotADirectoryError):
-                    file.unlink()
-                self._prune(file.parent)
+            with _told(path), suppress(FileNotFoundError, NotADirectoryError):
+                file.unlink()
+            emptied.add(file.parent)
+        for folder in emptied:
+            self._prune(folder)
 
     def _prune(self, folder: Path) -> None:
         """Empty folders are no part of a lake: an object store has none."""

@@ -23,7 +23,7 @@ from gristmill.lake.shards import unpacked
 from gristmill.lake.store import Entry, Store
 
 
-class Want(msgspec.Struct, frozen=True):
+class Want(msgspec.Struct, frozen=True, gc=False):
     """A shard that the partition should hold. `inputs` is None while their content is not known."""
 
     name: str
@@ -100,6 +100,14 @@ def look(store: Store, place: Place, folders: Sequence[str] | None = None) -> Kn
         raw=raw,
         objects=objects,
     )
+
+
+def raw_stamps(store: Store, place: Place) -> dict[str, RawStamp]:
+    """The raw objects that were read for a partition, by name, as they looked then."""
+    raw = dict(read_note(store, place).raw)
+    for receipt in read_receipts(store, place):
+        raw.update(receipt.raw)
+    return raw
 
 
 def read_note(store: Store, place: Place) -> RunNote:

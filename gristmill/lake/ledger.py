@@ -40,7 +40,7 @@ class Recipe(msgspec.Struct, frozen=True):
         return digest_of([self.name, self.version, self.parameters])
 
 
-class Input(msgspec.Struct, frozen=True):
+class Input(msgspec.Struct, frozen=True, gc=False):
     """One shard (or raw object) that a shard was made from; `content` is the digest of its content."""
 
     asset: str
@@ -59,7 +59,7 @@ class Upstream(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-class Quarantine(msgspec.Struct, frozen=True):
+class Quarantine(msgspec.Struct, frozen=True, gc=False):
     """The refused rows of a shard: how many, and the object they lie in."""
 
     rows: int
@@ -67,7 +67,7 @@ class Quarantine(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Shard(msgspec.Struct, frozen=True, omit_defaults=True, rename={"inputs": "from"}):
+class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"inputs": "from"}):
     """A row of the table: one finished shard.
 
     Attributes:
@@ -268,6 +268,13 @@ def pack_table(shards: Iterable[Shard]) -> bytes:
     return gzip_bytes(table_bytes(shards))
 
 
+def changed_fields(old: Recipe, new: Recipe) -> list[str]:
+    """What differs between two recipes: name, version, and parameters by name."""
+    names = sorted(set(old.parameters) | set(new.parameters))
+    changed = [n for n in names if old.parameters.get(n) != new.parameters.get(n)]
+    return [n for n in ("name", "version") if getattr(old, n) != getattr(new, n)] + changed
+
+
 def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     """A name never changes its meaning.
 
@@ -276,15 +283,9 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     """
     if old.digest == new.digest or new.draft:
         return
-    names = sorted(set(old.parameters) | set(new.parameters))
-    changed = [n for n in names if old.parameters.get(n) != new.parameters.get(n)]
-    if old.version != new.version:
-        changed.insert(0, "version")
-    if old.name != new.name:
-        changed.insert(0, "name")
     shown = "; ".join(
         f"{n} was {_short(getattr(old, n, old.parameters.get(n)))}, is {_short(getattr(new, n, new.parameters.get(n)))}"
-        for n in changed
+        for n in changed_fields(old, new)
     )
     raise RecipeError(
         f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {shown}."

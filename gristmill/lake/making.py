@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place
-from gristmill.lake.claim import check_claim, claimed_by
+from gristmill.lake.claim import check_claim, claimed_by, others_at_work
 from gristmill.lake.known import Known, Target, Want, decide, look, read_note
 from gristmill.lake.ledger import (
     Ledger,
@@ -75,7 +75,8 @@ def begin(store: Store, target: Target, token: str, *, force: bool = False) -> t
     known = look(store, place)
     keep, todo, gone = decide(known, target, store, force=force)
     # What an earlier, killed run left of a shard that is due again must not be taken for this run's.
-    store.delete([place.receipt(want.name) for want in todo])
+    there = {entry.path for entry in store.list(place.receipts)}
+    store.delete([path for path in (place.receipt(want.name) for want in todo) if path in there])
     making = Making(
         place=place,
         recipe=target.recipe,
@@ -124,8 +125,10 @@ def fold(store: Store, making: Making, about: Mapping[str, Any], made: Mapping[s
         raw={path: stamp for receipt in receipts for path, stamp in receipt.raw.items()},
     )
     strays = _check_untouched(store, place, shards, note.stamps)
+    if place.asset.startswith("token_caches/"):
+        strays = ()  # parts never change; gc removes what no ledger names
     ledger = compose(place, making.recipe, making.upstream, shards)
-    return Folded(ledger, shards, msgspec.structs.replace(note, table=ledger.table.sha256), strays)
+    return Folded(ledger, shards, msgspec.structs.replace(note, table=ledger.table.sha256, left=strays), strays)
 
 
 def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
@@ -144,8 +147,9 @@ def _check_untouched(
     """No late writer changed an object between its receipt and now; gives the objects that no row names."""
     folders = folders_of(place)
     seen = {entry.path: (entry.size, entry.etag) for folder in folders for entry in store.list(folder)}
+    ours = tuple(folders)
     for path, stamp in stamps.items():
-        if path.startswith(tuple(folders)) and seen.get(path) != stamp:
+        if path.startswith(ours) and seen.get(path) != stamp:
             raise StoreError(f"{path}: changed while its partition was being made; run again")
     named = {path for row in shards for path, _, _ in objects_of(row, place)}
     return tuple(path for path in seen if path not in named)
@@ -165,17 +169,17 @@ def publish(store: Store, making: Making, folded: Folded) -> Ledger:
         store.put(place.run, dump(folded.note))
         store.put_if(place.table, pack_table(folded.shards), making.table_etag)
         store.put_if(place.ledger, head, making.head_etag)
-    elif not _same_stamps(read_note(store, place), folded.note):
+    elif not _same_note(read_note(store, place), folded.note):
         check_claim(store, place, making.token)
         store.put(place.run, dump(folded.note))  # a copied lake: hashed anew once, not at every run
-    if not place.asset.startswith("token_caches/"):  # parts never change; gc removes what no ledger names
-        store.delete(folded.strays)
+    if folded.strays and not others_at_work(store, place, making.token):
+        store.delete(folded.strays)  # else they go at the next publish, or with gc: somebody may be reading them
     release(store, making)
     return folded.ledger
 
 
-def _same_stamps(old: RunNote, new: RunNote) -> bool:
-    return (old.stamps, old.raw) == (new.stamps, new.raw)
+def _same_note(old: RunNote, new: RunNote) -> bool:
+    return (old.stamps, old.raw) == (new.stamps, new.raw) and set(new.left) <= set(old.left)
 
 
 def release(store: Store, making: Making) -> None:

@@ -13,7 +13,7 @@ Stamp = tuple[int, str]
 """Size and etag of an object when it was written or read."""
 
 
-class RawStamp(msgspec.Struct, frozen=True):
+class RawStamp(msgspec.Struct, frozen=True, gc=False):
     """A raw object as it was when it was read: size, etag, and sha256 of its bytes."""
 
     size: int
@@ -21,7 +21,7 @@ class RawStamp(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """A finished shard: its future row of the table, and how its objects looked in the store."""
 
     row: Shard
@@ -33,12 +33,14 @@ class RunNote(msgspec.Struct, frozen=True):
     """What stands beside the ledger, outside every fingerprint: about the run, and stamps of objects.
 
     `table` is the sha256 of the table that it stands for: it is put before the table, and the head after both.
+    `left` are objects that no row names any longer, and that lie there still if another run may be reading them.
     """
 
     about: dict[str, Any] = {}
     table: str = ""
     stamps: dict[str, Stamp] = {}
     raw: dict[str, RawStamp] = {}
+    left: tuple[str, ...] = ()
 
 
 def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:

@@ -81,9 +81,7 @@ class RowFeed:
             )
 
 
-def check_same_ids(
-    documents: Sequence[Any], rows: Sequence[Any], beside: str, path: str, first: int
-) -> int:
+def check_same_ids(documents: Sequence[Any], rows: Sequence[Any], beside: str, path: str, first: int) -> int:
     """Row by row the same ids; and sources, where the attribute row has one.
 
     Returns:

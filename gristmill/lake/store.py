@@ -14,7 +14,7 @@ PIECE = 1 << 20
 """Bytes a piece of a stream has at the most."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One object as a listing shows it; the etag changes whenever the object is replaced."""
 
     path: str
@@ -23,16 +23,35 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Upload(Protocol):
-    """An object being written: it appears under its name, whole, at close(), and never otherwise."""
+    """An object being written: it appears under its name, whole, at close(), and never otherwise.
+
+    It replaces the object that was there at upload(), or none, and no other. So a run that is overtaken while it
+    writes changes nothing of the newer one's, if it asked for its claim in between.
+    """
 
     def write(self, data: bytes) -> None:
         """Adds bytes."""
 
     def close(self) -> Entry:
-        """Publishes the object."""
+        """Publishes the object.
+
+        Raises:
+            Conflict: another was written under this name since upload().
+        """
 
     def abort(self) -> None:
         """Leaves nothing behind; harmless after close()."""
+
+
+class Lister(Protocol):
+    """What can be asked which objects there are: a store, or a report about one."""
+
+    @property
+    def url(self) -> str:
+        """The root of what is listed."""
+
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        """See Store."""
 
 
 class Store(Protocol):
@@ -42,11 +61,16 @@ class Store(Protocol):
     def url(self) -> str:
         """The lake's root, as open_store() takes it."""
 
-    def list(self, prefix: str) -> Iterator[Entry]:
-        """All objects whose path begins with `prefix` (a folder, with its closing slash), in no order.
+    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+        """All objects whose path begins with `prefix` (a folder, with its closing slash), in the store's own order.
 
+        With `after`, the path of an object, it goes on behind that object in that order. Some S3 servers are wrong
+        there (docs/decisions.md): who goes on must know which object comes next, and see that it does.
         A listing that fails is a StoreError, never an empty folder.
         """
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        """The folders directly below `prefix`, each whole and with its closing slash; what lies in them is not read."""
 
     def head(self, path: str) -> Entry | None:
         """The object's entry, or None if there is no such object."""

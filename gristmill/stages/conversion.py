@@ -1,6 +1,7 @@
 """Conversion: raw objects become v0 documents, shard by shard; what cannot become one is put in quarantine."""
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -190,6 +191,9 @@ class Source:
         raw: another folder or s3:// prefix that holds the raw snapshots, read-only.
         watched: whether the raw-arrival sensor looks at it.
         draft: whether the recipe may change under its name.
+        quiet: seconds for which a snapshot's listing must stay the same before the sensor reports it: late uploads.
+        inventory: `s3://` address of an S3 Inventory of the bucket that holds the raw snapshots; read by the sensor.
+        marker: name of the file whose presence in a snapshot says that it is whole, such as `_SUCCESS`; it is no data.
     """
 
     name: str
@@ -207,14 +211,23 @@ class Source:
     raw: str | None = None
     watched: bool = True
     draft: bool = False
+    quiet: float = 0.0
+    marker: str | None = None
+    inventory: str | None = None
 
     def __post_init__(self) -> None:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: a name is none, or revisions are not v1, v2, ...
+            RecipeError: a name is none, or revisions are not v1, v2, ..., or quiet, marker or inventory is none.
         """
         check_name(self.name, "source")
+        if not 0 <= self.quiet < math.inf:
+            raise RecipeError(f"source {self.name!r}: quiet is {self.quiet!r}; give seconds, 0 or more")
+        if self.marker is not None and (not self.marker or "/" in self.marker):
+            raise RecipeError(f"source {self.name!r}: marker is {self.marker!r}; give a file's name, without folders")
+        if self.inventory is not None and not self.inventory.startswith("s3://"):
+            raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
         expected = [f"v{i + 1}" for i in range(len(self.revisions))]
         if [r.version for r in self.revisions] != expected:
             raise RecipeError(f"source {self.name!r}: revisions are {', '.join(expected) or 'none'}, in this order")
@@ -235,7 +248,13 @@ class Source:
         """What changes v0, as JSON."""
         return {"shards": self.shards.parameters(), "select": self.select, **self.parameters}
 
+    def is_marker(self, name: str) -> bool:
+        """Whether a raw object says that its snapshot is whole."""
+        return self.marker is not None and name.rpartition("/")[2] == self.marker
+
     def wants(self, name: str) -> bool:
         """Whether a raw object (named below its snapshot) is read."""
+        if self.is_marker(name):
+            return False
         hidden = any(part.startswith(".") for part in name.split("/"))
         return not hidden and (self.select is None or re.search(self.select, name) is not None)

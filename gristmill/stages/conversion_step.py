@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
-from gristmill.lake.known import Known, Target, Want, look
+from gristmill.lake.known import Known, Target, Want, raw_stamps
 from gristmill.lake.ledger import Input, Recipe, Upstream
 from gristmill.lake.making import Making
-from gristmill.lake.receipts import Receipt
+from gristmill.lake.receipts import RawStamp, Receipt
 from gristmill.lake.store import Store, open_store
 from gristmill.stages.conversion import CONVERSION, Source
 from gristmill.stages.conversion_grinder import Body, RawEntry, Spec
@@ -59,15 +59,15 @@ class ConversionStep:
                 f" put them (back) under {asset}/{self.snapshot}/: an empty folder is taken for a lost one"
             )
         self._shards = by_shard(self.source, self._listing)
-        known = look(store, here, folders=())
+        known = raw_stamps(store, here)
         wants = [Want(shard, self._inputs(asset, names, known)) for shard, names in self._shards.items()]
         return [Target(here, self.recipe, (Upstream(asset, self.snapshot, ""),), tuple(wants))]
 
-    def _inputs(self, asset: str, names: Sequence[str], known: Known) -> tuple[Input, ...] | None:
+    def _inputs(self, asset: str, names: Sequence[str], known: Mapping[str, RawStamp]) -> tuple[Input, ...] | None:
         inputs: list[Input] = []
         for name in names:
             entry = self._listing.entries[name]
-            stamp = known.raw.get(name)
+            stamp = known.get(name)
             if stamp is None or (stamp.size, stamp.etag) != (entry.size, entry.etag):
                 return None
             inputs.append(Input(asset, name, stamp.sha256))

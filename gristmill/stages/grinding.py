@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gristmill.errors import (
+    Conflict,
     DataError,
     GristmillError,
     RecipeError,
@@ -76,12 +77,14 @@ class Failed(msgspec.Struct, frozen=True):
         message: of the error.
         asset: which asset failed; empty: all that the item makes.
         name: of the item.
+        met: whether another run wrote the same object meanwhile.
     """
 
     error: str
     message: str
     asset: str = ""
     name: str = ""
+    met: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -119,6 +122,12 @@ class Engine(Protocol):
     def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]: ...
 
 
+_MEETINGS = 3
+"""How often an item is ground again because another run wrote its object meanwhile.
+
+Most often that was the last put of a run that had just been superseded; if it is we who were, the grinder says so.
+"""
+
 _ERRORS: dict[str, type[GristmillError]] = {
     "DataError": DataError,
     "RecipeError": RecipeError,
@@ -154,18 +163,26 @@ class LazyGrinder:
 def grind_one(grind: Grinder, item: Item) -> Done:
     """Grinds one item; whatever goes wrong becomes part of the result, under the item's name."""
     start = time.process_time()
-    try:
-        outcome = grind(item)
-    except Exception as error:  # noqa: BLE001 - also a recipe's own bug: it must not take the other shards along
-        outcome = Outcome((), failed=(failure_of(error, item.name),))
+    outcome = _ground(grind, item)
+    for _ in range(_MEETINGS):
+        if not any(failed.met for failed in outcome.failed):
+            break
+        outcome = _ground(grind, item)
     return Done(item.name, item.weight, outcome, time.process_time() - start)
+
+
+def _ground(grind: Grinder, item: Item) -> Outcome:
+    try:
+        return grind(item)
+    except Exception as error:  # noqa: BLE001 - also a recipe's own bug: it must not take the other shards along
+        return Outcome((), failed=(failure_of(error, item.name),))
 
 
 def failure_of(error: Exception, name: str, asset: str = "") -> Failed:
     """An exception as a failure that travels."""
     if isinstance(error, GristmillError):
         kind = next((name for name, cls in reversed(_ERRORS.items()) if isinstance(error, cls)), "DataError")
-        return Failed(kind, str(error), asset, name)
+        return Failed(kind, str(error), asset, name, met=isinstance(error, Conflict))
     if isinstance(error, MemoryError):
         words = f"shard {name}: out of memory; use fewer workers, or smaller shards"
         return Failed("StoreError", words, asset, name)

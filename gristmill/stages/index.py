@@ -48,6 +48,15 @@ class Index(msgspec.Struct, frozen=True):
     totals: dict[str, int]
 
 
+def read_index(store: Store, asset: str) -> Index | None:
+    """The index at an address, as it was last closed; None if there is none, or one of another schema."""
+    found = store.read_tagged(f"{asset}/index.json")
+    try:
+        return msgspec.json.decode(found[0], type=Index) if found else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 def newest(snapshots: Sequence[str]) -> str:
     """The last snapshot as people count: 3.9 before 3.11, 2023-12 before 2024-02."""
     return max(snapshots, key=_natural)
@@ -64,10 +73,9 @@ def _finished(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, L
 
 
 def _chosen(ledgers: Mapping[str, Ledger], source: Source) -> list[str]:
-    """Which finished snapshots count: all, or the newest edition."""
-    if not ledgers:
-        return []
-    return [newest(list(ledgers))] if source.snapshots == "replace" else sorted(ledgers)
+    """Which finished snapshots count: all, or the newest edition; none without shards: it has vanished."""
+    there = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
+    return [newest(there)] if there and source.snapshots == "replace" else there
 
 
 def _close(
@@ -83,7 +91,8 @@ def _close(
         chosen = _chosen(ledgers, sources[stream])
         slices += [Slice(stream, key, ledgers[key].fingerprint, ledgers[key].totals) for key in chosen]
         absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
-        left += [f"{stream}/{key}" for key in sorted(set(ledgers) - set(chosen))]
+        finished = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")}
+        left += [f"{stream}/{key}" for key in sorted(finished - set(chosen))]
     totals: dict[str, int] = {}
     for each in slices:
         for name, number in each.totals.items():
@@ -101,6 +110,7 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         sources: the source of each stream.
         known: the snapshots of each stream's source.
     """
+    store.sweep()
     streams = {s.key: _finished(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
     index = _close(mix_index(mix.name), streams, known, sources)
     _put(store, f"{index.asset}/index.json", dump(index))
@@ -111,6 +121,7 @@ def index_cache(
     store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> Index:
     """Closes a token cache: a merged Levanter ledger a stream and split, and Levanter's data configuration."""
+    store.sweep()
     streams = {s.key: _finished(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams}
     index = _close(cache_index(mix.name, tokenizer.name), streams, known, sources)
     for stream in streams:

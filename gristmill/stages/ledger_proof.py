@@ -7,6 +7,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import SPLITS, Place, place
+from gristmill.lake.known import read_note
 from gristmill.lake.ledger import (
     Ledger,
     Shard,
@@ -138,9 +139,12 @@ class LedgerProof:
             say(f"{here.asset} ({here.snapshot}): a run is at work there, or was killed: strays are not looked for")
             return
         named = {path for shard in self.shards for path, _, _ in objects_of(shard, here)}
+        left = set(read_note(self._store, here).left)
         for folder in folders_of(here):
             for entry in self._store.list(folder):
-                if entry.path not in named:
+                if entry.path in left and entry.path not in named:
+                    say(f"{entry.path}: left for a run that may have been reading it; gc removes it")
+                elif entry.path not in named:
                     yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
 
 

@@ -72,7 +72,7 @@ class Mixing:
 
     def _blocklist(self, name: str, fingerprint: str) -> Blocklist:
         blocklist = read_blocklist(self._store, name)
-        if blocklist.upstream.fingerprint != fingerprint:
+        if blocklist.digest != fingerprint:
             raise StoreError(f"blocklist {name}: changed since this run was planned; run again")
         return blocklist
 

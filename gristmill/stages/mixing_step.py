@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place
 from gristmill.lake.blocklist import Blocklist, read_blocklist
-from gristmill.lake.identity import digest_of, hashes_of, load_hashes, shared_by
 from gristmill.lake.known import Known, Target, Want
-from gristmill.lake.ledger import Input, Recipe, Shard, read_ledger
+from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
 from gristmill.lake.making import Making
 from gristmill.lake.store import Store
+from gristmill.stages.blocking import blocked_inputs, blocklist_asset, hashes_by_name
 from gristmill.stages.conversion import Source
 from gristmill.stages.grinding import Item, raw
 from gristmill.stages.mixing import Mix, selection_recipe
@@ -70,27 +67,17 @@ class MixingStep:
             _check_aligned(shards, sets[name], self._set(name))
         for name in self.selection.blocklists:
             self._blocklists[name] = read_blocklist(store, name)
-            upstream.append(self._blocklists[name].upstream)
-        blocked = {name: hashes_of(list(b.reasons)) for name, b in self._blocklists.items()}
+            upstream.append(Upstream(blocklist_asset(name), "", ""))  # what of it stands in the shards, and no more
+        blocked = hashes_by_name(self._blocklists.values())
+        documents, assets = self._documents, {name: self._set(name).asset for name in sets}
         for shard in shards:
-            inputs = [Input(self._documents.asset, shard.name, shard.content)]
-            inputs += [Input(self._set(n).asset, shard.name, rows[shard.name].content) for n, rows in sets.items()]
-            inputs += self._blocked(store, blocked, shard)
+            inputs = [Input(documents.asset, shard.name, shard.content)]
+            inputs += [Input(assets[n], shard.name, rows[shard.name].content) for n, rows in sets.items()]
+            inputs += blocked_inputs(store, documents, shard.name, blocked)
             sha256 = {name: rows[shard.name].sha256 for name, rows in sets.items()}
             self._bodies[shard.name] = Body(shard, sha256, tuple(inputs))
         wants = tuple(Want(name, body.inputs) for name, body in self._bodies.items())
         return [Target(place(self.asset, self.snapshot), self.recipe, tuple(upstream), wants)]
-
-    def _blocked(self, store: Store, blocked: Mapping[str, NDArray[np.uint64]], shard: Shard) -> list[Input]:
-        """What blocklists mean to one shard: an entry that is not in it changes nothing of it."""
-        if not blocked:
-            return []
-        hits: dict[str, list[str]] = {name: [] for name in blocked}
-        if any(len(hashes) for hashes in blocked.values()):
-            index = load_hashes(store.read(self._documents.index(shard.name)))
-            for name, hashes in blocked.items():
-                hits[name] = [f"{high:016x}{low:016x}" for high, low in shared_by(hashes, index).tolist()]
-        return [Input(f"blocklists/{name}", shard.name, digest_of(sorted(hit))) for name, hit in hits.items()]
 
     def spec(self, makings: Sequence[Making]) -> Spec:
         """See Step."""
@@ -110,7 +97,7 @@ class MixingStep:
                 rate=chosen.rate,
                 seed=chosen.seed,
             ),
-            blocklists={name: b.upstream.fingerprint for name, b in self._blocklists.items()},
+            blocklists={name: b.digest for name, b in self._blocklists.items()},
         )
 
     def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:  # noqa: ARG002

@@ -1,11 +1,12 @@
-"""Listing raw data: which objects a snapshot has, which snapshots there are, and which shard an object goes to."""
+"""Listing the raw data of one snapshot: which objects it has, and which shard each goes to."""
 
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.lake.address import SHARD_SUFFIX, raw_asset, raw_folder, snapshot_trouble
+from gristmill.lake.address import SHARD_SUFFIX, raw_asset
 from gristmill.lake.store import Entry, Store
 from gristmill.stages.conversion import OneToOne, Source
+from gristmill.stages.raw_pass import raw_top
 
 
 class RawListing(msgspec.Struct, frozen=True):
@@ -17,11 +18,6 @@ class RawListing(msgspec.Struct, frozen=True):
     def bytes(self) -> int:
         """All of them."""
         return sum(entry.size for entry in self.entries.values())
-
-
-def raw_top(source: Source) -> str:
-    """The folder of a source's raw objects in the store that holds them."""
-    return "" if source.raw else raw_folder(source.name)
 
 
 def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
@@ -44,28 +40,6 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
         if source.wants(below):
             found[below] = entry
     return RawListing(dict(sorted(found.items())))
-
-
-def list_snapshots(source: Source, store: Store) -> tuple[dict[str, int], dict[str, str]]:
-    """The snapshots that hold raw objects, and names that make no valid one.
-
-    Returns:
-        Objects by snapshot, sorted; and the trouble by name.
-    """
-    top = raw_top(source)
-    found: dict[str, int] = {}
-    trouble: dict[str, str] = {}
-    for entry in store.list(top):
-        name = entry.path.removeprefix(top)
-        split = source.partition.split(name)
-        if split is None:
-            continue
-        wrong = snapshot_trouble(split[0])
-        if wrong:
-            trouble[split[0]] = wrong
-        elif source.wants(name.removeprefix(source.partition.prefix(split[0]))):
-            found[split[0]] = found.get(split[0], 0) + 1
-    return dict(sorted(found.items())), trouble
 
 
 def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:

@@ -30,6 +30,7 @@ from gristmill.stages.grinding import (
     grind_all,
     raise_failures,
 )
+from gristmill.stages.reasons import reasons
 
 
 class Step(Protocol):
@@ -132,6 +133,7 @@ class Survey(msgspec.Struct, frozen=True):
         kept: shards that would be kept.
         missing: shards that would be ground, by name.
         gone: shards that would go.
+        why: what speaks against what is there; empty if it is finished.
     """
 
     asset: str
@@ -140,6 +142,7 @@ class Survey(msgspec.Struct, frozen=True):
     kept: int
     missing: tuple[str, ...]
     gone: tuple[str, ...]
+    why: tuple[str, ...] = ()
 
 
 def survey(step: Step, store: Store) -> list[Survey]:
@@ -148,14 +151,16 @@ def survey(step: Step, store: Store) -> list[Survey]:
     for target in step.targets(store):
         known = look(store, target.place)
         keep, todo, gone = decide(known, target, store)
+        finished = is_finished(known, target, keep, todo)
         found.append(
             Survey(
                 asset=target.place.asset,
                 snapshot=target.place.snapshot,
-                finished=is_finished(known, target, keep, todo),
+                finished=finished,
                 kept=len(keep),
                 missing=tuple(want.name for want in todo),
                 gone=gone,
+                why=() if finished else reasons(known, target, keep, todo),
             )
         )
     return found

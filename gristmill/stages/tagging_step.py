@@ -36,7 +36,8 @@ class TaggingStep:
         """See Step."""
         ledger, shards = read_ledger(store, self._place)
         self._documents = {shard.name: shard for shard in shards}
-        wants = tuple(Want(s.name, (Input(self._place.asset, s.name, s.content),)) for s in shards)
+        above = self._place.asset
+        wants = tuple(Want(s.name, (Input(above, s.name, s.content),)) for s in shards)
         return [Target(place(self._asset(t), self.snapshot), t.recipe, (ledger.upstream,), wants) for t in self.taggers]
 
     def spec(self, makings: Sequence[Making]) -> Spec:

@@ -77,11 +77,12 @@ class TokenCacheStep:
         ledger, shards = read_ledger(store, self._documents)
         recipe = self._recipe(self._ledger.fingerprint)
         spelled = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", self._ledger.fingerprint)
+        above = self._documents.asset
         groups: dict[int, list[Shard]] = {}
         for shard in shards:
             groups.setdefault(part_of(shard.name, self.mix.parts), []).append(shard)
         for number, members in groups.items():
-            inputs = (*(Input(self._documents.asset, s.name, s.content) for s in members), spelled)
+            inputs = (*(Input(above, s.name, s.content) for s in members), spelled)
             name = f"part-{number:05d}"
             digest = digest_of([recipe.digest, msgspec.to_builtins(inputs)])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)

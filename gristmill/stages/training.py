@@ -74,6 +74,7 @@ def make_tokenizer(
     """
     chosen = slices or (tokenizer.training.snapshots if tokenizer.training else {})
     recipe = recipe_of(tokenizer, chosen)
+    store.sweep()
     old = read_tokenizer_ledger(store, tokenizer.name)
     if old is not None and (old.recipe.digest == recipe.digest or not tokenizer.draft):
         if old.recipe.digest != recipe.digest:

@@ -1,10 +1,6 @@
 """What is made by itself: the conditions of the real definitions, evaluated tick by tick, what they ask for made."""
 
-from typing import Any
-
-import dagster as dg
 import pytest
-from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster_kit import (
     BLEND_DIARY,
     BLEND_INDEX,
@@ -22,59 +18,15 @@ from dagster_kit import (
     Works,
     letters,
 )
+from ticking import Asked, Daemon, flat
 
-from assets.keys import address_of, key_of
+from assets.keys import address_of
 from gristmill.catalogue import Catalogue
 from gristmill.stages.tagging import Tagger
 
 pytestmark = pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
 
-Asked = set[tuple[str, str | None]]
 NOTHING: Asked = set()
-
-
-class Daemon:
-    """Ticks of the automation, without the daemon's clock."""
-
-    def __init__(self, works: Works) -> None:
-        self.works = works
-        self._cursor: Any = None  # its type is not public
-
-    def tick(self) -> Asked:
-        """What is requested now, as (address, snapshot)."""
-        works = self.works
-        with partition_loading_context(dynamic_partitions_store=works.instance):
-            result = dg.evaluate_automation_conditions(
-                defs=works.definitions,
-                instance=works.instance,
-                cursor=self._cursor,
-            )
-            self._cursor = result.cursor
-            keys = works.definitions.resolve_asset_graph().get_all_asset_keys()
-            return {(address_of(key), key_) for key in keys for key_ in result.get_requested_partitions(key)}
-
-    def make(self, asked: Asked) -> None:
-        """One run a snapshot of what was requested, as the daemon launches them."""
-        job = self.works.definitions.resolve_implicit_global_asset_job_def()
-        for snapshot in sorted({snapshot for _, snapshot in asked}, key=str):
-            done = job.execute_in_process(
-                instance=self.works.instance,
-                partition_key=snapshot,
-                asset_selection=[key_of(address) for address, each in asked if each == snapshot],
-                run_config={"resources": {"engine": {"config": {"kind": "inline"}}}},
-            )
-            assert done.success
-
-    def settle(self, most: int = 12) -> list[Asked]:
-        """Ticks until nothing is asked for; what each asked for."""
-        waves: list[Asked] = []
-        for _ in range(most):
-            asked = self.tick()
-            if not asked:
-                return waves
-            waves.append(asked)
-            self.make(asked)
-        pytest.fail(f"it never comes to rest: {waves[-1]}")
 
 
 def everything(*snapshots: str) -> Asked:
@@ -91,10 +43,6 @@ def daemon(works: Works) -> Daemon:
     daemon = Daemon(works)
     daemon.settle()
     return daemon
-
-
-def flat(waves: list[Asked]) -> list[tuple[str, str | None]]:
-    return sorted((each for wave in waves for each in wave), key=str)
 
 
 def test_a_new_snapshot_goes_from_raw_to_tokens_and_indexes_once(daemon: Daemon) -> None:

@@ -13,7 +13,7 @@ def test_a_fresh_instance_learns_partitions_and_versions_and_then_nothing_more(w
         assert other.materialized(BLEND_LETTERS) == set()
         done = other.run("sync", None)
         assert done.success
-        assert done.said == ["8 materializations reported, 1 raw snapshots"]
+        assert done.said == ["10 materializations reported, 1 raw snapshots"]
         assert fresh.get_dynamic_partitions("snapshots/letters") == ["2024"]
         for address in (*JOURNEY, BLEND_LETTERS, TINY_LETTERS):
             assert other.materialized(address) == {"2024"}

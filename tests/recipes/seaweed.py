@@ -1,5 +1,6 @@
 """A real S3 server for the tests: SeaweedFS on loopback, on free ports, ended by its own process id."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -81,6 +82,7 @@ class Seaweed:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - tests start servers from one thread
             )
         self._wait()
 
@@ -131,6 +133,12 @@ class Seaweed:
                 self._process.kill()
                 self._process.wait()
             self._process = None
+
+
+def _die_with_parent() -> None:
+    """On Linux: whoever ends the tests by a signal ends their server too."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def _program() -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger import Ledger, Shard, read_ledger
+from gristmill.lake.nameplate import NAMEPLATE
 from gristmill.lake.shards import read_blocks, rows_of
 from gristmill.shelf import find
 from gristmill.stages.conversion import Source
@@ -165,11 +166,11 @@ class Mill:
         return {shard.name: shard for shard in read_ledger(self.store, where)[1]}
 
     def tree(self) -> dict[str, bytes]:
-        """Every object and its bytes, but for notes about runs, which hold stamps of this very lake."""
+        """Every object and its bytes, but for what is this very lake's: nameplate, and stamps in the notes of runs."""
         return {
             entry.path: self.store.read(entry.path)
             for entry in self.store.list("")
-            if not entry.path.endswith(".run.json")
+            if not entry.path.endswith(".run.json") and entry.path != NAMEPLATE
         }
 
     def stamps(self) -> dict[str, str]:

@@ -130,6 +130,31 @@ def test_an_item_whose_worker_was_killed_once_is_tried_again(mill: Mill, pool: L
     assert not any(each.outcome.failed for each in done)
 
 
+def test_a_worker_without_memory_fails_its_shard_alone_and_by_name(mill: Mill, pool: LocalPool) -> None:
+    shards(mill, b="HUGE", e="ABORT")
+    planned, items = work(mill)
+    failed = {each.name: each.outcome.failed for each in pool.map(planned.job, items)}
+    assert [name for name in "abcdef" if failed[name]] == ["b", "e"]
+    assert "shard b: out of memory; use fewer workers" in failed["b"][0].message
+    assert "shard e: its worker died with signal 6, SIGABRT: often for want of memory" in failed["e"][0].message
+
+
+def test_items_are_taken_only_as_results_are_read(mill: Mill, pool: LocalPool) -> None:
+    shards(mill)
+    planned, items = work(mill)
+    taken: list[int] = []
+
+    def many() -> Iterator[Item]:
+        for number in range(40):
+            taken.append(number)
+            yield items[number % 6]
+
+    for seen, _ in enumerate(pool.map(planned.job, many()), start=1):
+        time.sleep(0.002)  # a slow reader: what is done must wait for it
+        assert len(taken) <= seen + 4, "two a worker"
+    assert (seen, len(taken)) == (40, 40)
+
+
 def test_two_poisoned_items_do_not_take_the_others_along(mill: Mill, pool: LocalPool) -> None:
     shards(mill, a="KILL", b="EXIT")
     planned, items = work(mill)

@@ -40,7 +40,7 @@ def test_a_new_snapshot_becomes_a_partition_and_an_event(works: Works) -> None:
     assert tick(works) == ("2024 reported", [])
     assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]
     [(snapshot, version)] = events(works)
-    assert (snapshot, len(version)) == ("2024", 64)
+    assert (snapshot, len(version)) == ("2024", 32)
     assert works.materialized(RAW) == {"2024"}
 
 
@@ -84,7 +84,7 @@ def test_names_that_make_no_snapshot_are_skipped_loudly(works: Works) -> None:
     works.raw(letters(3), snapshot="20 25")
     works.raw(letters(3), snapshot="a,b")
     said, warned = tick(works)
-    assert said == "2024 reported"
+    assert said == "2024 reported; objects that make no valid snapshot: 2"
     assert len(warned) == 2
     assert warned[0].startswith(f"{RAW}/20 25 is skipped: ")
     assert warned[1].startswith(f"{RAW}/a,b is skipped: ")
@@ -94,7 +94,8 @@ def test_names_that_make_no_snapshot_are_skipped_loudly(works: Works) -> None:
 def test_files_that_the_source_does_not_read_report_nothing(works: Works) -> None:
     works.store.put(f"{RAW}/2024/.part-of-a-download", b"x")
     works.store.put(f"{RAW}/beside.jsonl", b"x")
-    assert tick(works) == ("nothing new", [])
+    said = "nothing new; objects in no snapshot: 1; objects that the source does not read: 1"
+    assert tick(works) == (said, [])
     assert works.instance.get_dynamic_partitions("snapshots/letters") == []
 
 

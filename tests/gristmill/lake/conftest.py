@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from seaweed import KEY, SECRET
+from seaweed import KEY, SECRET, Seaweed
 
 from gristmill.lake.bucket import BucketStore
 from gristmill.lake.folder import FolderStore
@@ -38,11 +38,14 @@ def bucket(endpoint: str, tmp_path: Path) -> BucketStore:
     return BucketStore(f"s3://{BUCKET}/{tmp_path.name}", {"endpoint": endpoint, "region": "us-east-1"})
 
 
-@pytest.fixture(params=["folder", "bucket"])
+@pytest.fixture(params=["folder", "moto", "seaweed"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """A lake in a folder, then one in a bucket."""
+    """A lake in a folder, then one in a bucket of each server: each is right where the other is lax."""
     if request.param == "folder":
         (tmp_path / "lake").mkdir()
         return FolderStore(str(tmp_path / "lake"))
+    if request.param == "seaweed":
+        server: Seaweed = request.getfixturevalue("seaweed")
+        return server.store(tmp_path.name)
     found: BucketStore = request.getfixturevalue("bucket")
     return found

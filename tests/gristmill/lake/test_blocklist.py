@@ -19,7 +19,7 @@ def test_order_and_reasons_do_not_change_what_it_is(lake: FolderStore) -> None:
     lake.put("blocklists/one.jsonl", ROW % b"a" + ROW % b"b")
     lake.put("blocklists/two.jsonl", (ROW % b"b" + ROW % b"a").replace(b"asked for", b"other"))
     lake.put("blocklists/three.jsonl", ROW % b"a")
-    one, two, three = (read_blocklist(lake, name).upstream.fingerprint for name in ("one", "two", "three"))
+    one, two, three = (read_blocklist(lake, name).digest for name in ("one", "two", "three"))
     assert one == two != three
 
 

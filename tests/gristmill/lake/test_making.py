@@ -1,6 +1,6 @@
-import gzip
 """Making partitions: what is kept, what is ground again, and what becomes of runs that are broken off or meet."""
 
+import gzip
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -114,7 +114,9 @@ def test_an_empty_raw_folder_is_taken_for_a_lost_one_unless_it_is_said_to_be_gon
     mill.store.delete(["sources/pages/raw/2024/a.jsonl.gz"])
     with pytest.raises(DataError, match="an empty folder is taken for a lost one"):
         mill.convert()
-    assert {p: b for p, b in before.items() if "/raw/" not in p} == {p: b for p, b in mill.tree().items() if "/raw/" not in p}
+    assert {p: b for p, b in before.items() if "/raw/" not in p} == {
+        p: b for p, b in mill.tree().items() if "/raw/" not in p
+    }
     step = mill.conversion()
     step.empty_ok = True
     assert mill.make(step).totals["rows"] == 0

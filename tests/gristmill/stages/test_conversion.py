@@ -13,7 +13,8 @@ from gristmill.lake.folder import FolderStore
 from gristmill.shelf import find, read_shelf
 from gristmill.stages.conversion import Everything, Folders, Hashed, Matching, OneToOne, RawObject, Revision, Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.raw_listing import by_shard, list_raw, list_snapshots
+from gristmill.stages.raw_listing import by_shard, list_raw
+from gristmill.stages.raw_pass import pass_over, present
 
 
 def notes(mill: Mill, *lines: str, name: str = "a.txt") -> None:
@@ -92,7 +93,9 @@ def test_snapshots_are_found_by_the_sources_rule(
     for name in ("2023/en/a.txt", "2024/en/a.txt", "2024/fr/a.txt", "lonely.txt"):
         mill.store.put(raw_folder("pages") + name, b"")
     source = replace(mill.source(), partition=rule)
-    assert list_snapshots(source, mill.store) == (snapshots, {})
+    found = pass_over(source, mill.store)
+    assert {key: each.objects for key, each in present(source, found).items()} == snapshots
+    assert found.trouble == {}
     listed = {key: list(list_raw(source, mill.store, key).entries) for key in snapshots}
     assert {key: len(names) for key, names in listed.items()} == snapshots
 
@@ -100,9 +103,10 @@ def test_snapshots_are_found_by_the_sources_rule(
 def test_folders_that_make_no_snapshot_are_told_of(mill: Mill) -> None:
     for name in ("2024/a.txt", "a b/a.txt", "x.run/a.txt"):
         mill.store.put(raw_folder("pages") + name, b"")
-    found, trouble = list_snapshots(mill.source(), mill.store)
-    assert found == {"2024": 1}
-    assert sorted(trouble) == ["a b", "x.run"]
+    found = pass_over(mill.source(), mill.store)
+    assert {key: each.objects for key, each in found.seen.items()} == {"2024": 1}
+    assert sorted(found.trouble) == ["a b", "x.run"]
+    assert found.astray == 2
 
 
 def test_raw_data_elsewhere_are_read_and_never_written(mill: Mill, tmp_path: Path) -> None:

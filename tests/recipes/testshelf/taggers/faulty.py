@@ -1,9 +1,11 @@
 """A tagger that does what a text tells it to."""
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from gristmill.lake.document import Document, Span
 from gristmill.stages.tagging import Label, Tagger
@@ -30,12 +32,29 @@ def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901
                 os._exit(3)
             case ["KILL"]:
                 os.kill(os.getpid(), signal.SIGKILL)
+            case ["ABORT"]:
+                os.abort()
+            case ["HUGE"]:
+                _want_more_than_there_is()
             case ["SLEEP"]:
                 time.sleep(0.5)
             case ["PRINT"]:
                 print("a recipe that prints")  # noqa: T201 - what is tested
         labels.append(label)
     return {"label": labels}
+
+
+def _want_more_than_there_is() -> None:
+    """Takes memory until the system has none left for this process: 256 MB more than it has now."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20), before[1]))
+    taken: list[bytearray] = []
+    try:
+        while True:
+            taken.append(bytearray(32 << 20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 FAULTY = Tagger(name="faulty-1", batch=look)

@@ -1,0 +1,72 @@
+"""Reasons: why a partition is not as it should be, in words for people."""
+
+from collections.abc import Iterator, Sequence
+
+from gristmill.lake.known import Known, Target, Want
+from gristmill.lake.ledger import Upstream, changed_fields, compose
+from gristmill.lake.receipts import Receipt
+
+_NAMED = 3
+"""Shards that are named; the rest is counted."""
+
+
+def reasons(known: Known, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> tuple[str, ...]:
+    """Why there is work; empty where there is none.
+
+    Args:
+        known: what is recorded of the partition.
+        target: the partition as it should be.
+        keep: the shards that stand, as decide() gave them.
+        todo: the shards that must be ground.
+    """
+    if known.head is None:
+        begun = f"; {len(keep)} shards have their receipts from a run that was broken off" if keep else ""
+        return (f"never made{begun}",)
+    return tuple(_reasons(known, target, keep, todo))
+
+
+def _reasons(known: Known, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
+    if known.head is not None and known.head.recipe.digest != target.recipe.digest:
+        yield f"the recipe changed: {', '.join(changed_fields(known.head.recipe, target.recipe))}"
+    by_cause: dict[str, list[str]] = {}
+    for want in todo:
+        by_cause.setdefault(_cause(known.receipts.get(want.name), want, target), []).append(want.name)
+    for cause, names in by_cause.items():
+        if cause:
+            yield f"{cause}: {_shown(names)}"
+    gone = sorted(set(known.receipts) - {want.name for want in target.wants})
+    if gone:
+        yield f"has no input any more: {_shown(gone)}"
+    if not todo and not gone and known.head is not None:
+        rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
+        yield from _inputs(known.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
+
+
+def _cause(receipt: Receipt | None, want: Want, target: Target) -> str:
+    """Why one shard must be ground; empty where the recipe says it all."""
+    if receipt is None:
+        return "new"
+    if receipt.row.recipe != target.recipe.digest:
+        return ""
+    if want.inputs is None:
+        return "raw data changed"
+    before = {(each.asset, each.shard): each.content for each in receipt.row.inputs}
+    now = {(each.asset, each.shard): each.content for each in want.inputs}
+    changed = sorted(
+        {asset for asset, shard in before.keys() ^ now.keys()}
+        | {asset for (asset, shard), content in now.items() if before.get((asset, shard), content) != content}
+    )
+    return f"{', '.join(changed)} changed" if changed else "its own objects are gone or changed"
+
+
+def _inputs(before: Sequence[Upstream], now: Sequence[Upstream]) -> Iterator[str]:
+    """Where every shard stands and the ledger still differs: what it names above it."""
+    old = {each.asset: each.fingerprint for each in before}
+    changed = [each.asset for each in now if old.get(each.asset) != each.fingerprint]
+    if changed:
+        yield f"the ledger of {', '.join(changed)} changed; every shard stands"
+
+
+def _shown(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{len(names)} shards ({', '.join(names[:_NAMED])}{more})" if len(names) > 1 else f"shard {names[0]}"

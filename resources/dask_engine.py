@@ -1,0 +1,130 @@
+"""The Dask engine: shards are ground by the workers of a cluster that is there already.
+
+Needs the package `distributed` (the extra `dask`). The workers and the scheduler need this checkout: docs/engines.md.
+"""
+
+import itertools
+import queue
+import uuid
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gristmill.errors import RecipeError, StoreError
+from gristmill.stages.grinding import Done, Item, Job
+from gristmill.stages.remote import grind_bytes
+from resources.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+GONE = (OSError, TimeoutError, CancelledError)
+"""What Dask raises, among others, of a scheduler that is not there any more."""
+
+
+class DaskEngine:
+    """An Engine on a Dask cluster; connects when it is first given something, and stays so until close().
+
+    Args:
+        address: of the scheduler: `tcp://host:8786` or `tls://host:8786`.
+        patience: seconds that the cluster may be without any worker.
+    """
+
+    def __init__(self, address: str, *, patience: float = PATIENCE) -> None:
+        self._address = address
+        self._patience = patience
+        self._client: Client | None = None
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        yield from spread(_Futures(self._connected(), self._address, job.stage), job, items, self._patience)
+
+    def _connected(self) -> "Client":
+        try:
+            from distributed import Client  # noqa: PLC0415 - an extra, and a second to import
+        except ImportError as error:
+            raise RecipeError("the engine `dask` needs the package distributed: install the extra `dask`") from error
+        if self._client is not None and self._client.status != "running":
+            self.close()
+        if self._client is None:
+            greet(self._address)
+            try:
+                self._client = Client(self._address, timeout=SECONDS, set_as_default=False, name="gristmill")
+            except (OSError, TimeoutError, ValueError) as error:  # ValueError: it speaks, but not Dask's language
+                raise StoreError(f"no Dask scheduler lets us in at {self._address}: {error}") from error
+        return self._client
+
+    def close(self) -> None:
+        """Ends the connection; the cluster goes on."""
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(*GONE):
+                client.close(timeout=SECONDS)
+
+
+class _Futures:
+    """The cluster as one map() sees it."""
+
+    def __init__(self, client: "Client", address: str, stage: str) -> None:
+        self._client = client
+        self._address = address
+        self._ready: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._names = (f"{stage}-{uuid.uuid4().hex}-{number}" for number in itertools.count())
+
+    def cores(self) -> int:
+        try:
+            return sum(self._client.nthreads().values())
+        except GONE as error:
+            raise self._gone(error) from error
+
+    def send(self, job: bytes, items: bytes) -> "Future":
+        try:
+            future = self._client.submit(grind_bytes, job, items, key=next(self._names), pure=False)
+        except (*GONE, RuntimeError) as error:  # RuntimeError: the client has closed itself
+            raise self._gone(error) from error
+        future.add_done_callback(self._ready.put)
+        return future
+
+    def wait(self, sent: Collection["Future"], seconds: float) -> list[tuple["Future", Answer]]:
+        del sent  # each comes by itself
+        ready: list[Future] = []
+        with suppress(queue.Empty):
+            ready.append(self._ready.get(timeout=seconds))
+            while True:
+                ready.append(self._ready.get_nowait())
+        if self._client.status == "closed":
+            raise self._gone("the connection was lost")
+        try:
+            finished = {future: future for future in ready if future.status == "finished"}
+            results = self._client.gather(finished, errors="skip") if finished else {}
+        except GONE as error:
+            raise self._gone(error) from error
+        answers = [(future, results.get(future) or self._trouble(future)) for future in ready]
+        return [(future, answer) for future, answer in answers if answer is not None]
+
+    def _trouble(self, future: "Future") -> Answer | None:
+        """Why there is no result; None where it went down with a worker: then Dask is making it again."""
+        from distributed import KilledWorker  # noqa: PLC0415 - an extra
+
+        if future.status == "cancelled":
+            raise self._gone("it has dropped an item")
+        if future.status != "error":
+            future.add_done_callback(self._ready.put)
+            return None
+        error = future.exception(timeout=SECONDS)
+        if isinstance(error, KilledWorker):
+            return Lost(
+                f"{error.allowed_failures + 1} workers died over it, most often for want of memory; use fewer workers"
+                " a machine, or smaller shards; the log of the worker has more"
+            )
+        return Refused(
+            f"the Dask cluster could not run it ({type(error).__name__}: {error}); scheduler and workers need this"
+            " checkout on their PYTHONPATH, and the packages that it pins"
+        )
+
+    def drop(self, sent: Collection["Future"]) -> None:
+        with suppress(*GONE, RuntimeError):
+            self._client.cancel(list(sent), force=True)
+
+    def _gone(self, error: object) -> StoreError:
+        return StoreError(f"the Dask scheduler at {self._address} does not answer any more: {error}")

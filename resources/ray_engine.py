@@ -1,0 +1,123 @@
+"""The Ray engine: shards are ground by the workers of a cluster that is there already.
+
+Needs the package `ray` (the extra `ray`), on a machine that is a node of the cluster: docs/engines.md.
+"""
+
+import signal
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gristmill.errors import RecipeError, StoreError
+from gristmill.stages.grinding import Done, Item, Job
+from gristmill.stages.remote import grind_bytes
+from resources.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
+
+if TYPE_CHECKING:
+    from ray import ObjectRef
+
+TRIES = 2
+"""How often Ray begins a task by itself before its workers' death is reported."""
+
+
+class RayEngine:
+    """An Engine on a Ray cluster; connects when it is first given something, and stays so until close().
+
+    A process has one connection to Ray. Where somebody else has made it already, it is used, and left open.
+
+    Args:
+        address: of the head: `host:6379`.
+        patience: seconds that the cluster may be without any worker.
+    """
+
+    def __init__(self, address: str, *, patience: float = PATIENCE) -> None:
+        self._address = address
+        self._patience = patience
+        self._ours = False
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        self._connect()
+        yield from spread(_Tasks(self._address), job, items, self._patience)
+
+    def _connect(self) -> None:
+        try:
+            import ray  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise RecipeError("the engine `ray` needs the package ray: install the extra `ray`") from error
+        if ray.is_initialized():
+            return
+        greet(self._address)
+        try:
+            with _signals_kept():
+                ray.init(address=self._address, log_to_driver=False, configure_logging=False)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise StoreError(f"no Ray cluster lets us in at {self._address}: {error}") from error
+        self._ours = True
+
+    def close(self) -> None:
+        """Ends the connection; the cluster goes on."""
+        if self._ours:
+            import ray  # noqa: PLC0415 - an extra
+
+            ray.shutdown()
+            self._ours = False
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ray takes SIGTERM for itself; Dagster needs it to end a run in good order."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
+
+
+class _Tasks:
+    """The cluster as one map() sees it."""
+
+    def __init__(self, address: str) -> None:
+        import ray  # noqa: PLC0415 - an extra
+
+        self._ray = ray
+        self._address = address
+        self._grind: Any = ray.remote(grind_bytes).options(max_retries=TRIES - 1, num_cpus=1)
+
+    def cores(self) -> int:
+        return int(self._ray.cluster_resources().get("CPU", 0))
+
+    def send(self, job: bytes, items: bytes) -> "ObjectRef[bytes]":
+        ref: ObjectRef[bytes] = self._grind.remote(job, items)
+        return ref
+
+    def wait(self, sent: Collection["ObjectRef[bytes]"], seconds: float) -> list[tuple["ObjectRef[bytes]", Answer]]:
+        waiting = list(sent)
+        ready, _ = self._ray.wait(waiting, num_returns=1, timeout=seconds)
+        if ready:  # and whatever else has come
+            ready, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        return [(ref, self._answer(ref)) for ref in ready]
+
+    def _answer(self, ref: "ObjectRef[bytes]") -> Answer:
+        from ray import exceptions  # noqa: PLC0415 - an extra
+
+        try:
+            answer: bytes = self._ray.get(ref, timeout=SECONDS)
+        except (exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.OutOfMemoryError) as error:
+            return Lost(
+                f"{TRIES} workers died over it ({type(error).__name__}), most often for want of memory; use fewer CPUs"
+                f" a node, or smaller shards: {str(error).splitlines()[0]}"
+            )
+        except exceptions.RayTaskError as error:
+            return Refused(
+                f"the Ray cluster could not run it ({error.cause!r}); nodes need this checkout on their PYTHONPATH, and"
+                " the packages that it pins"
+            )
+        except exceptions.RayError as error:
+            raise StoreError(f"the Ray cluster at {self._address} failed: {error}") from error
+        return answer
+
+    def drop(self, sent: Collection["ObjectRef[bytes]"]) -> None:
+        for ref in sent:
+            self._ray.cancel(ref, force=True)

@@ -1,0 +1,286 @@
+"""The blocklist sensor: a changed list asks for the finished slices that it touches, and for no others.
+
+Blocklists have no asset and no automation: an entry concerns the few shards that hold it, and their id indexes say
+which. What lies below a slice follows by its own automation, as the slice has other content then.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import dagster as dg
+import msgspec
+
+from assets.checks import checks_of
+from assets.keys import address_of, key_of, plain
+from assets.partitions import snapshots_of
+from gristmill.catalogue import Catalogue
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.address import attributes_asset, blocklist_path, documents_asset, mix_asset, place
+from gristmill.lake.blocklist import Blocklist, read_blocklist
+from gristmill.lake.identity import digest_of
+from gristmill.lake.store import Store
+from gristmill.stages.blocking import Hashes, hashes_by_name, touched_shards
+from gristmill.stages.selection import Selection
+from resources.environment import INTERVAL
+from resources.lake import LakeResource
+from sensors.automation import automation_name
+from sensors.raw_arrivals import is_awake
+
+BOX = 30.0
+"""Seconds that a tick takes at the most; the next goes on."""
+MOST = 500
+"""Runs that a tick asks for at the most; the next goes on."""
+
+_UNREAD = ""
+"""`Mark.lists` where a list was not there, or was broken: what should have been made meanwhile has failed."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """An asset whose recipe names blocklists.
+
+    Attributes:
+        address: of the asset.
+        source: whose snapshots it has.
+        reads: addresses of what it is selected from, the documents first.
+        near: everything that is made of that source: while one of it is being made, its snapshot waits.
+        lists: names of the blocklists.
+        automation: the sensor that makes it; while that is stopped, nothing is asked for.
+    """
+
+    address: str
+    source: str
+    reads: tuple[str, ...]
+    near: frozenset[str]
+    lists: tuple[str, ...]
+    automation: str
+
+
+class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far the sensor is with one asset.
+
+    Attributes:
+        lists: digest of the lists' etags that it was compared with, or is being compared with.
+        after: the last snapshot that was looked at; None: all were.
+        anew: whether snapshots that are not there are asked for too: they could not be made.
+        wait: snapshots that were being made, and are looked at again.
+    """
+
+    lists: str
+    after: str | None = None
+    anew: bool = False
+    wait: tuple[str, ...] = ()
+
+
+def selected_assets(catalogue: Catalogue) -> Iterator[Selected]:
+    """Every asset whose recipe names a blocklist: versions of sources, and streams of mixes."""
+    near: dict[str, set[str]] = {}
+    for address, owner in catalogue.slices():
+        near.setdefault(owner, set()).add(address)
+    for source in catalogue.sources.values():
+        for before, revision in zip(source.versions, source.revisions, strict=False):
+            if revision.blocklists:
+                address = documents_asset(source.name, revision.version)
+                yield _selected(address, source.name, before, revision, near, automation_name(source))
+    for mix, stream in catalogue.streams():
+        if stream.blocklists:
+            address = mix_asset(mix.name, stream.key)
+            automation = f"mix_{plain(mix.name)}_automation"
+            yield _selected(address, stream.source, stream.version, stream, near, automation)
+
+
+def _selected(
+    address: str, source: str, version: str, selection: Selection, near: Mapping[str, set[str]], automation: str
+) -> Selected:
+    reads = (documents_asset(source, version), *(attributes_asset(source, version, name) for name in selection.sets))
+    return Selected(address, source, reads, frozenset(near[source]), selection.blocklists, automation)
+
+
+@dataclass
+class _Look:
+    """One tick: what was read of the lake and of Dagster so far, and what is asked for."""
+
+    instance: dg.DagsterInstance
+    store: Store
+    late: Callable[[], bool]
+    asked: list[dg.RunRequest] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    looked: int = 0
+    _etags: dict[str, str] = field(default_factory=dict)
+    _lists: dict[str, Blocklist | DataError | RecipeError] = field(default_factory=dict)
+    _under_way: list[tuple[str | None, set[str] | None]] | None = None
+
+    def full(self) -> bool:
+        """Whether the next tick must go on; no tick goes without a look at one slice."""
+        return (self.looked > 0 and self.late()) or len(self.asked) >= MOST
+
+    def etags(self, chosen: Selected) -> str:
+        """What the lists of an asset look like now, unread."""
+        for name in chosen.lists:
+            if name not in self._etags:  # the etag first: a list that changes in between is read again next time
+                entry = self.store.head(blocklist_path(name))
+                self._etags[name] = entry.etag if entry else ""
+        return digest_of([[name, self._etags[name]] for name in chosen.lists])
+
+    def lists(self, chosen: Selected) -> list[Blocklist]:
+        """The lists of an asset.
+
+        Raises:
+            RecipeError: one is not there.
+            DataError: one has a row that is none.
+        """
+        for name in chosen.lists:
+            if name not in self._lists:
+                try:
+                    self._lists[name] = read_blocklist(self.store, name)
+                except (DataError, RecipeError) as error:
+                    self._lists[name] = error
+        found: list[Blocklist] = []
+        for name in chosen.lists:
+            each = self._lists[name]
+            if not isinstance(each, Blocklist):
+                raise each
+            found.append(each)
+        return found
+
+    def is_under_way(self, chosen: Selected, snapshot: str) -> bool:
+        """Whether a run is making the slice, what it reads, or what reads it; asked once, before any ledger is read.
+
+        Before: a run that ends in between has published a ledger that is read then.
+        """
+        if self._under_way is None:
+            runs = self.instance.get_runs(dg.RunsFilter(statuses=list(_GOING)))
+            self._under_way = [
+                (run.tags.get("dagster/partition"), {address_of(k) for k in run.asset_selection or ()} or None)
+                for run in runs
+            ]
+        return any(
+            (partition is None or partition == snapshot) and (made is None or chosen.near & made)
+            for partition, made in self._under_way
+        )
+
+
+_GOING = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+)
+
+
+def is_paused(instance: dg.DagsterInstance, sensor: str) -> bool:
+    """Whether somebody has stopped a sensor; never where no daemon has run yet."""
+    if not instance.get_daemon_heartbeats():
+        return False
+    states = [state for state in instance.all_instigator_state() if state.name == sensor]
+    return bool(states) and not any(state.is_running for state in states)
+
+
+def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
+    """Asks for the slices of one asset that its lists touch; how far it came.
+
+    Without a mark (the first look, or a lost cursor) nothing is taken for changed but what the ledgers say.
+    """
+    etags = look.etags(chosen)
+    if mark is not None and mark.lists == etags and mark.after is None and not mark.wait:
+        return mark
+    if is_paused(look.instance, chosen.automation):
+        look.said.append(f"{chosen.address} waits: {chosen.automation} is stopped")
+        return mark
+    if not is_awake(look.instance, chosen.automation):
+        look.said.append(f"{chosen.address} waits for the first tick of {chosen.automation}")
+        return mark
+    known = sorted(look.instance.get_dynamic_partitions(snapshots_of(chosen.source).name or ""))
+    try:
+        blocked = hashes_by_name(look.lists(chosen))
+    except (DataError, RecipeError) as error:
+        _complain(look, chosen, known, mark, error)
+        return Mark(_UNREAD)
+    if mark is None or mark.lists != etags:
+        mark = Mark(etags, after="", anew=mark is not None and (mark.lists == _UNREAD or mark.anew))
+    waiting = [snapshot for snapshot in mark.wait if snapshot in known]
+    due = waiting + [s for s in known if mark.after is not None and s > mark.after and s not in mark.wait]
+    wait: list[str] = []
+    for number, snapshot in enumerate(due):
+        if look.full():
+            rest = due[number:]
+            left = tuple(s for s in rest if s in waiting)
+            done = due[number - 1] if number > len(waiting) else mark.after
+            return Mark(etags, done if mark.after is not None else None, mark.anew, (*wait, *left))
+        look.looked += 1
+        if look.is_under_way(chosen, snapshot):
+            wait.append(snapshot)
+        elif _is_touched(look.store, chosen, snapshot, blocked, anew=mark.anew):
+            look.asked.append(_request(chosen, snapshot))
+    return Mark(etags, None, mark.anew and bool(wait), tuple(wait))
+
+
+def _complain(
+    look: _Look, chosen: Selected, known: list[str], mark: Mark | None, error: DataError | RecipeError
+) -> None:
+    """A list that cannot be read is an error, once it keeps anything from being made that is there already.
+
+    The first tick that meets it only says so, as a tick that fails remembers nothing.
+    """
+    there = any(look.store.head(place(chosen.address, snapshot).ledger) for snapshot in known)
+    if there or isinstance(error, DataError):
+        (look.wrong if mark is not None and mark.lists == _UNREAD else look.said).append(str(error))
+
+
+def _is_touched(store: Store, chosen: Selected, snapshot: str, blocked: Hashes, *, anew: bool) -> bool:
+    made = place(chosen.address, snapshot)
+    if store.head(made.ledger) is None:
+        return anew and all(store.head(place(address, snapshot).ledger) for address in chosen.reads)
+    return bool(touched_shards(store, made, place(chosen.reads[0], snapshot), blocked))
+
+
+def _request(chosen: Selected, snapshot: str) -> dg.RunRequest:
+    """No run key: a list that goes back and forth would give the same one again, for other work."""
+    key = key_of(chosen.address)
+    return dg.RunRequest(
+        partition_key=snapshot,
+        asset_selection=[key],
+        asset_check_keys=[dg.AssetCheckKey(key, check) for check in checks_of(chosen.address)],
+        tags={"gristmill/blocklists": ",".join(chosen.lists)},
+    )
+
+
+def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float = BOX) -> list[dg.SensorDefinition]:
+    """The sensor of all blocklists; none where no recipe names one.
+
+    Args:
+        catalogue: the recipes.
+        interval: seconds between ticks.
+        box: seconds that a tick takes at the most.
+    """
+    watched = list(selected_assets(catalogue))
+
+    @dg.sensor(
+        name="blocklists",
+        asset_selection=dg.AssetSelection.assets(*(key_of(chosen.address) for chosen in watched)),
+        minimum_interval_seconds=interval,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Asks for the finished slices that a changed blocklist touches, and for no others",
+    )
+    def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
+        began = time.monotonic()
+        look = _Look(context.instance, lake.store(), lambda: time.monotonic() - began > box)
+        marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, Mark])
+        found = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
+        if look.wrong:
+            raise DataError("; ".join(dict.fromkeys(look.wrong)))
+        return _result(look, {address: mark for address, mark in found.items() if mark is not None})
+
+    return [watch] if watched else []
+
+
+def _result(look: _Look, marks: Mapping[str, Mark]) -> dg.SensorResult:
+    cursor = msgspec.json.encode(marks, order="sorted").decode()
+    if look.asked:
+        return dg.SensorResult(run_requests=look.asked, cursor=cursor)
+    waiting = sum(len(mark.wait) for mark in marks.values())
+    said = [*dict.fromkeys(look.said), *([f"{waiting} slices are being made: looked at again"] if waiting else [])]
+    return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(said) or "nothing touched"), cursor=cursor)

@@ -1,0 +1,146 @@
+"""The short form of `make faults`: a handful of each kind of fault, at seeded moments. docs/faults.md has the rest."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from mishaps import meetings, runs, servers, stages
+from mishaps.lakes import Lakes, check_lake
+from mishaps.process import Process, one_step, wait_until_gone
+from one_step import step_of
+from seaweed import Seaweed
+from testkit import Mill, make_documents
+
+SEED = 20_240_917
+"""A case is drawn from it, the test's name and the case's number. Moments are moments of this machine: where a process
+was faster than its killer, nothing struck, which is no fault of the lake's."""
+
+
+def dice(request: pytest.FixtureRequest, number: int) -> random.Random:
+    return random.Random(f"{SEED}/{request.node.originalname}/{number}")
+
+
+@pytest.fixture(scope="module")
+def lakes(tmp_path_factory: pytest.TempPathFactory) -> Lakes:
+    return Lakes(tmp_path_factory.mktemp("faults") / "lakes", shards=6)
+
+
+@pytest.fixture(scope="module")
+def bucket(seaweed: Seaweed) -> servers.Bucket:
+    return servers.Bucket(seaweed)
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_stage_killed_again_and_again_ends_as_if_undisturbed(
+    lakes: Lakes, request: pytest.FixtureRequest, number: int
+) -> None:
+    killed = stages.kill_stage(lakes, dice(request, number), number)
+    assert 0 <= killed <= 4
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_stage_killed_right_before_one_of_its_changes_ends_as_if_undisturbed(
+    lakes: Lakes, request: pytest.FixtureRequest, number: int
+) -> None:
+    assert stages.kill_before_a_change(lakes, dice(request, number), number) == 1
+
+
+def test_the_next_run_may_come_while_workers_of_a_killed_one_are_there(
+    lakes: Lakes, request: pytest.FixtureRequest
+) -> None:
+    assert stages.kill_run_alone(lakes, dice(request, 0), 0) <= 1
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_run_whose_workers_are_killed_goes_on_or_is_taken_up(
+    lakes: Lakes, request: pytest.FixtureRequest, number: int
+) -> None:
+    assert stages.kill_worker(lakes, dice(request, number), number) <= 3
+
+
+def test_what_a_killed_run_ground_is_not_ground_again(lakes: Lakes) -> None:
+    mill = lakes.copy("convert", 1)
+    middle = [n for n, phase in enumerate(lakes.changes("convert", 1), start=1) if phase == "grind"][-10]
+    assert one_step(mill.lake.url, "convert", 0, middle).wait() == -signal.SIGKILL
+    place = mill.documents()
+    receipts = {e.path.removeprefix(place.receipts).removesuffix(".json") for e in mill.store.list(place.receipts)}
+    done = {name for name in receipts if not name.startswith(".")}
+    assert 0 < len(done) < 6
+    mill.make(step_of(mill, "convert"))
+    assert set(mill.ground) == {shard for shard in mill.table(place) if shard not in done}
+    check_lake(mill, lakes.after["convert", 1], "convert")
+
+
+def test_runs_that_meet_end_as_one(lakes: Lakes, request: pytest.FixtureRequest) -> None:
+    assert meetings.meet(lakes, dice(request, 1), 1) >= 1
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_raw_objects_may_be_replaced_while_they_are_read(
+    lakes: Lakes, request: pytest.FixtureRequest, number: int
+) -> None:
+    assert meetings.replace_raw(lakes, dice(request, number), number) <= 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted, which takes root")
+@pytest.mark.parametrize("number", range(2))
+def test_a_full_disk_is_said_and_once_there_is_room_nothing_is_lost(
+    lakes: Lakes, request: pytest.FixtureRequest, number: int
+) -> None:
+    assert meetings.fill_disk(lakes, dice(request, number), number) <= 1
+
+
+def test_files_that_may_not_grow_are_said_too(lakes: Lakes, request: pytest.FixtureRequest) -> None:
+    assert meetings.limit_files(lakes, dice(request, 0), 0) == 1
+
+
+def test_a_stage_over_a_bucket_is_killed(bucket: servers.Bucket, lakes: Lakes, request: pytest.FixtureRequest) -> None:
+    assert servers.kill_stage(bucket, lakes, dice(request, 0), 0) <= 4
+
+
+@pytest.mark.parametrize("number", [0, 4])  # 500; answers that are lost
+def test_a_server_may_answer_badly_as_long_as_it_answers_well_at_last(
+    bucket: servers.Bucket, lakes: Lakes, request: pytest.FixtureRequest, number: int
+) -> None:
+    assert servers.spoil(bucket, lakes, dice(request, number), number) >= 1
+
+
+def test_a_server_that_dies_and_comes_back_costs_time_and_nothing_else(
+    bucket: servers.Bucket, lakes: Lakes, request: pytest.FixtureRequest
+) -> None:
+    assert servers.kill_server(bucket, lakes, dice(request, 0), 0) <= 3
+
+
+def test_workers_end_in_the_middle_of_an_item_when_their_run_is_killed(mill: Mill) -> None:
+    for number in range(4):
+        rows = make_documents(8, start=number * 8)
+        for row in rows:
+            row["text"] = "SLEEP"
+        mill.raw(f"{number}.jsonl.gz", rows)
+    mill.convert()
+    script = (
+        "import sys; from pathlib import Path; from testkit import Mill; from resources.pool import LocalPool\n"
+        "Mill(Path(sys.argv[1])).tag('faulty-1', engine=LocalPool(2, small=0))"
+    )
+    process = Process(["-c", script, str(mill.root)])
+    end = time.monotonic() + 20
+    while len(workers := process.children) < 2:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    time.sleep(1)
+    os.kill(process.pid, signal.SIGKILL)
+    started = time.monotonic()
+    wait_until_gone(workers)
+    assert time.monotonic() - started < 2
+    process.wait()
+    mill.store.sweep()
+    assert list(mill.store.list(mill.attributes("faulty-1").folder)) == []
+
+
+@pytest.mark.slow
+def test_a_dagster_run_that_is_killed_is_taken_up(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    drives = runs.Drives(tmp_path)
+    assert runs.kill_drive(drives, dice(request, 0), 0) <= 4

@@ -1,0 +1,231 @@
+"""A pass over raw objects: three numbers a snapshot, whatever the order, and however often it is broken off."""
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import ClassVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from seaweed import Seaweed
+from testkit import Mill
+
+from bench.key_server import Keys
+from gristmill.errors import RecipeError, StoreError
+from gristmill.lake.bucket import BucketStore
+from gristmill.lake.folder import FolderStore
+from gristmill.lake.store import Entry, Store
+from gristmill.stages import raw_pass
+from gristmill.stages.conversion import Converted, Matching, RawObject, Source
+from gristmill.stages.raw_pass import EMPTY, RawPass, Seen, pass_over, present
+from gristmill.stages.raw_watch import Watch, dump_watch, load_watch
+
+TOP = "sources/pages/raw/"
+
+
+def nothing(_: RawObject) -> Iterator[Converted]:
+    yield from ()
+
+
+PAGES = Source(name="pages", convert=nothing)
+
+
+def after(count: int) -> Callable[[], bool]:
+    """A time box that is over when it was asked so often."""
+    asked = itertools.count(1)
+    return lambda: next(asked) >= count
+
+
+def ticks(store: Store, takes: Iterable[int], source: Source = PAGES) -> RawPass:
+    """Looks that take so many objects each, until the pass is whole; between them the watch is text."""
+    text: str | None = None
+    for take in takes:
+        watch = load_watch(text, source, store)
+        found = watch.look(source, store, lambda: 0.0, after(take))
+        if found:
+            return found
+        text = dump_watch(watch)
+    raise AssertionError("it never became whole")
+
+
+def test_a_snapshots_digest_is_a_sum_that_does_not_depend_on_the_order() -> None:
+    entries = [("2024/a", Entry("a", 1, "x")), ("2024/b", Entry("b", 2, "y")), ("2024/c", Entry("c", 3, "z"))]
+    found = set()
+    for order in itertools.permutations(entries):
+        seen = Seen()
+        for name, entry in order:
+            seen.add(name, entry)
+        assert (seen.objects, seen.bytes) == (3, 6)
+        found.add(seen.version)
+    assert len(found) == 1
+    assert len(found.pop()) == 32
+
+
+@pytest.mark.parametrize("other", [("2024/b", 1, "x"), ("2024/a", 2, "x"), ("2024/a", 1, "y")])
+def test_another_name_size_or_etag_is_another_digest(other: tuple[str, int, str]) -> None:
+    one, two = Seen(), Seen()
+    one.add("2024/a", Entry("", 1, "x"))
+    two.add(other[0], Entry("", *other[1:]))
+    assert one.version != two.version
+
+
+def test_nothing_has_the_digest_of_nothing() -> None:
+    assert Seen().version == EMPTY == "0" * 32
+
+
+def test_a_pass_counts_snapshots_and_all_that_is_in_none(mill: Mill) -> None:
+    for name in ("2023/a.jsonl", "2024/a.jsonl", "2024/b/c.jsonl", "2024/.part", "2024/readme.md", "beside", "b d/x"):
+        mill.store.put(TOP + name, b"12")
+    found = pass_over(replace(PAGES, select=r"\.jsonl$"), mill.store)
+    assert {key: (each.objects, each.bytes) for key, each in found.seen.items()} == {"2023": (1, 2), "2024": (2, 4)}
+    assert (found.unread, found.loose, found.astray, list(found.trouble)) == (2, 1, 1, ["b d"])
+    assert found.whole
+
+
+def test_only_so_many_bad_names_are_kept_and_the_rest_is_counted(mill: Mill) -> None:
+    for number in range(25):
+        mill.store.put(f"{TOP}no snapshot {number:02d}/a", b"1")
+    found = pass_over(PAGES, mill.store)
+    assert (len(found.trouble), found.astray) == (20, 25)
+
+
+def test_a_rule_that_makes_too_many_snapshots_is_refused(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw_pass, "MOST", 3)
+    for number in range(4):
+        mill.store.put(f"{TOP}a{number}", b"1")
+    with pytest.raises(RecipeError, match="more than 3 snapshots"):
+        pass_over(replace(PAGES, partition=Matching("(?P<snapshot>.+)")), mill.store)
+
+
+def test_the_marker_is_no_data_and_without_it_a_snapshot_does_not_count(mill: Mill) -> None:
+    source = replace(PAGES, marker="_SUCCESS")
+    for name in ("2023/a", "2024/a", "2024/_SUCCESS", "2025/_SUCCESS"):
+        mill.store.put(TOP + name, b"1")
+    found = present(source, pass_over(source, mill.store))
+    assert {key: each.objects for key, each in found.items()} == {"2024": 1}
+    mill.store.put(f"{TOP}2024/_SUCCESS", b"again")
+    assert present(source, pass_over(source, mill.store)) == found
+    assert source.conversion_parameters() == PAGES.conversion_parameters()
+
+
+@pytest.mark.parametrize("wrong", [{"quiet": -1.0}, {"quiet": float("nan")}, {"quiet": float("inf")}, {"marker": ""}])
+def test_quiet_and_marker_are_checked(wrong: dict[str, float | str]) -> None:
+    with pytest.raises(RecipeError, match=next(iter(wrong))):
+        replace(PAGES, **wrong)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(RecipeError, match="without folders"):
+        replace(PAGES, marker="a/b")
+    with pytest.raises(RecipeError, match="s3://bucket"):
+        replace(PAGES, inventory="a/folder")
+
+
+TREES = st.sets(
+    st.tuples(st.sampled_from(["s1", "s2", "s-1", "s"]), st.sampled_from(["a", "a-b", "b", "a/x", "b/y", "c.z"])),
+    max_size=16,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TREES, st.lists(st.integers(1, 5), min_size=1, max_size=6))
+def test_any_ticks_over_objects_that_do_not_change_see_what_one_pass_sees(
+    tree: set[tuple[str, str]], takes: list[int]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = FolderStore(folder)
+        for snapshot, name in tree:
+            if not any(other == snapshot and path.startswith(f"{name}/") for other, path in tree):
+                store.put(f"{TOP}{snapshot}/{name}", name.encode())
+        assert ticks(store, itertools.cycle(takes)).seen == pass_over(PAGES, store).seen
+
+
+@pytest.mark.parametrize("take", [1, 2, 7, 1000])
+def test_ticks_see_what_one_pass_sees_on_a_real_server(seaweed: Seaweed, tmp_path: Path, take: int) -> None:
+    store = seaweed.store(tmp_path.name)
+    for snapshot, name in itertools.product(("s", "s-1", "s.2"), ("a", "a-b", "b/c", "b-c")):
+        store.put(f"{TOP}{snapshot}/{name}", name.encode())
+    assert ticks(store, itertools.repeat(take)).seen == pass_over(PAGES, store).seen
+
+
+def broken_off(store: Store, take: int) -> Watch:
+    watch = Watch()
+    assert watch.look(PAGES, store, lambda: 0.0, after(take)) is None
+    return watch
+
+
+def fill(store: Store) -> None:
+    for snapshot, name in itertools.product("st", "abc"):
+        store.put(f"{TOP}{snapshot}/{name}", b"1")
+
+
+def test_where_the_next_object_is_gone_the_pass_begins_anew(mill: Mill) -> None:
+    fill(mill.store)
+    watch = broken_off(mill.store, 2)
+    assert watch.under_way
+    assert (watch.under_way.position, watch.under_way.ahead) == (f"{TOP}s/b", f"{TOP}s/c")
+    mill.store.delete([f"{TOP}s/c"])
+    assert watch.look(PAGES, mill.store, lambda: 0.0, after(2)) is None
+    assert watch.void == 1
+    found = watch.look(PAGES, mill.store, lambda: 0.0, lambda: False)
+    assert found
+    assert found.seen == pass_over(PAGES, mill.store).seen
+    assert watch.void == 0
+
+
+def test_where_the_last_object_is_gone_it_goes_on(mill: Mill) -> None:
+    """What was taken before it went is a change like any other: the next pass sees it."""
+    fill(mill.store)
+    watch = broken_off(mill.store, 2)
+    mill.store.delete([f"{TOP}s/b"])
+    found = watch.look(PAGES, mill.store, lambda: 0.0, lambda: False)
+    assert found
+    assert found.seen["s"].objects == 3
+    assert pass_over(PAGES, mill.store).seen["s"].objects == 2
+
+
+def test_where_everything_behind_is_gone_the_pass_begins_anew(mill: Mill) -> None:
+    fill(mill.store)
+    watch = broken_off(mill.store, 3)
+    mill.store.delete([f"{TOP}t/{name}" for name in "abc"])
+    found = watch.look(PAGES, mill.store, lambda: 0.0, lambda: False)
+    assert found
+    assert {key: each.objects for key, each in found.seen.items()} == {"s": 3}
+
+
+def test_a_folder_listing_that_fails_half_way_is_an_error(mill: Mill) -> None:
+    fill(mill.store)
+    (mill.root / TOP / "t" / "b").unlink()
+    (mill.root / TOP / "t" / "b").symlink_to("/nowhere/at/all")
+    with pytest.raises(StoreError, match="t/b"):
+        pass_over(PAGES, mill.store)
+
+
+class Refusing(Keys):
+    """A server that gives the first page and refuses the second."""
+
+    objects: ClassVar[int] = 2_000
+    each: ClassVar[int] = 1_000
+
+    def do_GET(self) -> None:  # noqa: N802 - the name that the base class calls
+        if "continuation-token" in self.path:
+            self.send_error(403)
+        else:
+            super().do_GET()
+
+
+def test_a_bucket_listing_that_fails_half_way_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        store = BucketStore("s3://bench", {"endpoint": endpoint, "region": "us-east-1"})
+        with pytest.raises(StoreError, match="sources/bench/raw/"):
+            pass_over(replace(PAGES, name="bench"), store)
+    finally:
+        server.shutdown()
+        server.server_close()

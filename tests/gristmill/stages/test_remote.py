@@ -1,0 +1,135 @@
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from testkit import Mill, make_documents
+
+from gristmill.errors import RecipeError
+from gristmill.stages.grinding import Done, Item, Job
+from gristmill.stages.remote import ONE_CORE, Errand, answers_of, errand, grind_bytes, kit_of
+from gristmill.stages.step import plan
+
+
+@pytest.fixture(autouse=True)
+def set_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `grind_bytes` would set in this process."""
+    for name, value in ONE_CORE.items():
+        monkeypatch.setenv(name, value)
+
+
+def work(mill: Mill, *texts: str) -> tuple[Job, list[Item]]:
+    """The planned work of the faulty tagger, a shard a text."""
+    for number, text in enumerate(texts):
+        (row,) = make_documents(1, start=number)
+        row["text"] = text
+        mill.raw(f"{chr(97 + number)}.jsonl.gz", [row])
+    mill.convert()
+    step = mill.tagging("faulty-1")
+    planned = plan(step, mill.lake, "token")
+    names = {target.place.asset: target.wants for target in step.targets(mill.store)}
+    return planned.job, step.items(names, {})
+
+
+def grind(job: bytes, item: Item) -> Done:
+    (done,) = answers_of(grind_bytes(job, msgspec.json.encode([item])))
+    return done
+
+
+def refusal(job: Job, item: Item, **kit: str) -> str:
+    """What a worker says to a process whose kit differs in this."""
+    (failed,) = grind(msgspec.json.encode(Errand(job, kit_of(job.shelves) | kit)), item).outcome.failed
+    assert failed.error == "RecipeError"
+    return failed.message
+
+
+def test_bytes_go_in_and_bytes_come_out(mill: Mill) -> None:
+    job, (item,) = work(mill, "word")
+    done = grind(errand(job), item)
+    assert (done.name, done.outcome.failed) == ("a", ())
+    assert mill.store.head(mill.attributes("faulty-1").shard("a")) is not None
+
+
+def test_a_worker_with_other_packages_says_which(mill: Mill) -> None:
+    job, (item,) = work(mill, "word")
+    have = kit_of(job.shelves)["isal"]
+    assert f"it has isal {have}, not 0.1." in refusal(job, item, isal="0.1")
+    assert "it has python 3." in refusal(job, item, python="2.7")
+
+
+def test_a_worker_with_other_code_says_which(mill: Mill) -> None:
+    job, (item,) = work(mill, "word")
+    assert "it has gristmill " in refusal(job, item, gristmill="0000")
+    assert "it has testshelf " in refusal(job, item, testshelf="0000")
+
+
+def test_a_worker_without_a_shelf_says_what_to_put_where(mill: Mill) -> None:
+    job, (item,) = work(mill, "word")
+    job = msgspec.structs.replace(job, shelves=("gristmill", "nowhere"))
+    said = refusal(job, item, nowhere="0000")
+    assert "cannot import nowhere" in said
+    assert "PYTHONPATH" in said
+
+
+def test_a_worker_that_does_not_see_the_lake_says_so(mill: Mill) -> None:
+    job, (item,) = work(mill, "word")
+    far = msgspec.structs.replace(job.lake, url="/no/such/lake")
+    assert "does not see the lake /no/such/lake" in refusal(msgspec.structs.replace(job, lake=far), item)
+
+
+def test_a_job_with_shelves_that_are_not_there_is_not_sent(mill: Mill) -> None:
+    job, _ = work(mill, "word")
+    with pytest.raises(RecipeError, match="nowhere: no such package"):
+        errand(msgspec.structs.replace(job, shelves=("gristmill", "nowhere")))
+
+
+def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
+    (tmp_path / "ours" / "taggers").mkdir(parents=True)
+    recipe = tmp_path / "ours" / "taggers" / "one.py"
+    digests: list[str] = []
+    for text in ("A = 1\n", "A = 1\n", "A = 2\n"):
+        recipe.write_text(text)
+        code = "from gristmill.stages.remote import kit_of; print(kit_of(('ours',))['ours'])"
+        told = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=Path(__file__).parents[3],
+            env={"PYTHONPATH": f"{tmp_path}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests.append(told.stdout)
+    assert digests[0] == digests[1] != digests[2]
+    assert len(digests[0].strip()) == 12
+
+
+def test_a_process_grinds_one_item_at_a_time_whatever_its_threads(mill: Mill) -> None:
+    job, items = work(mill, "SLEEP", "SLEEP")
+    told = errand(job)
+    threads = [threading.Thread(target=grind, args=(told, item)) for item in items]
+    started = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - started >= 1.0
+
+
+def test_the_libraries_of_a_worker_start_no_threads_unless_told_to() -> None:
+    code = (
+        "import os, sys\nfrom gristmill.stages.remote import grind_bytes\n"
+        "try: grind_bytes(b'', b'[]')\n"
+        "finally: print(os.environ['RAYON_NUM_THREADS'], os.environ['OMP_NUM_THREADS'])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[3],
+        env={"OMP_NUM_THREADS": "4"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "1 4\n"

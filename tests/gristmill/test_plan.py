@@ -1,0 +1,137 @@
+"""`plan`: what would be rebuilt, and why; read off a lake that Dagster's jobs have made."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster_kit import (
+    BLEND_LETTERS,
+    COUNT_V0,
+    COUNT_V1,
+    LETTERS_V0,
+    LETTERS_V1,
+    MOODY_V1,
+    TINY,
+    TINY_LETTERS,
+    Works,
+    letters,
+)
+
+from gristmill.__main__ import main
+
+MADE = (LETTERS_V0, COUNT_V0, LETTERS_V1, COUNT_V1, MOODY_V1, BLEND_LETTERS, TINY_LETTERS)
+"""In the order in which they are made."""
+
+
+@pytest.fixture
+def works(tmp_path: Path) -> Iterator[Works]:
+    """Two raw shards of the letters."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        made = Works(tmp_path / "lake", instance)
+        made.raw(letters(1, 2, 3), "a")
+        made.raw(letters(4, 5, 6), "b")
+        yield made
+
+
+class Plan:
+    """One dry run: its exit code, and what it says of each partition."""
+
+    def __init__(self, works: Works, capsys: pytest.CaptureFixture[str], *more: str) -> None:
+        capsys.readouterr()
+        told = ["plan", str(works.root), "--shelves", "dagshelf", "--source", "letters", *more]
+        self.code = main([*told, "--json"])
+        self.found: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        main(told)
+        self.text = capsys.readouterr().out.splitlines()
+
+    def state(self, *addresses: str) -> list[str]:
+        by_asset = {each["asset"]: each["state"] for each in self.found}
+        return [by_asset[address] for address in addresses]
+
+    def why(self, address: str) -> list[str]:
+        return list(next(each["why"] for each in self.found if each["asset"] == address))
+
+
+def test_of_raw_data_that_nobody_has_touched_everything_would_be_made(
+    works: Works, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan(works, capsys)
+    assert plan.code == 1
+    assert [each["asset"] for each in plan.found] == list(MADE)
+    assert plan.state(*MADE) == ["make", *["follow"] * 5, "wait"]
+    assert plan.text[0] == f"make     {LETTERS_V0} (2024): 2 to grind; never made"
+    assert plan.text[2] == f"follow   {LETTERS_V1} (2024): after {LETTERS_V0}; after {COUNT_V0}"
+    assert plan.text[-2] == f"wait     {TINY_LETTERS} (2024): for {TINY}"
+    assert plan.text[-1] == "7 partitions: 1 make, 5 follow, 1 wait"
+
+
+def test_a_finished_lake_has_nothing_to_do_and_the_dry_run_leaves_no_trace(
+    works: Works, capsys: pytest.CaptureFixture[str]
+) -> None:
+    works.arrive("letters")
+    works.whole()
+    before = {entry.path: entry.etag for entry in works.store.list("")}
+    plan = Plan(works, capsys)
+    assert (plan.code, plan.text) == (0, ["7 partitions: 7 finished"])
+    assert {entry.path: entry.etag for entry in works.store.list("")} == before
+
+
+def test_each_cause_is_named(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
+    works.arrive("letters")
+    works.whole()
+    works.block("letter-5")
+    assert Plan(works, capsys).text[:2] == [
+        f"make     {BLEND_LETTERS} (2024): 1 to grind, 1 to keep; blocklists/takedowns changed: shard b",
+        f"follow   {TINY_LETTERS} (2024): after {BLEND_LETTERS}",
+    ]
+    works.block()
+    works.raw(letters(4, 5), "b")
+    works.raw(letters(7), "c")
+    plan = Plan(works, capsys)
+    assert plan.why(LETTERS_V0) == ["raw data changed: shard b", "new: shard c"]
+    assert plan.state(LETTERS_V0, COUNT_V0, TINY_LETTERS) == ["make", "follow", "follow"]
+    works.raw(letters(4, 5, 6), "b")
+    works.store.delete([f"sources/letters/raw/2024/{name}.jsonl.gz" for name in "ac"])
+    assert Plan(works, capsys).why(LETTERS_V0)[-1] == "has no input any more: shard a"
+    works.raw(letters(1, 2, 3), "a")
+    works.store.delete([f"{MOODY_V1}/2024/a.jsonl.gz"])
+    assert Plan(works, capsys).why(MOODY_V1)[-1] == "its own objects are gone or changed: shard a"
+
+
+def test_a_list_that_is_gone_and_a_tokenizer_that_changed_are_told_apart(
+    works: Works, capsys: pytest.CaptureFixture[str]
+) -> None:
+    works.arrive("letters")
+    works.whole()
+    works.store.delete(["blocklists/takedowns.jsonl"])
+    plan = Plan(works, capsys)
+    assert plan.state(BLEND_LETTERS, TINY_LETTERS) == ["refused", "finished"]
+    assert plan.why(BLEND_LETTERS)[0].startswith("blocklists/takedowns.jsonl: a selection names this blocklist")
+    works.block()
+    works.store.put("tokenizers/tiny-1/tokenizer.json", b"{}")
+    capsys.readouterr()
+    assert main(["plan", str(works.root), "--shelves", "dagshelf"]) == 1
+    said = [line for line in capsys.readouterr().out.splitlines() if "tiny-1" in line]
+    assert said[0].startswith(f"wrong    {TINY}: {TINY}/tokenizer.json: changed under its name")
+    assert said[1] == f"wait     {TINY_LETTERS} (2024): for {TINY}"
+
+
+def test_one_mix_and_one_snapshot_can_be_asked_for(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
+    works.raw(letters(8), snapshot="2025")
+    assert {each["snapshot"] for each in Plan(works, capsys, "--snapshot", "2025").found} == {"2025"}
+    found = Plan(works, capsys, "--mix", "blend").found
+    assert {each["asset"] for each in found} == {BLEND_LETTERS, TINY_LETTERS}
+
+
+def test_what_cannot_be_planned_has_the_exit_code_2(
+    works: Works, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = str(works.root)
+    assert main(["plan", lake, "--shelves", "dagshelf", "--source", "lettres"]) == 2
+    assert "known: diary, letters" in capsys.readouterr().err
+    assert main(["plan", lake, "--shelves", "dagshelf", "--mix", "blind"]) == 2
+    assert main(["plan", lake, "--shelves", "dagshelf", "--source", "diary"]) == 2
+    assert main(["plan", str(tmp_path / "nowhere")]) == 2

@@ -1,0 +1,140 @@
+"""One step of the small lake as a process of its own: `python one_step.py LAKE STEP WORKERS [DIE]`.
+
+Says each phase that it enters, so that whoever kills it knows where it was. With DIE it kills itself before its
+DIE-th change of the lake's folder: that reaches every state that a killed run can leave behind there. At its end it
+says the phase of each change that it made.
+"""
+
+import json
+import os
+import signal
+import sys
+import traceback
+import uuid
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+from testkit import SHELVES, SNAPSHOT, Mill
+from wholelake import TOKENIZER, even
+
+from gristmill.__main__ import main as command
+from gristmill.errors import DataError, GristmillError, StoreError
+from gristmill.stages.grinding import Engine, Inline, raise_failures
+from gristmill.stages.index import index_cache, index_mix
+from gristmill.stages.mixing_step import revision_step, stream_step
+from gristmill.stages.step import Step, fold_one, grind, plan, publish_one
+from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.training import make_tokenizer
+from resources.pool import LocalPool
+
+STEPS = ("convert", "tag", "revise", "mix", "train", "cache", "index", "gc")
+"""From raw to tokens, and then the parts go that nobody names."""
+
+STORE_ERROR, DATA_ERROR = 3, 4
+"""Exit codes: the lake did not answer, or somebody was faster; the bytes are wrong, or an input is not there yet."""
+
+Say = Callable[[str], None]
+
+
+def step_of(mill: Mill, name: str) -> Step:
+    """The steps that are planned, ground and committed."""
+    if name == "convert":
+        return mill.conversion()
+    if name == "tag":
+        return mill.tagging("words-1", "characters-1")
+    if name == "revise":
+        return revision_step(mill.source(), "v1", SNAPSHOT, SHELVES)
+    if name == "mix":
+        return stream_step(even(), "pages", SNAPSHOT, SHELVES)
+    return TokenCacheStep(even(), "pages", TOKENIZER, SNAPSHOT, SHELVES)
+
+
+def work(mill: Mill, name: str, engine: Engine, say: Say) -> None:
+    """Does one step, or all of them."""
+    if name == "all":
+        for each in STEPS:
+            work(mill, each, engine, say)
+    elif name == "train":
+        say("work")
+        make_tokenizer(mill.store, TOKENIZER, mill.said.append)
+    elif name == "index":
+        say("work")
+        sources, known = {"pages": mill.source()}, {"pages": [SNAPSHOT]}
+        index_mix(mill.store, even(), sources, known)
+        index_cache(mill.store, even(), TOKENIZER, sources, known)
+    elif name == "gc":
+        say("work")
+        with redirect_stdout(StringIO()):
+            code = command(["gc", mill.lake.url, *(f"--option={k}={v}" for k, v in mill.lake.options.items())])
+        if code:
+            raise StoreError("gc did not end well")
+    else:
+        _make(mill, step_of(mill, name), engine, say)
+
+
+def _make(mill: Mill, step: Step, engine: Engine, say: Say) -> None:
+    say("plan")
+    planned = plan(step, mill.lake, uuid.uuid4().hex)
+    say("grind")
+    raise_failures(grind(planned, engine, mill.said.append).failed, planned.items)
+    for making in planned.makings:
+        say("fold")
+        folded = fold_one(planned, making.place.asset, {})
+        say("publish")
+        publish_one(planned, making.place.asset, folded)
+
+
+class Changes:
+    """Watches this process change the lake's folder, and ends it before one of the changes.
+
+    Args:
+        root: the lake's folder.
+        die: the number of the change that it does not live to make, from 1; 0: none.
+    """
+
+    def __init__(self, root: str, die: int) -> None:
+        self._root, self._die = root, die
+        self.phase = ""
+        self.phases: list[str] = []
+        sys.addaudithook(self._look)
+
+    def _look(self, event: str, arguments: tuple[object, ...]) -> None:
+        changes = event in {"os.rename", "os.remove", "os.mkdir", "os.rmdir"}
+        opens = event == "open" and isinstance(arguments[2], int) and bool(arguments[2] & (os.O_RDWR | os.O_WRONLY))
+        path = arguments[0]
+        if (changes or opens) and isinstance(path, str | Path) and str(path).startswith(self._root):
+            self.phases.append(self.phase)
+            if len(self.phases) == self._die:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(url: str, name: str, workers: int, die: int) -> int:
+    """The exit code."""
+    options = {"endpoint": os.environ.get("AWS_ENDPOINT_URL", ""), "region": os.environ.get("AWS_REGION", "")}
+    mill = Mill(Path(url), url, {key: value for key, value in options.items() if value})
+    engine = LocalPool(workers, small=0) if workers else None
+    changes = Changes(url, die)
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def say(phase: str) -> None:
+        changes.phase = phase
+        out.write(f"{phase}\n")
+        out.flush()
+
+    try:
+        work(mill, name, engine or Inline(), say)
+    except GristmillError as error:
+        traceback.print_exc()
+        return STORE_ERROR if isinstance(error, StoreError) else DATA_ERROR if isinstance(error, DataError) else 1
+    finally:
+        if engine is not None:
+            engine.close()
+    say(f"changes {json.dumps(changes.phases)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 0))

@@ -1,0 +1,269 @@
+"""What passes is tried again, and the bytes are right; what does not pass is an error in time that says the mend."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from proxy import FAULTS, FaultyProxy
+from seaweed import BUCKET, KEY, REGION, SECRET, Seaweed
+from testkit import Mill
+
+from gristmill.errors import Conflict, StoreError
+from gristmill.lake import bucket, bucket_trouble, multipart
+from gristmill.lake.bucket import BucketStore
+from gristmill.lake.store import Store
+
+BIG = random.Random(1).randbytes(9_000_001)
+OTHER = random.Random(2).randbytes(9_000_001)
+
+
+def upload(store: Store, path: str, data: bytes) -> str:
+    """Writes it as a shard is written; its etag."""
+    writer = store.upload(path)
+    for start in range(0, len(data), 1 << 20):
+        writer.write(data[start : start + (1 << 20)])
+    return writer.close().etag
+
+
+def swapped(store: BucketStore) -> bytes:
+    before = store.head("small")
+    assert before is not None
+    entry = store.put_if("small", b"swapped", before.etag)
+    assert entry == store.head("small")
+    return store.read("small")
+
+
+def created(store: BucketStore) -> bytes:
+    store.put_if("new", b"created", None)
+    return store.read("new")
+
+
+def uploaded(store: BucketStore) -> bytes:
+    etag = upload(store, "made", OTHER)
+    found = store.head("made")
+    assert found is not None
+    assert found.etag == etag
+    return store.read("made")
+
+
+def deleted(store: BucketStore) -> bytes:
+    store.delete(["small", "no/such"])
+    return b" ".join(entry.path.encode() for entry in store.list(""))
+
+
+def put(store: BucketStore) -> bytes:
+    store.put("small", b"put")
+    return store.read("small")
+
+
+REQUESTS: dict[str, tuple[Callable[[BucketStore], bytes], bytes, str, str]] = {
+    "read": (lambda store: store.read("large"), BIG, "GET", "large"),
+    "stream": (lambda store: b"".join(store.stream("large")), BIG, "GET", "large"),
+    "range": (lambda store: store.read_range("large", 5, 8_000_000), BIG[5:8_000_000], "GET", "large"),
+    "list": (lambda store: b" ".join(e.path.encode() for e in store.list("")), b"large small", "GET", "list-type"),
+    "head": (lambda store: str(store.head("large")).encode()[:18], b"Entry(path='large'", "HEAD", "large"),
+    "put": (put, b"put", "PUT", "small"),
+    "swap": (swapped, b"swapped", "PUT", "small"),
+    "create": (created, b"created", "PUT", "new"),
+    "delete": (deleted, b"large", "POST", "delete"),
+    "begin parts": (uploaded, OTHER, "POST", "uploads"),
+    "send a part": (uploaded, OTHER, "PUT", "partNumber=2"),
+    "complete parts": (uploaded, OTHER, "POST", "uploadId"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_that_passes_changes_no_byte_of_any_request(
+    near: BucketStore, far: BucketStore, proxy: FaultyProxy, fault: str
+) -> None:
+    upload(near, "large", BIG)
+    proxy.delay = 0.2
+    for name, (ask, expected, method, words) in REQUESTS.items():
+        near.put("small", b"small")
+        before = proxy.spoiled()
+        proxy.spoil(fault, method=method, holds=words)
+        assert ask(far) == expected, name
+        assert proxy.spoiled() == before + 1, name
+        near.delete(["new", "made"])
+
+
+PATIENCE, TIMEOUT = 0.6, 0.5
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From its call on, stores that are opened give up after half a second instead of 90, a request after as long."""
+
+    def call() -> None:
+        for module in (bucket, bucket_trouble):
+            monkeypatch.setattr(module, "PATIENCE", PATIENCE)
+        for module in (bucket, bucket_trouble, multipart):
+            monkeypatch.setattr(module, "TIMEOUT", TIMEOUT)
+
+    return call
+
+
+@pytest.mark.parametrize("fault", ["503", *(pytest.param(f, marks=pytest.mark.slow) for f in ("slow", "reset", "cut"))])
+def test_a_fault_that_lasts_is_an_error_in_time(
+    hurry: Callable[[], None], near: BucketStore, proxy: FaultyProxy, fault: str
+) -> None:
+    near.put("small", b"small")
+    upload(near, "large", BIG)
+    hurry()
+    far = BucketStore(near.url, {"endpoint": proxy.endpoint, "region": REGION})
+    proxy.delay = 60
+    for name, (ask, _, method, words) in REQUESTS.items():
+        near.delete(["new", "made"])
+        proxy.spoil(fault, 1000, method=method, holds=words)
+        start = time.monotonic()
+        with pytest.raises(StoreError, match=r"(small|large|new|made|): the bucket did not .* then run again") as told:
+            ask(far)
+        assert not isinstance(told.value, Conflict), name
+        assert time.monotonic() - start < 10 * (PATIENCE + TIMEOUT), name
+        proxy.forgive()
+    assert near.read("large") == BIG
+
+
+def test_a_reader_may_be_slower_than_any_request(
+    hurry: Callable[[], None], near: BucketStore, proxy: FaultyProxy
+) -> None:
+    upload(near, "large", 3 * BIG)
+    hurry()
+    far = BucketStore(near.url, {"endpoint": proxy.endpoint, "region": REGION})
+    found: list[bytes] = []
+    start = time.monotonic()
+    for number, piece in enumerate(far.stream("large")):
+        found.append(piece)
+        time.sleep(0.1)
+        if number == 9:
+            proxy.spoil("cut", method="GET", holds="large")
+    assert time.monotonic() - start > 2 * (PATIENCE + TIMEOUT)
+    assert proxy.seen["GET", "cut"] == 1
+    assert b"".join(found) == 3 * BIG
+
+
+def test_what_is_replaced_while_it_is_read_is_an_error_and_not_a_mixture(near: BucketStore) -> None:
+    upload(near, "large", 3 * BIG)
+    stream = near.stream("large")
+    next(stream)
+    upload(near, "large", 3 * OTHER)
+    with pytest.raises(StoreError, match="large: it was replaced while it was read; try again"):
+        list(stream)
+
+
+def test_a_swap_whose_answer_was_lost_is_a_conflict_if_another_wrote_since(
+    near: BucketStore, far: BucketStore, proxy: FaultyProxy
+) -> None:
+    etag = near.put("head", b"before").etag
+    proxy.delay = 1.0
+    proxy.spoil("lost", method="PUT")
+    proxy.spoil("slow", method="PUT")
+    with ThreadPoolExecutor(1) as pool:
+        ours = pool.submit(far.put_if, "head", b"ours", etag)
+        while not proxy.seen["PUT", "slow"]:
+            time.sleep(0.01)
+        assert near.read("head") == b"ours"
+        near.put("head", b"theirs")
+        with pytest.raises(Conflict, match="head: another run wrote it meanwhile"):
+            ours.result()
+    assert near.read("head") == b"theirs"
+
+
+def uploads(seaweed: Seaweed, prefix: str) -> int:
+    """Multipart uploads that were neither completed nor aborted."""
+    client: Any = boto3.client("s3", endpoint_url=seaweed.endpoint)
+    found = client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])
+    return sum(each["Key"].startswith(prefix) for each in found)
+
+
+@pytest.mark.parametrize("size", [10, 9_000_001])
+@pytest.mark.parametrize("before", [None, b"before"])
+def test_a_writer_that_was_overtaken_changes_nothing(
+    near: BucketStore, seaweed: Seaweed, tmp_path: Path, size: int, before: bytes | None
+) -> None:
+    if before is not None:
+        near.put("shard", before)
+    late = near.upload("shard")
+    late.write(OTHER[:size])
+    winner = near.upload("shard")
+    winner.write(BIG[:size])
+    entry = winner.close()
+    with pytest.raises(Conflict, match="shard: another run wrote it meanwhile"):
+        late.close()
+    late.abort()
+    assert near.head("shard") == entry
+    assert near.read("shard") == BIG[:size]
+    assert uploads(seaweed, tmp_path.name) == 0
+
+
+def test_a_completion_whose_answer_was_lost_is_a_conflict_if_another_wrote_since(
+    near: BucketStore, far: BucketStore, proxy: FaultyProxy
+) -> None:
+    proxy.delay = 1.0
+    proxy.spoil("lost", method="POST", holds="uploadId")
+    proxy.spoil("slow", method="POST", holds="uploadId")
+    done = threading.Event()
+
+    def overtake() -> None:
+        while not proxy.seen["POST", "slow"]:
+            time.sleep(0.01)
+        near.put("shard", b"theirs")
+        done.set()
+
+    thread = threading.Thread(target=overtake)
+    thread.start()
+    with pytest.raises(Conflict, match="shard: another run wrote it meanwhile"):
+        upload(far, "shard", BIG)
+    thread.join()
+    assert done.is_set()
+    assert near.read("shard") == b"theirs"
+
+
+def test_an_aborted_upload_leaves_no_parts_behind(near: BucketStore, seaweed: Seaweed, tmp_path: Path) -> None:
+    writer = near.upload("shard")
+    writer.write(BIG)
+    assert uploads(seaweed, tmp_path.name) == 1
+    writer.abort()
+    assert uploads(seaweed, tmp_path.name) == 0
+    assert list(near.list("")) == []
+
+
+def test_a_refusal_is_told_at_once_and_says_no_key(far: BucketStore, near: BucketStore, proxy: FaultyProxy) -> None:
+    near.put("small", b"small")
+    upload(near, "large", BIG)
+    for name, (ask, _, method, words) in REQUESTS.items():
+        near.delete(["new", "made"])
+        proxy.spoil("403", 1000, method=method, holds=words)
+        start = time.monotonic()
+        with pytest.raises(StoreError, match=r"the bucket refused our credentials .* AWS_SECRET_ACCESS_KEY") as told:
+            ask(far)
+        assert time.monotonic() - start < 3, name
+        proxy.forgive()
+        error: BaseException | None = told.value
+        assert error is not None
+        assert error.__cause__ is None, name
+        assert error.__suppress_context__, name
+        assert KEY not in str(error), name
+        assert SECRET not in str(error), name
+
+
+def test_a_journey_through_bad_weather_ends_with_the_same_bytes(
+    mill: Mill, tmp_path: Path, far: BucketStore, proxy: FaultyProxy
+) -> None:
+    remote = Mill(tmp_path, far.url, {"endpoint": proxy.endpoint, "region": REGION})
+    remote.raw_shards(6)
+    mill.raw_shards(6)
+    proxy.rates = dict.fromkeys(("500", "503", "reset", "lost", "denied", "cut"), 0.03)
+    for each in (remote, mill):
+        each.convert()
+        each.tag("words-1", "characters-1")
+        each.revise()
+    proxy.rates = {}
+    assert proxy.spoiled() > 20
+    assert remote.tree() == mill.tree()

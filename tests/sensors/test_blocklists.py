@@ -1,0 +1,223 @@
+"""The blocklist sensor: which slices a changed list asks for, tick by tick, and what becomes of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster_kit import BLEND_LETTERS, LETTERS_V1, SHELVES, Works, environment_of, letters
+
+from assets.keys import address_of, key_of
+from gristmill.catalogue import Catalogue
+from gristmill.errors import DataError
+from gristmill.journey import mix_steps, pending
+from resources.lake import lake_resource
+from sensors.blocklists import blocklist_sensors
+
+Asked = list[tuple[str, str]]
+
+
+class Watch:
+    """Ticks of the sensor, one after another, and the runs that they ask for."""
+
+    def __init__(self, works: Works, box: float = 30.0) -> None:
+        self.works = works
+        self.box = box
+        self.cursor: str | None = None
+        self.said = ""
+
+    def tick(self) -> Asked:
+        """What is asked for, as (address, snapshot)."""
+        [sensor] = blocklist_sensors(self.works.catalogue, box=self.box)
+        lake = lake_resource(environment_of(self.works.root))
+        with dg.build_sensor_context(
+            instance=self.works.instance,
+            cursor=self.cursor,
+            resources={"lake": lake},
+            definitions=self.works.definitions,
+        ) as context:
+            found: Any = sensor(context)
+        self.cursor = found.cursor
+        self.said = found.skip_reason.skip_message if found.skip_reason else ""
+        return [(address_of(key), str(r.partition_key)) for r in found.run_requests for key in r.asset_selection]
+
+    def make(self, asked: Asked) -> None:
+        job = self.works.definitions.resolve_implicit_global_asset_job_def()
+        for address, snapshot in asked:
+            done = job.execute_in_process(
+                instance=self.works.instance,
+                partition_key=snapshot,
+                asset_selection=[key_of(address)],
+                run_config={"resources": {"engine": {"config": {"kind": "inline"}}}},
+            )
+            assert done.success
+
+    def event(self) -> Asked:
+        """One tick and its runs, and a tick after them, which must ask for nothing."""
+        asked = self.tick()
+        self.make(asked)
+        assert self.tick() == []
+        return asked
+
+
+def mixed(works: Works, **snapshots: Sequence[int]) -> Watch:
+    """Snapshots with letters of so many words, mixed; the sensor has seen them."""
+    for name, numbers in snapshots.items():
+        works.raw(letters(*numbers), snapshot=name.removeprefix("y"))
+    works.arrive("letters")
+    for name in snapshots:
+        for job in ("letters_journey", "blend_letters_documents"):
+            assert works.run(job, name.removeprefix("y")).success
+    watch = Watch(works)
+    assert watch.tick() == []
+    return watch
+
+
+def test_a_new_entry_asks_for_the_slices_that_hold_it_once_and_for_no_others(works: Works) -> None:
+    watch = mixed(works, y2023=(2, 3), y2024=(4, 5), y2025=(6, 7))
+    works.block("letter-5", "letter-6")
+    assert watch.event() == [(BLEND_LETTERS, "2024"), (BLEND_LETTERS, "2025")]
+    assert [works.ids(BLEND_LETTERS, snapshot=s) for s in ("2023", "2024", "2025")] == [
+        ["letter-2", "letter-3"],
+        ["letter-4"],
+        ["letter-7"],
+    ]
+
+
+def test_an_entry_that_stands_nowhere_asks_for_nothing_and_leaves_nothing_to_do(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3))
+    before = works.fingerprint(BLEND_LETTERS)
+    works.block("letter-77")
+    works.block("letter-2", source="diary")
+    assert watch.event() == []
+    steps = list(mix_steps(works.catalogue.mixes["blend"], "letters", "2024", SHELVES))
+    assert pending(steps, works.store).idle
+    assert works.run("blend_letters_documents").success
+    assert works.fingerprint(BLEND_LETTERS) == before  # made again, it is the same to all that lies below
+
+
+def test_a_list_that_goes_back_and_forth_is_followed_every_time(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3))
+    for _ in range(2):
+        works.block("letter-3")
+        assert watch.event() == [(BLEND_LETTERS, "2024")]
+        assert works.ids(BLEND_LETTERS) == ["letter-2"]
+        works.block()
+        assert watch.event() == [(BLEND_LETTERS, "2024")]
+        assert works.ids(BLEND_LETTERS) == ["letter-2", "letter-3"]
+
+
+def test_a_list_that_is_written_again_with_other_reasons_asks_for_nothing(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3))
+    works.block("letter-3")
+    watch.event()
+    held = works.store.read("blocklists/takedowns.jsonl")
+    works.store.put("blocklists/takedowns.jsonl", held.replace(b"asked for", b"a second time"))
+    assert watch.event() == []
+
+
+def test_a_lost_cursor_rebuilds_nothing_and_misses_nothing(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3), y2025=(4, 5))
+    works.block("letter-3")
+    watch.event()
+    watch.cursor = None
+    assert watch.tick() == []
+    works.block("letter-3", "letter-4")
+    watch.cursor = None
+    assert watch.tick() == [(BLEND_LETTERS, "2025")]
+
+
+def test_a_run_that_failed_is_not_asked_for_again(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3))
+    works.block("letter-3")
+    assert watch.tick() == [(BLEND_LETTERS, "2024")]
+    assert [watch.tick() for _ in range(3)] == [[], [], []]
+
+
+def test_a_tick_that_runs_out_of_time_is_gone_on_with(works: Works) -> None:
+    watch = mixed(works, y2023=(2, 3), y2024=(2, 4), y2025=(2, 5))
+    watch.box = -1.0  # over before it begins: a slice a tick
+    works.block("letter-2")
+    asked = [watch.tick() for _ in range(4)]
+    assert asked == [[(BLEND_LETTERS, "2023")], [(BLEND_LETTERS, "2024")], [(BLEND_LETTERS, "2025")], []]
+
+
+def test_a_list_that_changes_while_its_change_is_followed_is_followed_from_the_start(works: Works) -> None:
+    watch = mixed(works, y2023=(2, 3), y2024=(2, 4))
+    watch.box = -1.0
+    works.block("letter-4")
+    assert watch.tick() == []
+    works.block("letter-3", "letter-4")
+    assert [watch.tick() for _ in range(3)] == [[(BLEND_LETTERS, "2023")], [(BLEND_LETTERS, "2024")], []]
+
+
+def test_a_slice_that_is_being_made_is_looked_at_when_that_is_over(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3), y2025=(3, 4))
+    run = works.instance.create_run_for_job(
+        works.definitions.resolve_job_def("blend_letters_documents"),
+        tags={"dagster/partition": "2024"},
+        asset_selection=frozenset({key_of(BLEND_LETTERS)}),
+        status=dg.DagsterRunStatus.STARTED,
+    )
+    works.block("letter-3")
+    assert watch.tick() == [(BLEND_LETTERS, "2025")]
+    assert watch.tick() == []
+    assert watch.said == "1 slices are being made: looked at again"
+    works.instance.report_run_failed(run)
+    assert watch.tick() == [(BLEND_LETTERS, "2024")]
+    assert watch.tick() == []
+
+
+def test_a_row_that_is_none_is_an_error_that_names_it_until_it_is_mended(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3))
+    works.store.put("blocklists/takedowns.jsonl", b'{"source":"letters","id":"letter-3","reason":"x"}\n{"id":1}\n')
+    assert watch.tick() == []
+    assert "blocklists/takedowns.jsonl: row 1: " in watch.said
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"blocklists/takedowns\.jsonl: row 1: "):
+            watch.tick()
+    works.block("letter-3")
+    assert watch.event() == [(BLEND_LETTERS, "2024")]
+
+
+def test_a_list_that_is_taken_away_is_an_error_and_no_empty_list(works: Works) -> None:
+    watch = mixed(works, y2024=(2, 3))
+    works.store.delete(["blocklists/takedowns.jsonl"])
+    watch.tick()
+    with pytest.raises(DataError, match=r"blocklists/takedowns\.jsonl: a selection names this blocklist"):
+        watch.tick()
+    works.block()
+    assert watch.event() == []
+
+
+def test_a_list_that_comes_late_makes_what_failed_for_want_of_it(works: Works) -> None:
+    works.store.delete(["blocklists/takedowns.jsonl"])
+    watch = Watch(works)
+    assert [watch.tick(), watch.said] == [[], "nothing touched"]  # an empty lake is at peace
+    works.raw(letters(2, 3))
+    works.arrive("letters")
+    assert works.run("letters_journey").success
+    assert not works.run("blend_letters_documents").success
+    assert [watch.tick(), watch.tick()] == [[], []]
+    works.block("letter-2")
+    assert watch.event() == [(BLEND_LETTERS, "2024")]
+    assert works.ids(BLEND_LETTERS) == ["letter-3"]
+
+
+def test_a_version_that_names_a_list_is_followed_too(works: Works) -> None:
+    known = works.catalogue
+    source = known.sources["letters"]
+    revision = replace(source.revisions[0], blocklists=("takedowns", "evals"))
+    chosen = {**known.sources, "letters": replace(source, revisions=(revision,))}
+    works.catalogue = Catalogue(chosen, known.taggers, known.mixes, known.tokenizers)
+    works.store.put("blocklists/evals.jsonl", b"")
+    watch = mixed(works, y2024=(2, 3), y2025=(4, 5))
+    works.store.put("blocklists/evals.jsonl", b'{"source":"letters","id":"letter-3","reason":"test set"}\n')
+    assert watch.event() == [(LETTERS_V1, "2024")]
+    assert works.ids(LETTERS_V1) == ["letter-2"]
+
+
+def test_where_no_recipe_names_a_list_there_is_no_sensor(works: Works) -> None:
+    known = works.catalogue
+    assert blocklist_sensors(Catalogue(known.sources, known.taggers, {}, {})) == []

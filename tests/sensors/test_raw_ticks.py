@@ -1,0 +1,402 @@
+"""The raw-arrival sensor over many ticks: time boxes, waits, bursts, and snapshots that vanish."""
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.partitions.context import partition_loading_context
+from dagster_kit import (
+    BLEND_INDEX,
+    BLEND_LETTERS,
+    JOURNEY,
+    LETTERS_V0,
+    TINY_INDEX,
+    TINY_LETTERS,
+    Works,
+    environment_of,
+    letters,
+)
+from inventories import Reports
+from seaweed import BUCKET, REGION, Seaweed
+
+from assets.arrivals import report_arrivals, reported
+from gristmill.__main__ import main
+from gristmill.errors import DataError, StoreError
+from gristmill.lake.address import place
+from gristmill.lake.store import Store
+from gristmill.stages.conversion import Source
+from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.grinding import Lake
+from gristmill.stages.raw_pass import EMPTY
+from gristmill.stages.step import plan
+from resources.lake import LakeResource, lake_resource
+from sensors.raw_arrivals import Pace, raw_arrival_sensor
+
+RAW = "sources/letters/raw"
+KEYS = "snapshots/letters"
+
+
+class Ticker:
+    """The sensor of the letters, tick after tick; `warned` is what the last one warned of."""
+
+    def __init__(
+        self, works: Works, source: Source | None = None, pace: Pace | None = None, lake: LakeResource | None = None
+    ) -> None:
+        self.works = works
+        self.seconds = 0.0
+        self.cursor: str | None = None
+        self.warned: list[str] = []
+        below = [address for address, name in works.catalogue.slices() if name == "letters"]
+        chosen = pace or Pace(now=lambda: self.seconds)
+        self._sensor = raw_arrival_sensor(source or works.catalogue.sources["letters"], below, chosen)
+        self._lake = lake or lake_resource(environment_of(works.root))
+
+    def tick(self) -> str:
+        self.warned = []
+        with dg.build_sensor_context(
+            instance=self.works.instance, cursor=self.cursor, resources={"lake": self._lake}
+        ) as context:
+            context.log.warning = lambda text, *_: self.warned.append(text)  # type: ignore[method-assign]  # to read it
+            said: Any = self._sensor(context)
+            self.cursor = context.cursor
+        self.seconds += 30
+        return said.skip_message or ""
+
+    @property
+    def keys(self) -> list[str]:
+        return sorted(self.works.instance.get_dynamic_partitions(KEYS))
+
+    @property
+    def known(self) -> dict[str, str]:
+        return reported(self.works.instance, "letters")
+
+    @property
+    def events(self) -> int:
+        return len(self.works.instance.fetch_materializations(dg.AssetKey(RAW.split("/")), limit=5000).records)
+
+
+def until_whole(ticker: Ticker) -> tuple[int, str]:
+    """Ticks until a pass is whole: how many, and what the last said."""
+    for number in itertools.count(1):
+        said = ticker.tick()
+        if not said.startswith("a pass is under way"):
+            return number, said
+        assert number < 100
+    raise AssertionError
+
+
+AT_ONCE = Pace(listing=0.0)
+"""One object a tick."""
+
+
+def test_a_tick_whose_time_is_over_leaves_the_rest_to_the_next_and_decides_nothing(works: Works) -> None:
+    for snapshot in ("2023", "2024", "2025"):
+        works.raw(letters(1), snapshot=snapshot)
+    ticker = Ticker(works, pace=AT_ONCE)
+    assert ticker.tick() == "a pass is under way: 1 objects so far; nothing is decided before it is whole"
+    assert ticker.tick().startswith("a pass is under way: 2 objects")
+    assert (ticker.keys, ticker.events) == ([], 0)
+    assert ticker.tick() == "2023, 2024, 2025 reported"
+    assert until_whole(ticker) == (3, "nothing new")
+    assert ticker.known == Ticker(works).known
+    assert Ticker(works).tick() == "nothing new"  # the same digests in one pass
+
+
+def test_on_a_real_server_too(works: Works, seaweed: Seaweed, tmp_path: Path) -> None:
+    store = seaweed.store(tmp_path.name)
+    for snapshot, name in itertools.product(("2024", "2024-b", "2024.c"), ("a", "a-b", "b/c")):
+        store.put(f"{RAW}/{snapshot}/{name}.jsonl", b"{}\n")
+    lake = LakeResource(url=store.url, endpoint=seaweed.endpoint, region=REGION)
+    ticker = Ticker(works, pace=AT_ONCE, lake=lake)
+    assert until_whole(ticker) == (9, "2024, 2024-b, 2024.c reported")
+    assert until_whole(ticker) == (9, "nothing new")
+    assert Ticker(works, lake=lake).tick() == "nothing new"
+    store.delete([f"{RAW}/2024/a.jsonl"])
+    assert until_whole(ticker) == (8, "2024 reported")
+
+
+def test_a_cursor_that_is_lost_in_mid_listing_reports_nothing_twice(works: Works) -> None:
+    for snapshot in ("2023", "2024", "2025"):
+        works.raw(letters(1), snapshot=snapshot)
+    ticker = Ticker(works, pace=AT_ONCE)
+    until_whole(ticker)
+    for lost in (None, "", "garbage", '{"of":"","under_way":{"position":"x"}}'):
+        ticker.tick()
+        ticker.cursor = lost
+        assert until_whole(ticker) == (3, "nothing new")
+    assert ticker.events == 3
+
+
+def test_a_store_that_does_not_go_on_where_a_tick_stopped_is_said_and_at_last_loudly(works: Works) -> None:
+    for number in range(9):
+        works.raw(letters(1), name=f"{number}")
+    ticker = Ticker(works, pace=AT_ONCE)
+    assert ticker.tick().startswith("a pass is under way")
+    for again in (1, 2, 3):
+        works.store.delete([json.loads(ticker.cursor or "")["under_way"]["ahead"]])
+        said = ticker.tick()
+        assert said.endswith(f"begun anew {again} times: the store did not go on where the last tick stopped")
+        assert bool(ticker.warned) == (again == 3)
+    assert "3 passes in a row could not be gone on with" in ticker.warned[0]
+    assert until_whole(ticker)[1] == "2024 reported"
+    assert "begun anew" not in ticker.tick()
+
+
+def test_a_listing_that_fails_half_way_reports_nothing_and_leaves_the_cursor(works: Works) -> None:
+    works.raw(letters(1))
+    works.raw(letters(1), snapshot="2025")
+    ticker = Ticker(works)
+    ticker.tick()
+    before = ticker.cursor
+    works.raw(letters(1, 2))
+    link = works.root / RAW / "2025" / "link.jsonl.gz"
+    link.symlink_to("/nowhere/at/all")
+    with pytest.raises(StoreError, match="link"):
+        ticker.tick()
+    assert (ticker.cursor, ticker.events) == (before, 2)
+    link.unlink()
+    assert ticker.tick() == "2024 reported"
+
+
+def test_a_burst_that_cannot_be_reported_in_one_tick_is_reported_in_the_next(works: Works) -> None:
+    for number in range(4):
+        works.raw(letters(1), snapshot=f"s{number}")
+    ticker = Ticker(works, pace=Pace(reporting=0.0))
+    assert ticker.tick() == "s0 reported; 3 more are reported at the next tick"
+    assert ticker.keys == ["s0", "s1", "s2", "s3"]
+    assert ticker.tick() == "s1 reported; 2 more are reported at the next tick"
+    assert report_arrivals(works.instance, works.catalogue.sources["letters"], works.store)[0] == ["s2", "s3"]
+    assert ticker.tick() == "nothing new"  # what another has reported meanwhile is not reported again
+    assert ticker.events == 4
+
+
+def test_of_many_snapshots_some_are_named(works: Works) -> None:
+    for number in range(30):
+        works.raw(letters(1), snapshot=f"s{number:02d}")
+    said = Ticker(works).tick()
+    assert said.endswith("s19 and 10 more reported")
+    assert len(works.instance.get_dynamic_partitions(KEYS)) == 30
+
+
+def test_a_source_with_a_quiet_time_waits(works: Works) -> None:
+    source = replace(works.catalogue.sources["letters"], quiet=60.0)
+    ticker = Ticker(works, source)
+    works.raw(letters(1))
+    wait = "nothing new; snapshots that wait until they stay the same: 1"
+    assert [ticker.tick(), ticker.tick(), ticker.tick()] == [wait, wait, "2024 reported"]
+    works.raw(letters(1, 2))
+    assert report_arrivals(works.instance, source, works.store)[0] == ["2024"]  # somebody says that it is whole
+    assert ticker.tick() == "nothing new"
+
+
+def test_a_source_with_a_marker_waits_for_it(works: Works) -> None:
+    source = replace(works.catalogue.sources["letters"], marker="_SUCCESS")
+    ticker = Ticker(works, source)
+    works.raw(letters(1))
+    assert ticker.tick() == "nothing new; snapshots that wait for their _SUCCESS: 1"
+    assert report_arrivals(works.instance, source, works.store)[0] == []
+    works.store.put(f"{RAW}/2024/_SUCCESS", b"")
+    assert ticker.tick() == "2024 reported"
+    assert ticker.tick() == "nothing new"
+
+
+def test_a_source_with_an_inventory_is_not_listed(works: Works, seaweed: Seaweed, tmp_path: Path) -> None:
+    reports = Reports(seaweed, tmp_path.name)
+    store = reports.lake
+    inventory = f"s3://{BUCKET}/{reports.top}"
+    lake = LakeResource(url=store.url, endpoint=seaweed.endpoint, region=REGION)
+    ticker = Ticker(works, replace(works.catalogue.sources["letters"], inventory=inventory), lake=lake)
+    for snapshot in ("2024", "2025"):
+        store.put(f"{RAW}/{snapshot}/a.jsonl", b"{}\n")
+    reports.write("2026-01-01T00-00Z", 1_000, [list(store.list(""))])
+    assert ticker.tick() == "2024, 2025 reported"
+    store.delete([f"{RAW}/2024/a.jsonl"])
+    store.put(f"{RAW}/2026/a.jsonl", b"{}\n")
+    waits = f"nothing new; waits for an inventory after {reports.top}/2026-01-01T00-00Z/manifest.json"
+    assert [ticker.tick(), ticker.tick()] == [waits, waits]
+    reports.write("2026-01-02T00-00Z", 2_000, [list(store.list(""))])
+    assert ticker.tick() == "2026 reported; snapshots that wait until they stay the same: 1"
+    ticker.cursor = None
+    again = "nothing new; snapshots that wait until they stay the same: 1"
+    assert ticker.tick() == again  # one report, read twice, confirms nothing
+    reports.write("2026-01-03T00-00Z", 3_000, [list(store.list(""))])
+    assert ticker.tick() == "2024 reported"
+    assert ticker.known["2024"] == EMPTY
+    assert Ticker(works, lake=lake).tick() == "nothing new; 2024 vanished, and nothing is left of it: its key went"
+
+
+def test_reports_of_the_former_kind_are_replaced_once(works: Works) -> None:
+    """A digest that was made in another way is another one: each snapshot is reported again, once."""
+    works.raw(letters(1))
+    event = dg.AssetMaterialization(RAW.split("/"), partition="2024", tags={"dagster/data_version": "f" * 64})
+    works.instance.report_runless_asset_event(event)
+    ticker = Ticker(works)
+    assert [ticker.tick(), ticker.tick()] == ["2024 reported", "nothing new"]
+
+
+# snapshots that vanish
+
+
+def drop(works: Works, snapshot: str, store: Store | None = None) -> None:
+    held = store or works.store
+    held.delete([entry.path for entry in list(held.list(f"{RAW}/{snapshot}/"))])
+
+
+def rebuild(works: Works, jobs: Sequence[tuple[str, str | None]]) -> None:
+    for job, key in jobs:
+        done = works.run(job, key)
+        assert done.success, (job, done.failures)
+
+
+CHAIN = (
+    ("letters_journey", "2024"),
+    ("blend_letters_refresh", "2024"),
+    ("blend_index", None),
+)
+
+
+def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_goes(works: Works) -> None:
+    works.raw(letters(1, 2, 3))
+    works.raw(letters(4, 5), snapshot="2025")
+    ticker = Ticker(works)
+    assert ticker.tick() == "2024, 2025 reported"
+    works.whole("2024")
+    drop(works, "2024")
+    assert ticker.tick() == "nothing new; snapshots that wait until they stay the same: 1"
+    assert ticker.warned == [f"{RAW}/2024 has vanished: to be confirmed"]
+    failed = works.run("letters_journey")  # nobody has confirmed it yet
+    assert "an empty folder is taken for a lost one" in next(iter(failed.failures.values()))
+    assert ticker.tick() == "2024 reported"
+    assert ticker.warned == [f"{RAW}/2024 has vanished: its descendants go"]
+    assert ticker.known["2024"] == EMPTY
+    assert ticker.keys == ["2024", "2025"]
+
+    step = ConversionStep(works.catalogue.sources["letters"], "2024", ("dagshelf",))
+    with pytest.raises(DataError, match="taken for a lost one"):  # plain Python knows no sensor
+        plan(step, Lake(str(works.root), {}), "by-hand")
+
+    rebuild(works, CHAIN[:1])
+    assert ticker.tick() == "nothing new"
+    assert ticker.keys == ["2024", "2025"]  # the mix is not empty yet
+    rebuild(works, CHAIN[1:])
+    for address in (*JOURNEY, BLEND_LETTERS, TINY_LETTERS):
+        ledger = works.ledger(address)
+        assert ledger, address
+        assert (ledger.totals["shards"], ledger.totals["rows"]) == (0, 0)
+        folders = [f"{address}/2024/", f"{place(address, '2024').stem}.ids/"]
+        assert [entry.path for folder in folders for entry in works.store.list(folder)] == []
+    for index in (BLEND_INDEX, TINY_INDEX):
+        told = works.store.read(f"{index}/index.json")
+        assert b'"letters/2024"' not in told  # neither absent nor left out: it is gone
+        assert b'"snapshot":"2024"' not in told
+    assert main(["gc", str(works.root)]) == 0
+    assert list(works.store.list(f"{TINY_LETTERS}/train/2024/")) == []
+    assert main(["verify", str(works.root), "--all"]) == 0
+
+    assert ticker.tick() == "nothing new; 2024 vanished, and nothing is left of it: its key went"
+    assert ticker.keys == ["2025"]
+    assert ticker.tick() == "nothing new"
+    assert works.run("sync", None).success
+    assert ticker.keys == ["2025"]
+
+
+def test_sync_of_a_fresh_database_does_not_bring_the_key_back(works: Works) -> None:
+    works.raw(letters(1, 2, 3))
+    works.raw(letters(4, 5), snapshot="2025")
+    ticker = Ticker(works)
+    ticker.tick()
+    works.whole("2024")
+    drop(works, "2024")
+    ticker.tick()
+    ticker.tick()
+    rebuild(works, CHAIN[:1])
+    with dg.DagsterInstance.ephemeral() as fresh:
+        other = Works(works.root, fresh)
+        assert other.run("sync", None).success
+        assert sorted(fresh.get_dynamic_partitions(KEYS)) == ["2024", "2025"]  # the mix still holds its rows
+        assert other.version(LETTERS_V0) == works.version(LETTERS_V0)
+    rebuild(works, CHAIN[1:])
+    with dg.DagsterInstance.ephemeral() as fresh:
+        other = Works(works.root, fresh)
+        assert other.run("sync", None).success
+        assert fresh.get_dynamic_partitions(KEYS) == ["2025"]
+
+
+def test_a_vanished_snapshot_that_comes_back_is_a_new_one(works: Works) -> None:
+    works.raw(letters(1, 2, 3))
+    works.raw(letters(4, 5), snapshot="2025")
+    ticker = Ticker(works)
+    ticker.tick()
+    works.run("letters_journey")
+    before = works.fingerprint(LETTERS_V0)
+    drop(works, "2024")
+    ticker.tick()
+    ticker.tick()
+    rebuild(works, CHAIN[:1])
+    assert ticker.tick().endswith("its key went")
+    works.raw(letters(1, 2, 3))
+    assert ticker.tick() == "2024 reported"
+    assert ticker.keys == ["2024", "2025"]
+    rebuild(works, CHAIN[:1])
+    assert works.fingerprint(LETTERS_V0) == before
+
+
+def test_a_key_stays_as_long_as_a_run_is_at_work_below_it(works: Works) -> None:
+    works.raw(letters(1))
+    works.raw(letters(2), snapshot="2025")
+    ticker = Ticker(works)
+    ticker.tick()
+    drop(works, "2024")
+    ticker.tick()
+    works.store.put(place(BLEND_LETTERS, "2024").claim, b'{"token":"another"}')
+    assert ticker.tick() == "2024 reported"
+    assert ticker.keys == ["2024", "2025"]
+    works.store.delete([place(BLEND_LETTERS, "2024").claim])
+    assert ticker.tick().endswith("its key went")
+
+
+def test_a_whole_source_without_objects_is_said_loudly_and_waits_for_an_hour(works: Works) -> None:
+    works.raw(letters(1))
+    ticker = Ticker(works)
+    ticker.tick()
+    drop(works, "2024")
+    for _ in range(120):
+        assert ticker.tick() == "nothing new; snapshots that wait until they stay the same: 1"
+        assert ticker.warned[-1] == f"{RAW} has no objects left at all: is a disk not mounted, or a prefix mistyped?"
+    assert ticker.tick() == "2024 reported"
+
+
+@pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
+def test_automation_shrinks_the_vanished_snapshot_and_touches_no_other(works: Works) -> None:
+    cursor: Any = None
+
+    def asked() -> dict[str, list[str]]:
+        nonlocal cursor
+        with partition_loading_context(dynamic_partitions_store=works.instance):
+            result = dg.evaluate_automation_conditions(works.definitions, works.instance, cursor=cursor)
+            cursor = result.cursor
+            found = {address: result.get_requested_partitions(dg.AssetKey(address.split("/"))) for address in JOURNEY}
+            return {address: sorted(key or "" for key in keys) for address, keys in found.items() if keys}
+
+    works.raw(letters(1, 2, 3))
+    works.raw(letters(4, 5), snapshot="2025")
+    ticker = Ticker(works)
+    ticker.tick()
+    for snapshot in ("2024", "2025"):
+        rebuild(works, [("letters_journey", snapshot)])
+    while asked():
+        pass
+    drop(works, "2024")
+    ticker.tick()
+    assert asked() == {}
+    ticker.tick()
+    assert asked() == {address: ["2024"] for address in JOURNEY}
+    rebuild(works, CHAIN[:1])
+    assert ticker.tick().endswith("its key went")
+    assert asked() == {}
+    assert asked() == {}
