@@ -1,0 +1,15 @@
+from collections.abc import Sequence
+
+from slowshelf.dawdling import dawdle
+
+from gristmill.lake.document import Document
+from gristmill.stages.tagging import Label, Tagger
+
+
+def look(documents: Sequence[Document]) -> dict[str, list[Label]]:
+    """Characters of each text, after a while."""
+    dawdle()
+    return {"characters": [float(len(document.text)) for document in documents]}
+
+
+HEARD = Tagger(name="heard-1", batch=look, only=frozenset({"tapes"}))
