@@ -1,0 +1,109 @@
+"""Dagster's web server and daemon for a script: on a free port of this machine, asked as the UI asks."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from resources.environment import CHECKOUT
+from scripts.progress import stop
+
+_REPOSITORY = {"repositoryLocationName": "gristmill", "repositoryName": "__repository__"}
+_LAUNCH = """mutation ($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
+    __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+    ... on InvalidSubsetError { message } } }"""
+_STATUS = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+_BACKFILL = """mutation ($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
+    __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+_RUNS = """query ($filter: RunsFilter!) { runsOrError(filter: $filter) {
+    ... on Runs { results { runId } } } }"""
+_ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
+
+
+class Server:
+    """`dagster dev` over the lake and the DAGSTER_HOME of this process."""
+
+    def __init__(self, log: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        dagster = str(Path(sys.executable).with_name("dagster"))
+        with log.open("wb") as sink:
+            self._process = subprocess.Popen(
+                [dagster, "dev", "-h", "127.0.0.1", "-p", self.url.rpartition(":")[2]],
+                cwd=CHECKOUT,
+                env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.wait(lambda: self.ask("{ version }") is not None, f"no answer from {self.url}; see {log}")
+
+    def wait(self, until: Any, otherwise: str, seconds: float = 180) -> None:
+        """Waits until something is so; stops the script when it does not come."""
+        end = time.monotonic() + seconds
+        while not until():
+            if time.monotonic() > end or self._process.poll() is not None:
+                stop(otherwise)
+            time.sleep(0.5)
+
+    def ask(self, query: str, **variables: object) -> Any:
+        """What GraphQL answers; None while nobody does."""
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})  # noqa: S310 - our own server
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - see above
+                said = json.load(answer)
+        except OSError:
+            return None
+        return said.get("data")
+
+    def check(self, address: str, name: str) -> None:
+        """Executes a check, as its page does, and waits for the end."""
+        key = {"path": address.split("/")}
+        checks = [{"assetKey": key, "name": name}]
+        selector = {**_REPOSITORY, "jobName": "__ASSET_JOB", "assetSelection": [], "assetCheckSelection": checks}
+        params = {"selector": selector, "runConfigData": {}, "executionMetadata": {"tags": []}}
+        said = self.ask(_LAUNCH, params=params)["launchPipelineExecution"]
+        if said["__typename"] != "LaunchRunSuccess":
+            stop(f"{address}: {name} could not be launched: {said}")
+        self.wait(lambda: self._status(said["run"]["runId"]) in _ENDED, f"{name} does not end", 300)
+
+    def _status(self, run: str) -> str:
+        found = self.ask(_STATUS, id=run)
+        return str(found["runOrError"].get("status")) if found else ""
+
+    def backfill(self, addresses: Sequence[str], partitions: Sequence[str], tags: Mapping[str, str]) -> str:
+        """Launches a backfill; its id."""
+        params = {
+            "assetSelection": [{"path": address.split("/")} for address in addresses],
+            "partitionNames": list(partitions),
+            "tags": [{"key": key, "value": value} for key, value in tags.items()],
+        }
+        said = self.ask(_BACKFILL, params=params)["launchPartitionBackfill"]
+        if said["__typename"] != "LaunchBackfillSuccess":
+            stop(f"the backfill could not be launched: {said}")
+        return str(said["backfillId"])
+
+    def begun(self, backfill: str) -> bool:
+        """Whether one of its runs has begun."""
+        tags = [{"key": "dagster/backfill", "value": backfill}]
+        found = self.ask(_RUNS, filter={"tags": tags, "statuses": ["STARTED", "SUCCESS", "FAILURE"]})
+        return bool(found and found["runsOrError"]["results"])
+
+    def close(self) -> None:
+        """Ends it, and what it started."""
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=60)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
