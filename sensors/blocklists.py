@@ -13,6 +13,7 @@ import msgspec
 
 from assets.checks import checks_of
 from assets.keys import address_of, key_of, plain
+from assets.nameplate import UNSHOWN, is_shown
 from assets.partitions import snapshots_of
 from gristmill.catalogue import Catalogue
 from gristmill.errors import DataError, RecipeError
@@ -267,6 +268,8 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         began = time.monotonic()
+        if not is_shown(context.instance, lake.store()):
+            return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         look = _Look(context.instance, lake.store(), lambda: time.monotonic() - began > box)
         marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, Mark])
         found = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from assets.arrivals import forget, report, reported
+from assets.nameplate import UNSHOWN, is_shown
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import raw_asset
 from gristmill.lake.inventory import Inventory
@@ -83,6 +84,8 @@ def raw_arrival_sensor(
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
         if not is_awake(context.instance, automation_name(source)):
             return dg.SkipReason("waits for the first tick of the source's automation")
+        if not is_shown(context.instance, lake.store()):
+            return dg.SkipReason(UNSHOWN)
         return dg.SkipReason(_tick(context, lake, source, below, pace or Pace()))
 
     return watch

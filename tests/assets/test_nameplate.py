@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -14,13 +15,15 @@ from dagster_kit import (
     TINY,
     TINY_LETTERS,
     Works,
+    environment_of,
     letters,
 )
 
 from assets.keys import key_of
-from assets.nameplate import check_lake, shown_lake
+from assets.nameplate import UNSHOWN, check_lake, shown_lake
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.nameplate import NAMEPLATE, is_new, nameplate, read_nameplate
+from resources.lake import lake_resource
 
 RAW = "sources/letters/raw"
 
@@ -56,7 +59,7 @@ def test_a_run_on_another_lake_is_refused_and_writes_nothing(made: Works, tmp_pa
     assert not done.success
     assert list(done.failures) == [f"{LETTERS_V0.replace('/', '__')}.plan"]
     assert "run the job `sync`" in next(iter(done.failures.values()))
-    assert {entry.path for entry in second.store.list("")} == before | {NAMEPLATE}
+    assert {entry.path for entry in second.store.list("")} == before
 
 
 def test_sync_makes_dagster_show_the_other_lake_and_nothing_of_the_first(made: Works, tmp_path: Path) -> None:
@@ -130,3 +133,15 @@ def test_a_lake_with_raw_data_alone_is_new(works: Works) -> None:
     works.arrive("letters")
     assert works.run("letters_journey").success
     assert not is_new(works.store)
+
+
+def test_sensors_wait_until_the_lake_is_shown(made: Works) -> None:
+    with dg.DagsterInstance.ephemeral() as fresh:
+        for name in ("letters_raw_arrivals", "blocklists"):
+            sensor = made.definitions.resolve_sensor_def(name)
+            lake = lake_resource(environment_of(made.root))
+            with dg.build_sensor_context(instance=fresh, resources={"lake": lake}) as context:
+                said: Any = sensor(context)
+            reason = said if isinstance(said, dg.SkipReason) else said.skip_reason
+            assert reason.skip_message == UNSHOWN
+        assert fresh.get_dynamic_partitions("snapshots/letters") == []

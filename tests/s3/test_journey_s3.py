@@ -17,6 +17,7 @@ from testkit import Mill
 
 from definitions import build
 from gristmill.__main__ import main
+from gristmill.catalogue import read_catalogue
 from gristmill.lake.bucket import BucketStore
 from gristmill.lake.ledger import read_ledger
 from gristmill.lake.store import Store
@@ -29,6 +30,7 @@ JOURNEY = (
     ("blend_letters_refresh", "2024"),
     ("blend_index", None),
 )
+DEPLOYED = ("gristmill", "dagshelf")
 OWN = ("lake.json",)
 """Objects that no two lakes have alike: the nameplate. Notes about runs are such, too."""
 
@@ -135,11 +137,19 @@ def test_a_refused_run_says_what_to_set_and_tells_no_secret(
     assert search_folder(tmp_path / "dagster") > 5
 
 
+class AsDeployed(Works):
+    """With all the recipes that a deployment finds: ours besides those of the tests."""
+
+    @cached_property
+    def definitions(self) -> dg.Definitions:
+        return build(environment_of(self.root, DEPLOYED), self.catalogue)
+
+
 @pytest.mark.slow
 def test_the_whole_journey_launched_from_the_ui_is_that_of_a_folder(seaweed: Seaweed, tmp_path: Path) -> None:
     store = seaweed.store(f"{tmp_path.name}-live")
     with dg.DagsterInstance.ephemeral() as other:
-        local = Works(tmp_path / "lake", other)
+        local = AsDeployed(tmp_path / "lake", other, read_catalogue(DEPLOYED))
         fill(local)
         local.whole()
     for path in ("sources/letters/raw/2024/a.jsonl.gz", "sources/letters/raw/2024/b.jsonl.gz"):

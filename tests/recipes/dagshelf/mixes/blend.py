@@ -9,4 +9,5 @@ BLEND = Mix(
         Stream(source="diary", version="v0"),
     ),
     parts=2,
+    tokenizers=("tiny-1",),
 )
