@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 PAGE = 1_000
 PREFIX = "sources/bench/raw/"
+NAMEPLATE = '{"id":"00000000000000000000000000000000","schema":1}'
 _ITEM = (
     "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
     "<ETag>&quot;{etag}&quot;</ETag><Size>{size}</Size><StorageClass>STANDARD</StorageClass></Contents>"
@@ -47,8 +48,11 @@ class Keys(BaseHTTPRequestHandler):
         return low
 
     def do_GET(self) -> None:
-        """A page of the listing."""
+        """A page of the listing; of objects, the nameplate alone."""
         Keys.requests += 1
+        if urlsplit(self.path).path.endswith("/lake.json"):
+            self._answer(NAMEPLATE)
+            return
         asked = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         start = int(asked.get("continuation-token") or self.behind(asked.get("start-after", "")))
         end = min(start + PAGE, self.objects)

@@ -11,6 +11,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.nameplate import show_lake
 from bench.cost import Cost, measured, peak_memory
 from gristmill.lake.store import open_store
 from gristmill.stages.conversion import Source
@@ -29,6 +30,7 @@ class Ticks:
         self._environment = read_environment()
         self._sensor = raw_arrival_sensor(Source(name="bench", convert=DolmaLines("bench")), ())
         self._instance = dg.DagsterInstance.get()
+        show_lake(self._instance, lake_resource(self._environment).store())
         self._cursor: str | None = None
         self.longest = 0.0
         self.largest = 0

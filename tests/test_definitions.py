@@ -195,7 +195,7 @@ def test_a_tokenizer_of_a_mix_or_stream_that_is_not_there_is_refused() -> None:
     ):
         odd = {"odd-1": Tokenizer(name="odd-1", training=training)}
         with pytest.raises(RecipeError, match=re.escape(words)):
-            Catalogue(KIT.sources, KIT.taggers, KIT.mixes, odd)
+            Catalogue(KIT.sources, KIT.taggers, KIT.mixes, {**KIT.tokenizers, **odd})
     mixes = {"blend": replace(KIT.mixes["blend"], tokenizers=("odd-1",))}
     with pytest.raises(RecipeError, match="names the tokenizer 'odd-1', which is on no shelf; known: tiny-1"):
         Catalogue(KIT.sources, KIT.taggers, mixes, KIT.tokenizers)
