@@ -18,6 +18,7 @@ from gristmill.journey import cache_steps, mix_steps, pending, source_steps
 from gristmill.lake.address import mix_asset
 from gristmill.lake.store import Store, open_store
 from gristmill.stages.conversion import Source
+from gristmill.stages.index import is_closed
 from gristmill.stages.mixing import Mix
 from gristmill.stages.step import Step
 from gristmill.stages.tokenizing import Tokenizer, read_tokenizer_ledger
@@ -138,8 +139,10 @@ class Mill:
         self.run(f"{plain(tokenizer.name)}_train", config=config)
 
     def close(self, mix: Mix) -> None:
-        """The indexes of a mix and its caches, if anything was made since."""
-        if self.runs:
+        """The indexes of a mix and its caches, unless they are as they would be closed now."""
+        sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
+        known = {key: self.instance.get_dynamic_partitions(f"snapshots/{each.name}") for key, each in sources.items()}
+        if not is_closed(self.store, mix, self.catalogue.tokenizers_of(mix), sources, known):
             self.run(index_name(mix.name))
 
 

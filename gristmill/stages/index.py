@@ -111,10 +111,14 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         known: the snapshots of each stream's source.
     """
     store.sweep()
-    streams = {s.key: _finished(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
-    index = _close(mix_index(mix.name), streams, known, sources)
+    index = _of_mix(store, mix, sources, known)
     _put(store, f"{index.asset}/index.json", dump(index))
     return index
+
+
+def _of_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
+    streams = {s.key: _finished(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
+    return _close(mix_index(mix.name), streams, known, sources)
 
 
 def index_cache(
@@ -122,16 +126,34 @@ def index_cache(
 ) -> Index:
     """Closes a token cache: a merged Levanter ledger a stream and split, and Levanter's data configuration."""
     store.sweep()
-    streams = {s.key: _finished(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams}
-    index = _close(cache_index(mix.name, tokenizer.name), streams, known, sources)
-    for stream in streams:
+    index = _of_cache(store, mix, tokenizer, sources, known)
+    for stream in (each.key for each in mix.streams):
         asset = cache_asset(mix.name, tokenizer.name, stream)
         chosen = [s.snapshot for s in index.slices if s.stream == stream]
         for split in SPLITS if mix.validation else SPLITS[:1]:
             _merge(store, asset, split, chosen)
-    _put(store, f"{index.asset}/index.json", dump(index))
     _put(store, f"{index.asset}/data.yaml", _data_yaml(store, mix, tokenizer))
+    _put(store, f"{index.asset}/index.json", dump(index))  # last: where it is, the rest is
     return index
+
+
+def _of_cache(
+    store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+) -> Index:
+    streams = {s.key: _finished(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams}
+    return _close(cache_index(mix.name, tokenizer.name), streams, known, sources)
+
+
+def is_closed(
+    store: Store,
+    mix: Mix,
+    tokenizers: Sequence[Tokenizer],
+    sources: Mapping[str, Source],
+    known: Mapping[str, Sequence[str]],
+) -> bool:
+    """Whether the indexes of a mix and of its token caches are there, as they would be closed now."""
+    due = [_of_mix(store, mix, sources, known), *(_of_cache(store, mix, t, sources, known) for t in tokenizers)]
+    return all(read_index(store, index.asset) == index for index in due)
 
 
 def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ SETTINGS = """
 telemetry: {enabled: false}
 nux: {enabled: false}
 concurrency: {runs: {max_concurrent_runs: 2}}
-run_queue: {dequeue_interval_seconds: 1}
+run_queue: {dequeue_interval_seconds: 1, max_user_code_failure_retries: 60, user_code_failure_retry_delay: 2}
 run_monitoring: {enabled: true, poll_interval_seconds: 2, start_timeout_seconds: 60}
 run_retries: {enabled: true, max_retries: 10, retry_on_asset_or_op_failure: false}
 run_launcher: {module: resources.run_launcher, class: WatchedRunLauncher}
