@@ -31,7 +31,7 @@ def run(work: Path, objects: int = OBJECTS, snapshots: int = SNAPSHOTS) -> list[
             port = int((it.stdout.readline() if it.stdout else b"") or 0)
             told = _ticks(work, port, objects // snapshots // 2)
         finally:
-            it.terminate()
+            it.kill()  # where SIGINT is ignored, Dagster makes its children ignore SIGTERM too
     return [_row(told, objects, snapshots)]
 
 

@@ -42,7 +42,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     url = "http://{}:{}".format(*server.get_host_and_port())
-    boto3.client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="mill")
+    boto3.Session().client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="mill")
     yield url
     server.stop()
 

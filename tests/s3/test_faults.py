@@ -177,7 +177,7 @@ def test_a_swap_whose_answer_was_lost_is_a_conflict_if_another_wrote_since(
 
 def uploads(seaweed: Seaweed, prefix: str) -> int:
     """Multipart uploads that were neither completed nor aborted."""
-    client: Any = boto3.client("s3", endpoint_url=seaweed.endpoint)
+    client: Any = boto3.Session().client("s3", endpoint_url=seaweed.endpoint)
     found = client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])
     return sum(each["Key"].startswith(prefix) for each in found)
 

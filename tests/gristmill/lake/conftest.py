@@ -26,7 +26,7 @@ def endpoint() -> Iterator[str]:
     server.start()
     _, port = server.get_host_and_port()
     url = f"http://127.0.0.1:{port}"
-    boto3.client("s3", endpoint_url=url).create_bucket(Bucket=BUCKET)
+    boto3.Session().client("s3", endpoint_url=url).create_bucket(Bucket=BUCKET)
     yield url
     server.stop()
     patch.undo()

@@ -16,13 +16,13 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[BucketStore,
     """A lake in a bucket of each server, and another client of that server."""
     if request.param == "seaweed":
         server: Seaweed = request.getfixturevalue("seaweed")
-        return server.store(tmp_path.name), boto3.client("s3", endpoint_url=server.endpoint)
+        return server.store(tmp_path.name), boto3.Session().client("s3", endpoint_url=server.endpoint)
     return request.getfixturevalue("bucket"), request.getfixturevalue("client")
 
 
 @pytest.fixture
 def client(endpoint: str) -> Any:
-    return boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1")
+    return boto3.Session().client("s3", endpoint_url=endpoint, region_name="us-east-1")
 
 
 def put_raw(client: Any, store: Store, key: str, body: bytes = b"") -> None:
