@@ -1,9 +1,11 @@
 """The mill as the scripts drive it: real Dagster runs, launched only where the ledgers say that there is work."""
 
+import fcntl
 import os
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -34,6 +36,13 @@ def dagster_home() -> str:
     if not os.path.exists(target):  # noqa: PTH110 - see above
         shutil.copyfile(CHECKOUT / "dagster.yaml", target)
     return home
+
+
+def _instance(home: str) -> dg.DagsterInstance:
+    """Dagster's instance, opened by one process at a time: two that create its files at once spoil them for good."""
+    with Path(home, ".opening").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return dg.DagsterInstance.get()
 
 
 @dataclass
@@ -148,7 +157,7 @@ class Mill:
 
 def open_mill(environment: Environment | None = None) -> Mill:
     """The mill of this checkout."""
-    dagster_home()
+    home = dagster_home()
     environment = environment or read_environment()
     catalogue = read_catalogue(environment.shelves)
     definitions = build(environment, catalogue, loggers={"progress": progress_logger})
@@ -157,6 +166,6 @@ def open_mill(environment: Environment | None = None) -> Mill:
         environment=environment,
         catalogue=catalogue,
         store=open_store(environment.lake, {k: v for k, v in options.items() if v}),
-        instance=dg.DagsterInstance.get(),
+        instance=_instance(home),
         definitions=definitions,
     )
