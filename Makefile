@@ -9,7 +9,7 @@ export DAGSTER_HOME ?= $(CURDIR)/.dagster
 export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help demo tour ui test test-fast lint types proofs verify faults bench scale audit screenshots lock clean
+.PHONY: help demo tour ui test test-fast lint types proofs live verify faults bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -41,10 +41,10 @@ verify: $(VENV)/.app  ## proves the whole lake from its bytes
 	@$(BIN)/python -m gristmill verify $${GRISTMILL_LAKE:-lake}
 
 test: lint types  ## lint, types, and the tests that take minutes, not hours
-	@$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow and not live" -n 2 --dist loadfile $(ARGS)
 
 test-fast: $(VENV)/.test  ## the tests alone
-	@$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow and not live" -n 2 --dist loadfile $(ARGS)
 
 lint: $(VENV)/.test  ## ruff, format and rules
 	@$(BIN)/ruff format --check --quiet .
@@ -54,7 +54,10 @@ types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
 proofs: $(VENV)/.test .cache/levanter/.done  ## the slow tests too: real Levanter, kills, memory
-	@GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)" $(BIN)/python -m pytest -m slow $(ARGS)
+	@GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)" $(BIN)/python -m pytest -m "slow and not live" $(ARGS)
+
+live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Postgres (half an hour; quiet machine)
+	@$(BIN)/python -m pytest -m live $(ARGS)
 
 .cache/levanter/.done: requirements/levanter.txt $(VENV)/.test
 	@mkdir -p .cache/levanter

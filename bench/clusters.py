@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -159,7 +160,7 @@ class RayCluster:
             f"ray.scripts.scripts start --head --block --num-cpus {workers} --disable-usage-stats --min-worker-port 0"
         )
         words += f" --max-worker-port 0 --port {port} --object-store-memory 100000000 --include-dashboard false"
-        self._head = start([*words.split(), "--temp-dir", str(folder / "ray")], self._log, shelves)
+        self._head = start([*words.split(), "--temp-dir", tempfile.mkdtemp(prefix="ray-")], self._log, shelves)
         until(lambda: "Ray runtime started" in self._log.read_text(), self._log)
 
     def engine(self) -> RayEngine:

@@ -34,7 +34,7 @@ from testkit import packed
 
 from gristmill.lake.address import raw_folder
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.live
 
 TAGGER = '''"""A tagger that the tests change."""
 

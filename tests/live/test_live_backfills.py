@@ -35,7 +35,7 @@ from live import ROOT, Live
 from steering import backfill_from_failure, counts, from_failure, job_backfill, of_backfill, pause, times
 from testkit import packed
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.live
 
 TRUNCATED = packed(letters(4))[:-9]
 TYPED = "dagster job backfill -w workspace.yaml -j diary_journey --partitions 2019,2025 --noprompt"

@@ -24,7 +24,7 @@ from gristmill.stages.step import make
 from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.live
 
 SHELVES = ("gristmill", "slowshelf")
 TAPES, HEARD = "sources/tapes/v0/documents", "sources/tapes/v0/attributes/heard-1"

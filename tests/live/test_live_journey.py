@@ -8,7 +8,7 @@ import pytest
 from dagster_kit import BLEND_LETTERS, LETTERS_V0, Works, letters
 from live import Live
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from gristmill.catalogue import read_catalogue
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store import open_store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.live
 
 DOCUMENTS = "sources/gated/v0/documents"
 GATED = "sources/gated/v0/attributes/gate-1"

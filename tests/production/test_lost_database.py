@@ -50,7 +50,7 @@ class Finished(Works):
             assert done.success, (job, done.failures)
 
 
-@pytest.mark.slow
+@pytest.mark.live
 def test_after_the_loss_of_the_database_sync_shows_everything_and_nothing_is_ground_again(
     postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
