@@ -62,7 +62,8 @@ STOP = "mutation ($id: String!) { stopSensor(id: $id) { __typename } }"
 STALE = """query ($key: AssetKeyInput!, $partition: String!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
     staleStatus(partition: $partition)
     staleCauses(partition: $partition) { key { path } category reason dependency { path } } } } }"""
-BACKFILLS = """{ partitionBackfillsOrError { ... on PartitionBackfills { results { id status numPartitions assetSelection { path } } } } }"""
+BACKFILLS = """{ partitionBackfillsOrError { ... on PartitionBackfills { results {
+    id status numPartitions assetSelection { path } } } } }"""
 LABELS = """query ($key: AssetKeyInput!) { assetConditionEvaluationRecordsOrError(assetKey: $key, limit: 1) {
     ... on AssetConditionEvaluationRecords { records { evaluationNodes { userLabel } } } } }"""
 
