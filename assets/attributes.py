@@ -46,7 +46,7 @@ def _output(address: str, tagger: Tagger, source: Source, documents: str) -> Out
         description=tagger.description or tagger.name,
         code_version=tagger.recipe.digest[:16],
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma"}),
+        kinds=frozenset({"jsonl", "dolma", address.split("/")[2]}),
         owners=source.owners,
         checks={"row_alignment": (ALIGNED, _aligned(documents))},
     )

@@ -51,7 +51,7 @@ def _v0(source: Source) -> StepAssets:
         description=f"Every document of the raw snapshot. Licence: {source.licence or 'not declared'}.",
         code_version=ConversionStep(source, "any", ()).recipe.digest[:16],
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma"}),
+        kinds=frozenset({"jsonl", "dolma", "v0"}),
         owners=source.owners,
         metadata={"licence": source.licence or "not declared", "snapshots": source.snapshots},
         checks={"ids_unique": (UNIQUE, _unique(address))},
@@ -81,7 +81,7 @@ def _version(source: Source, version: str) -> StepAssets:
         description=f"{revision.description or version}. Rules: {rules or 'none'}.",
         code_version=selection_recipe(f"{source.name}/{version}", revision, draft=source.draft).digest[:16],
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma"}),
+        kinds=frozenset({"jsonl", "dolma", version}),
         owners=source.owners,
         metadata={"rules": dict(revision.reasons)},
         checks={

@@ -21,6 +21,7 @@ BENCHES = {
     "tagging": "bench.tagging",
     "tokenizing": "bench.tokenizing",
     "overhead": "bench.overhead",
+    "journey": "bench.journey",
     "engines": "bench.engines",
     "unchanged": "bench.unchanged",
     "definitions": "bench.load",

@@ -28,6 +28,8 @@ _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _METADATA_SERVER = "169.254.169.254"
 """Whom clients ask for credentials when they have none."""
+_BAD_NAME = "object with invalid path"
+"""What the client says of a listing with a name that it could not ask for: `a//b`, `a/../b`."""
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -87,6 +89,10 @@ def store_error(path: str, url: str, trouble: Trouble) -> StoreError:
         return StoreError(f"{path}: there is no such bucket: make it, or mend the lake's address {url} or its endpoint")
     if trouble.status == 404:
         return StoreError(f"{path}: no such object in {url}")
+    if _BAD_NAME in trouble.words:
+        return StoreError(
+            f"{path}: {trouble.words}. No object of a lake may have such a name: rename or remove it in the bucket"
+        )
     return StoreError(
         f"{path}: the bucket did not answer as it should ({trouble.words}): see that {url} can be reached, then run"
         " again"

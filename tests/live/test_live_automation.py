@@ -331,7 +331,7 @@ def test_thousands_of_snapshots_at_once_are_queued_and_no_tick_is_long(story: St
         made = [each["numPartitions"] for each in fresh if DIARY_V0 in assets(each)]
         runs = [run for run in story.live.runs(statuses=["QUEUED", "STARTED"]) if DIARY_V0 in assets(run)]
         alone = [run for run in runs if not any(tag["key"] == "dagster/backfill" for tag in run["tags"])]
-        return sum(made) + len(alone)
+        return int(sum(made)) + len(alone)
 
     story.live.wait(lambda: asked() >= 2000, "2000 requests", 600)
     began = time.time()

@@ -1,5 +1,9 @@
 """Names that would climb out of the lake, or out of their folder, are refused wherever they come from."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -47,6 +51,43 @@ def test_no_verb_of_a_bucket_takes_a_climbing_name(name: str) -> None:
     for verb in (lambda: store.read(name), lambda: store.put(name, b"x"), lambda: store.delete([name])):
         with pytest.raises(StoreError, match="is not the path of an object"):
             verb()
+
+
+@contextmanager
+def bucket_with(key: str) -> Iterator[str]:
+    """The endpoint of a bucket that holds one object, of a name that no S3 server of ours would take."""
+    listing = (
+        f"<ListBucketResult><Name>lakes</Name><KeyCount>1</KeyCount><IsTruncated>false</IsTruncated><Contents>"
+        f"<Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified><ETag>e</ETag><Size>1</Size>"
+        f"</Contents></ListBucketResult>"
+    ).encode()
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(listing)))
+            self.end_headers()
+            self.wfile.write(listing)
+
+        def log_message(self, *words: object) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("name", ["a//b", "../c", "./d"])
+def test_a_listing_with_such_a_name_says_whom_to_rename(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "anyone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "anything")
+    with bucket_with(f"lake/raw/{name}") as endpoint:
+        options = {"endpoint": endpoint, "region": "us-east-1", "allow_http": "true"}
+        with pytest.raises(StoreError, match=f"raw/{name}.*rename or remove it") as refused:
+            list(open_store("s3://lakes/lake", options).list("raw/"))
+        assert "anything" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "a/b", "a..b", "", ".hidden", "a\x00", "a" * 101, "ä", "x.receipts"])
