@@ -17,6 +17,7 @@ from assets.graphs import define_steps
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
+from assets.packing import packing_asset
 from assets.raw import raw_spec
 from assets.steps import StepAssets
 from assets.sync import sync_job
@@ -52,6 +53,7 @@ def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.Asse
     for mix in catalogue.mixes.values():
         found.append(mix_index_asset(catalogue, mix))
         found += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
+        found += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
     found += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
     return found
 

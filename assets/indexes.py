@@ -1,5 +1,6 @@
 """What the indexes of mixes and of token caches share: which snapshots there are, and what people see."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -8,6 +9,7 @@ from assets.partitions import snapshots_of
 from gristmill.lake.store import Store
 from gristmill.stages.index import Index
 from gristmill.stages.mixing import Mix
+from gristmill.stages.mixture_blocks import shares
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
@@ -18,9 +20,31 @@ def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, li
     }
 
 
-def index_result(store: Store, index: Index) -> dg.MaterializeResult[None]:
-    """An index as a materialization."""
-    return dg.MaterializeResult(data_version=dg.DataVersion(index.fingerprint), metadata=index_facts(store, index))
+def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = None) -> dg.MaterializeResult[None]:
+    """An index as a materialization, with further metadata."""
+    facts = index_facts(store, index) | dict(more or {})
+    return dg.MaterializeResult(data_version=dg.DataVersion(index.fingerprint), metadata=facts)
+
+
+def streams_facts(mix: Mix, index: Index) -> dict[str, Any]:
+    """What a trainer will see of each stream: its tokens, its sequences in a block, how often it is read."""
+    tokens: dict[str, int] = {}
+    for each in index.slices:
+        tokens[each.stream] = tokens.get(each.stream, 0) + each.totals.get("train tokens", 0)
+    found = shares(mix.weights, tokens, mix.block, mix.token_budget)
+    rows = [
+        dg.TableRecord(
+            {
+                "stream": name,
+                "train tokens": share.tokens,
+                "weight": round(share.weight, 6),
+                f"sequences of {mix.block}": share.sequences,
+                "epochs": "-" if share.epochs is None else f"{share.epochs:.3g}",
+            }
+        )
+        for name, share in found.items()
+    ]
+    return {"streams in training": dg.MetadataValue.table(rows)}
 
 
 def index_facts(store: Store, index: Index) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 
 from assets.arrivals import is_vanished
+from assets.cache_report import cache_facts
 from assets.keys import address_of, key_of, plain
 from assets.nameplate import check_lake
 from assets.report import check_result, commit_of_code, failures, ledger_metadata, packages
@@ -221,7 +222,8 @@ def _published(metadata: dict[str, Any], fingerprint: str) -> dg.Output[None]:
 
 
 def _metadata(store: Store, folded: Folded, planned: Planned, address: str) -> dict[str, Any]:
-    return ledger_metadata(store, folded.ledger, folded.shards, planned.making(address), {})
+    found = ledger_metadata(store, folded.ledger, folded.shards, planned.making(address), {})
+    return found | cache_facts(folded.shards) if address.startswith("token_caches/") else found
 
 
 def _stop_at_failures(verdicts: Sequence[Verdict], address: str) -> None:

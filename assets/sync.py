@@ -20,6 +20,7 @@ from gristmill.catalogue import Catalogue
 from gristmill.lake.address import (
     Place,
     cache_index,
+    cache_packing,
     mix_index,
     raw_asset,
     tokenizer_asset,
@@ -112,7 +113,15 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, repor
             _forget(instance, address, set())
         else:
             reported += _report_whole(instance, address, Told(index.fingerprint, index_facts(store, index)), report)
+    _forget_packings(instance, store, catalogue)
     return reported
+
+
+def _forget_packings(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue) -> None:
+    """Packing plans are never told: they are made by hand, in seconds."""
+    for address in _packings(catalogue):
+        if next(iter(store.list(f"{address}/")), None) is None:
+            _forget(instance, address, set())
 
 
 def _of_tokenizer(ledger: TokenizerLedger) -> Told:
@@ -139,6 +148,12 @@ def _everything(catalogue: Catalogue) -> Iterator[str]:
     yield from (asset for asset, _ in catalogue.slices())
     yield from (tokenizer_asset(tokenizer) for tokenizer in catalogue.tokenizers)
     yield from _indexes(catalogue)
+    yield from _packings(catalogue)
+
+
+def _packings(catalogue: Catalogue) -> Iterator[str]:
+    for mix in catalogue.mixes.values():
+        yield from (cache_packing(mix.name, tokenizer.name) for tokenizer in catalogue.tokenizers_of(mix))
 
 
 def _indexes(catalogue: Catalogue) -> Iterator[str]:

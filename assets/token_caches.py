@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import dagster as dg
+from pydantic import Field
 
 from assets.automation import when_below_changed
-from assets.indexes import index_result, known_snapshots
+from assets.indexes import index_result, known_snapshots, streams_facts
 from assets.keys import key_of, plain
 from assets.nameplate import check_lake
 from assets.report import failures
@@ -22,6 +23,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger import Shard, read_ledger
 from gristmill.lake.store import Store
 from gristmill.stages.checks import Verdict, cache_complete
+from gristmill.stages.formats import Text, parameters_of
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.step import Step
@@ -53,14 +55,16 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
             tokenizer.long_strings,
             mix.parts,
             mix.validation,
+            *([] if stream.format == Text() else [parameters_of(stream.format)]),
         ]
     )
     output = Output(
         address=address,
-        description=f"Levanter text cache of {mix.name}/{stream.key} by {tokenizer.name}, in at most {mix.parts} parts",
+        description=f"Levanter {stream.format.type} cache of {mix.name}/{stream.key} by {tokenizer.name},"
+        f" in at most {mix.parts} parts",
         code_version=code[:16],
         group=f"tokens_{plain(mix.name)}",
-        kinds=frozenset({"levanter", "zarr"}),
+        kinds=frozenset({"levanter", stream.format.type}),
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
         checks={"cache_complete": (COMPLETE, _complete(address, documents))},
@@ -83,6 +87,15 @@ def _complete(address: str, documents: str) -> Check:
     return check
 
 
+class CacheIndexConfig(dg.Config):
+    """Run configuration of a token cache's index."""
+
+    consolidated: bool = Field(
+        default=False,
+        description="also copy each stream and split into one cache, which Levanter before Marin's reads too",
+    )
+
+
 def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
     """What merges the token caches of a mix."""
 
@@ -95,11 +108,14 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         kinds={"levanter"},
         automation_condition=when_below_changed(),
     )
-    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+    def index(
+        context: dg.AssetExecutionContext, config: CacheIndexConfig, lake: LakeResource
+    ) -> dg.MaterializeResult[None]:
         with failures():
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             known = known_snapshots(context, mix)
-            return index_result(lake.store(), index_cache(lake.store(), mix, tokenizer, sources, known))
+            index = index_cache(lake.store(), mix, tokenizer, sources, known, consolidated=config.consolidated)
+            return index_result(lake.store(), index, streams_facts(mix, index))
 
     return index

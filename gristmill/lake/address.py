@@ -172,6 +172,16 @@ def cache_index(mix: str, tokenizer: str) -> str:
     return f"token_caches/{mix}/{tokenizer}/index"
 
 
+def cache_packing(mix: str, tokenizer: str) -> str:
+    """The address of a token cache's packing plans."""
+    return f"{cache_index(mix, tokenizer)}/packing"
+
+
+def packing_stem(mix: str, tokenizer: str, stream: str, split: str, length: int) -> str:
+    """Where the packing plan of a split lies, for examples of so many tokens; without its ending."""
+    return f"{cache_packing(mix, tokenizer)}/{stream}-{split}-{length}"
+
+
 def blocklist_path(name: str) -> str:
     """Where a blocklist lies."""
     return f"blocklists/{name}.jsonl"

@@ -38,9 +38,10 @@ class DocumentsWriter:
         dropped: Mapping[str, int],
         counts: Mapping[str, int],
         quarantine: Quarantine | None = None,
+        spots: bytes = b"",
     ) -> tuple[Shard, dict[str, Stamp]]:
-        """Publishes the id index, then the shard: its row of the table, and stamps of both objects."""
-        index = self._ids.index()
+        """Publishes the id index (v0's with raw spots), then the shard: its row of the table, and stamps of both."""
+        index = self._ids.index() + spots
         self._index.write(index)
         entry = self._index.close()
         written = self._writer.close()

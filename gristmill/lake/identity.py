@@ -13,6 +13,7 @@ Pair = tuple[str, str]
 """(source, id): unique over a lake; ids alone are unique within a source."""
 
 HASH_BYTES = 16
+ROW_BYTES = 4
 
 
 def canonical(pair: Pair) -> bytes:
@@ -57,9 +58,12 @@ class IdDigest:
         return self._digest.hexdigest()
 
     def index(self) -> bytes:
-        """The id index: the pairs' XXH3-128 hashes, big-endian, sorted, 16 bytes each."""
-        hashes = b"".join(self._hashes)
-        return dump_hashes(load_hashes(hashes, ordered=False))
+        """The id index: the pairs' XXH3-128 hashes, sorted, 16 bytes each; behind them in the same order the numbers
+        of their rows, 4 bytes each; all big-endian.
+        """
+        hashes = load_hashes(b"".join(self._hashes))
+        order = _order(hashes)
+        return dump_hashes(hashes[order]) + order.astype(">u4").tobytes()
 
 
 def load_hashes(index: bytes, *, ordered: bool = True) -> NDArray[np.uint64]:
@@ -67,7 +71,12 @@ def load_hashes(index: bytes, *, ordered: bool = True) -> NDArray[np.uint64]:
     array = np.frombuffer(index, dtype=">u8").reshape(-1, 2).astype(np.uint64)
     if ordered:
         return array
-    return array[np.lexsort((array[:, 1], array[:, 0]))]
+    return array[_order(array)]
+
+
+def _order(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """How rows of shape (n, 2) are put in order."""
+    return np.lexsort((hashes[:, 1], hashes[:, 0]))
 
 
 def dump_hashes(hashes: NDArray[np.uint64]) -> bytes:
@@ -87,7 +96,7 @@ def _as_keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
 
 def repeated(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes that occur more than once, each once; input of shape (n, 2) in any order."""
-    ranked = hashes[np.lexsort((hashes[:, 1], hashes[:, 0]))]
+    ranked = hashes[_order(hashes)]
     same = (ranked[1:] == ranked[:-1]).all(axis=1)
     return np.unique(ranked[1:][same], axis=0)
 

@@ -166,8 +166,10 @@ def table_bytes(shards: Iterable[Shard]) -> bytes:
     return b"".join(dump(shard) + b"\n" for shard in shards)
 
 
-def compose(place: Place, recipe: Recipe, inputs: tuple[Upstream, ...], shards: list[Shard]) -> Ledger:
-    """The head over a table; `shards` are sorted by name."""
+def compose(
+    place: Place, recipe: Recipe, inputs: tuple[Upstream, ...], shards: list[Shard], lines: bytes | None = None
+) -> Ledger:
+    """The head over a table; `shards` are sorted by name, `lines` their table_bytes if somebody has them."""
     inputs = tuple(sorted((_with_fingerprint(i, shards) for i in inputs), key=lambda i: (i.asset, i.snapshot)))
     totals = {
         "shards": len(shards),
@@ -179,7 +181,7 @@ def compose(place: Place, recipe: Recipe, inputs: tuple[Upstream, ...], shards: 
     refused = sum(s.quarantine.rows for s in shards if s.quarantine)
     if refused:
         totals["quarantined"] = refused
-    lines = table_bytes(shards)
+    lines = table_bytes(shards) if lines is None else lines
     return Ledger(
         schema=SCHEMA,
         asset=place.asset,
@@ -254,9 +256,17 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
         DataError: it is not finished.
         StoreError: the table is not the one the head names: it is being rebuilt.
     """
+    found = find_ledger(store, place)
+    if found is None:
+        raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; materialize it first")
+    return found
+
+
+def find_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None:
+    """Head and table of a partition, or None while it is not finished; errors are those of read_ledger."""
     head = read_head(store, place)
     if head is None:
-        raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; materialize it first")
+        return None
     lines = table_lines(store, place)
     if hashlib.sha256(lines).hexdigest() != head.table.sha256:
         raise StoreError(f"{place.table}: not the table that the ledger names: it is being rebuilt; try again")

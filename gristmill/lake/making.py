@@ -22,8 +22,8 @@ from gristmill.lake.ledger import (
     check_same_recipe,
     compose,
     dump,
-    pack_table,
     parse_head,
+    table_bytes,
     unpack_rows,
 )
 from gristmill.lake.receipts import Receipt, RunNote, Stamp, folders_of, objects_of
@@ -46,10 +46,19 @@ class Making(msgspec.Struct, frozen=True):
 
 
 class Folded(msgspec.Struct, frozen=True):
-    """A partition whose shards are all there, before it is published; `strays` are objects that no row names."""
+    """A partition whose shards are all there, before it is published.
+
+    Attributes:
+        ledger: its head.
+        shards: the rows of its table.
+        lines: the table itself, uncompressed.
+        note: what stands beside them.
+        strays: objects that no row names.
+    """
 
     ledger: Ledger
     shards: list[Shard]
+    lines: bytes
     note: RunNote
     strays: tuple[str, ...] = ()
 
@@ -127,8 +136,9 @@ def fold(store: Store, making: Making, about: Mapping[str, Any], made: Mapping[s
     strays = _check_untouched(store, place, shards, note.stamps)
     if place.asset.startswith("token_caches/"):
         strays = ()  # parts never change; gc removes what no ledger names
-    ledger = compose(place, making.recipe, making.upstream, shards)
-    return Folded(ledger, shards, msgspec.structs.replace(note, table=ledger.table.sha256, left=strays), strays)
+    table = table_bytes(shards)
+    ledger = compose(place, making.recipe, making.upstream, shards, table)
+    return Folded(ledger, shards, table, msgspec.structs.replace(note, table=ledger.table.sha256, left=strays), strays)
 
 
 def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
@@ -167,14 +177,15 @@ def publish(store: Store, making: Making, folded: Folded) -> Ledger:
     if old is None or old[0] != head or making.todo or making.table_etag is None:
         check_claim(store, place, making.token)
         store.put(place.run, dump(folded.note))
-        store.put_if(place.table, pack_table(folded.shards), making.table_etag)
+        store.put_if(place.table, gzip_bytes(folded.lines), making.table_etag)
         store.put_if(place.ledger, head, making.head_etag)
     elif not _same_note(read_note(store, place), folded.note):
         check_claim(store, place, making.token)
         store.put(place.run, dump(folded.note))  # a copied lake: hashed anew once, not at every run
     if folded.strays and not others_at_work(store, place, making.token):
         store.delete(folded.strays)  # else they go at the next publish, or with gc: somebody may be reading them
-    release(store, making)
+    many = 2 * making.todo > len(folded.shards)  # nearly all have a receipt: no need to look which
+    release(store, making, [shard.name for shard in folded.shards] if many else ())
     return folded.ledger
 
 
@@ -182,10 +193,13 @@ def _same_note(old: RunNote, new: RunNote) -> bool:
     return (old.stamps, old.raw) == (new.stamps, new.raw) and set(new.left) <= set(old.left)
 
 
-def release(store: Store, making: Making) -> None:
-    """Removes the receipts, the claim last: as long as receipts lie there, somebody answers for them."""
+def release(store: Store, making: Making, shards: Sequence[str] = ()) -> None:
+    """Removes the receipts, those of these shards unseen and first, and the claim last: as long as receipts lie there,
+    somebody answers for them.
+    """
     place = making.place
     if claimed_by(store, place) != making.token:
         return  # a newer run is at work already; what lies there is its own
+    store.delete([place.receipt(name) for name in shards])
     store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim])
     store.delete([place.claim])

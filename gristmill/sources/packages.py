@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.lake.document import Document
+from gristmill.lake.raw_spots import Spot
 from gristmill.stages.archives import ENTRY_LIMIT, TOTAL_LIMIT, Member, members
 from gristmill.stages.catalogues import translated_text
 from gristmill.stages.conversion import Hashed, RawObject, Refused, Revision, Source
@@ -46,10 +47,12 @@ def convert(raw: RawObject) -> Iterator[Document | Refused]:
     """
     data = raw.read()
     if not raw.name.endswith(".whl"):
+        raw.spot = Spot(0, len(data))
         yield _description(data, raw.name)
         return
     release = _release(data, raw.name)
     for member in members(data, name=raw.name, wanted=_is_text):
+        raw.spot = Spot(0, len(member.raw), member.name)
         yield _document(release, member, f"{raw.name}: {member.name}")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.lake.document import Document
+from gristmill.lake.raw_spots import Spot
 from gristmill.stages.conversion import Hashed, RawObject, Refused, Revision, Source
 from gristmill.stages.decoding import Unfit, python_text
 from gristmill.stages.rules import Rule, field, score
@@ -20,6 +21,7 @@ def convert(raw: RawObject) -> Iterator[Document | Refused]:
     except Unfit as unfit:
         yield Refused(reason=unfit.reason, where=raw.name, raw=source)
         return
+    raw.spot = Spot(0, len(source))
     metadata = {"kind": "code", "license": "PSF-2.0", "path": raw.name, "programming_language": "Python"}
     yield Document(id=raw.name, text=text, source="stdlib", metadata=metadata)
 

@@ -4,8 +4,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import numpy as np
-import xxhash
 from tokenizers import Tokenizer as Reader
 
 from gristmill.errors import DataError
@@ -16,12 +14,12 @@ from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.store import Store
 from gristmill.stages.audit_documents import table_of
-from gristmill.stages.cache_claims import MEND, Claims, PartClaim, claim_of
+from gristmill.stages.cache_claims import MEND, Claims, PartClaim, claim_of, ids_of
+from gristmill.stages.cache_part import RowDigests
 from gristmill.stages.finding import Finding, differs
 from gristmill.stages.grinding import Say
 from gristmill.stages.ledger_proof import LedgerProof, input_of, upstream_head
 from gristmill.stages.shard_proof import prove_object
-from gristmill.stages.token_cache_grinder import IDS
 from gristmill.stages.tokenizing import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 
 RESTORE = "restore the file, or bring the other one as a tokenizer of the next number"
@@ -86,8 +84,8 @@ def _part(
         yield Finding(here.table, None, f"part {part.name}: {what}", MEND)
 
 
-def _decode(store: Store, claim: PartClaim, split: str, folder: str) -> tuple[str, str]:
-    """Digests of all ids and of all rows' lengths, which are read whole and compared with the table's ranges.
+def _decode(store: Store, claim: PartClaim, split: str, folder: str) -> list[str]:
+    """Digests of all fields' elements and rows' lengths, which are read whole and compared with the table's ranges.
 
     Raises:
         DataError: something is missing or damaged, an id is none of the vocabulary, or a range is another.
@@ -95,23 +93,22 @@ def _decode(store: Store, claim: PartClaim, split: str, folder: str) -> tuple[st
     reader = CacheReader(ranges_of(store), folder.rstrip("/"))
     metadata = reader.ledger["metadata"]["preprocessor_metadata"] or {}
     vocabulary = int(metadata.get("vocab_size", 2**31))
-    ids, lengths = xxhash.xxh3_128(), xxhash.xxh3_128()
+    ids, digests = reader.fields[0], RowDigests(reader.fields)
     row = 0
     for batch in reader.batches(0, reader.rows):
-        flat, counts = batch[IDS]
+        flat, counts = batch[ids]
         if len(flat) and not 0 <= int(flat.min()) <= int(flat.max()) < vocabulary:
             raise DataError(f"{folder}: between rows {row} and {row + len(counts)} an id is not below {vocabulary}")
-        ids.update(np.ascontiguousarray(flat).data)
-        lengths.update(np.ascontiguousarray(counts).data)
+        digests.update(batch)
         row += len(counts)
     for name, (first, rows, start, tokens) in claim.in_order(split):
-        bounds = reader.bounds(IDS, first, first + rows)
+        bounds = reader.bounds(ids, first, first + rows)
         if rows and (int(bounds[0]), int(bounds[-1])) != (start, start + tokens):
             raise DataError(
                 f"{folder}: shard {name}, rows {first} to {first + rows}, has the tokens {bounds[0]} to {bounds[-1]},"
                 f" in its ledger {start} to {start + tokens}"
             )
-    return ids.hexdigest(), lengths.hexdigest()
+    return digests.hexdigests()
 
 
 def _merged(store: Store, here: Place, split: str, parts: Sequence[Shard]) -> Iterator[Finding]:
@@ -135,7 +132,7 @@ def _merged(store: Store, here: Place, split: str, parts: Sequence[Shard]) -> It
     for name in merged["finished_shards"]:
         if not name.startswith(f"{here.snapshot}/"):
             continue
-        said = merged["shard_rows"][name], merged["field_counts_by_shard"].get(name, {}).get(IDS, 0)
+        said = merged["shard_rows"][name], ids_of(merged["field_counts_by_shard"].get(name, {}))
         if said != ours.get(name):
             what = (
                 f"part {name} has {said[0]} rows and {said[1]} tokens there, in our ledger {ours.get(name, 'no place')}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.address import Place
 from gristmill.lake.blocklist import Blocklist
-from gristmill.lake.identity import digest_of, hashes_of, load_hashes, shared_by
+from gristmill.lake.identity import HASH_BYTES, digest_of, hashes_of, load_hashes, shared_by
 from gristmill.lake.ledger import Input, Shard, read_table
 from gristmill.lake.store import Store
 
@@ -29,14 +29,14 @@ def hashes_by_name(blocklists: Iterable[Blocklist]) -> Hashes:
     return {blocklist.name: hashes_of(list(blocklist.reasons)) for blocklist in blocklists}
 
 
-def blocked_inputs(store: Store, documents: Place, shard: str, blocked: Hashes) -> list[Input]:
+def blocked_inputs(store: Store, documents: Place, shard: Shard, blocked: Hashes) -> list[Input]:
     """What lists mean to one shard of documents, by its id index: an entry that is not in it changes nothing of it."""
     hits: dict[str, list[str]] = {name: [] for name in blocked}
     if any(len(hashes) for hashes in blocked.values()):
-        index = load_hashes(store.read(documents.index(shard)))
+        index = load_hashes(store.read_range(documents.index(shard.name), 0, shard.rows * HASH_BYTES))
         for name, hashes in blocked.items():
             hits[name] = [f"{high:016x}{low:016x}" for high, low in shared_by(hashes, index).tolist()]
-    return [Input(blocklist_asset(name), shard, digest_of(sorted(hit))) for name, hit in hits.items()]
+    return [Input(blocklist_asset(name), shard.name, digest_of(sorted(hit))) for name, hit in hits.items()]
 
 
 def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes) -> list[str]:
@@ -53,11 +53,11 @@ def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes)
         DataError: a table is none.
         StoreError: the lake does not answer, or the documents are being rebuilt.
     """
-    there = {shard.name for shard in read_table(store, documents)}
+    there = {shard.name: shard for shard in read_table(store, documents)}
     return [
         row.name
         for row in read_table(store, made)
-        if row.name in there and _changed(row, blocked_inputs(store, documents, row.name, blocked))
+        if row.name in there and _changed(row, blocked_inputs(store, documents, there[row.name], blocked))
     ]
 
 

@@ -10,8 +10,8 @@ from gristmill.lake.ledger import Shard
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.levanter_ledger import Ledger as LevanterLedger
 from gristmill.lake.store import Store
+from gristmill.stages.cache_part import OldShard
 from gristmill.stages.finding import Finding, differs
-from gristmill.stages.token_cache_grinder import IDS, OldShard
 
 MEND = "make this slice of the token cache again"
 _UNREADABLE = (msgspec.ValidationError, KeyError, TypeError)
@@ -31,8 +31,9 @@ class PartClaim(msgspec.Struct, frozen=True):
     shards: dict[str, OldShard]
 
     def rows(self, shard: str) -> int:
-        """Rows of a shard over all splits."""
-        return sum(spot[1] for spot in self.shards[shard].ranges.values())
+        """Documents of a shard over all splits, with those that have no row."""
+        old = self.shards[shard]
+        return sum(spot[1] for spot in old.ranges.values()) + len(old.dropped)
 
     def in_order(self, split: str) -> list[tuple[str, tuple[int, int, int, int]]]:
         """(shard, range) of a split as they should follow each other; empty ranges first where they begin."""
@@ -132,7 +133,7 @@ def _objects(claim: PartClaim, there: Mapping[str, int]) -> Iterator[Finding]:
 def _sums(place: Place, part: Shard, claim: PartClaim) -> Iterator[Finding]:
     """What the table's row says twice."""
     expected = {
-        "rows": sum(claim.rows(name) for name in claim.shards),
+        "rows": sum(spot[1] for old in claim.shards.values() for spot in old.ranges.values()),
         "tokens": sum(spot[3] for old in claim.shards.values() for spot in old.ranges.values()),
         "bytes": sum(size for _, size in claim.objects.values()),
     }
@@ -140,6 +141,11 @@ def _sums(place: Place, part: Shard, claim: PartClaim) -> Iterator[Finding]:
     for what, number in expected.items():
         if said[what] != number:
             yield Finding(place.table, None, f"part {part.name}: {said[what]} {what}, but they sum to {number}", MEND)
+
+
+def ids_of(counts: Mapping[str, int]) -> int:
+    """Tokens, of a Levanter ledger's counts by field: ids come first, whatever their name."""
+    return next(iter(counts.values()), 0)
 
 
 def _levanter(
@@ -158,6 +164,6 @@ def _levanter(
             yield Finding(path, None, f"shard {name} begins at row {begin} here, at {firsts[name]} in our ledger", MEND)
             return
         begin += ledger["shard_rows"][name]
-    found = ledger["total_num_rows"], ledger["field_counts"].get(IDS, 0)
+    found = ledger["total_num_rows"], ids_of(ledger["field_counts"])
     if found != ends:
         yield Finding(path, None, f"{found[0]} rows and {found[1]} tokens, {ends[0]} and {ends[1]} in our ledger", MEND)

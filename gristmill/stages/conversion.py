@@ -15,6 +15,7 @@ from gristmill.lake.address import (
     check_shard,
 )
 from gristmill.lake.document import Document
+from gristmill.lake.raw_spots import Spot
 from gristmill.lake.store import Store
 from gristmill.stages.selection import Selection
 
@@ -50,7 +51,12 @@ Converted = Document | Refused | Copied
 
 
 class RawObject:
-    """One raw object, streamed from where it lies; its bytes are hashed as they pass."""
+    """One raw object, streamed from where it lies; its bytes are hashed as they pass.
+
+    Attributes:
+        spot: where the document lies that the converter gives next; it may say so, for `trace`. Taken away once the
+            document is given.
+    """
 
     def __init__(self, store: Store, path: str, name: str, size: int) -> None:
         self.name, self.size, self.path = name, size, path
@@ -58,6 +64,12 @@ class RawObject:
         self._digest = hashlib.sha256()
         self._seen = 0
         self._pieces: Iterator[bytes] | None = None
+        self.spot: Spot | None = None
+
+    def taken_spot(self) -> Spot | None:
+        """The spot of the document that was given just now."""
+        spot, self.spot = self.spot, None
+        return spot
 
     def chunks(self) -> Iterator[bytes]:
         """Its bytes in pieces of at most a few MiB; may be asked for once."""

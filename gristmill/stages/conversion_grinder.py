@@ -13,6 +13,7 @@ from gristmill.lake.document import Document
 from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger import Input, Quarantine
+from gristmill.lake.raw_spots import Spot, SpotsWriter
 from gristmill.lake.receipts import RawStamp, Receipt, Stamp, leave_receipt
 from gristmill.lake.shards import ShardWriter
 from gristmill.lake.store import Store, open_store
@@ -66,16 +67,17 @@ class _Output:
         self._encoder = msgspec.json.Encoder()
         self._lines: list[bytes] = []
         self._pairs: list[Pair] = []
+        self.spots = SpotsWriter()
 
-    def add(self, row: Converted) -> None:
+    def add(self, row: Converted, spot: Spot | None) -> None:
         if isinstance(row, Copied):
-            self._keep(row.line, (row.source, row.id))
+            self._keep(row.line, (row.source, row.id), spot)
         elif isinstance(row, Refused):
             self.refuse(row)
         else:
-            self._add_document(row)
+            self._add_document(row, spot)
 
-    def _add_document(self, row: Document) -> None:
+    def _add_document(self, row: Document, spot: Spot | None) -> None:
         trouble = _trouble(row)
         if trouble:
             self.refuse(Refused(trouble, f"id {row.id!r}", repr(row.text).encode()))
@@ -92,11 +94,12 @@ class _Output:
                 ) from error
             self.refuse(Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace")))
             return
-        self._keep(line, (row.source, row.id))
+        self._keep(line, (row.source, row.id), spot)
 
-    def _keep(self, line: bytes, pair: Pair) -> None:
+    def _keep(self, line: bytes, pair: Pair, spot: Spot | None) -> None:
         self._lines.append(line)
         self._pairs.append(pair)
+        self.spots.add(spot)
         if len(self._lines) >= _BATCH or len(line) > _SHOWN:
             self.flush()
 
@@ -126,7 +129,9 @@ class _Output:
             stamps[path] = (refused.bytes, refused.etag)
             quarantine = Quarantine(refused.rows, refused.bytes, refused.sha256)
         dropped = {f"quarantine: {reason}": n for reason, n in self.reasons.items()}
-        row, written = self.documents.close(recipe, inputs, dropped=dropped, counts={}, quarantine=quarantine)
+        row, written = self.documents.close(
+            recipe, inputs, dropped=dropped, counts={}, quarantine=quarantine, spots=self.spots.pack()
+        )
         return Receipt(row, {**stamps, **written}, raw)
 
     def abort(self) -> None:
@@ -151,6 +156,23 @@ def _trouble(row: Document) -> str | None:
     if "\x00" in row.id or "\x00" in row.text:
         return "NUL in text or id"
     return None
+
+
+def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Converted]:
+    """What a source's converter says of a raw object; its own bugs name the object.
+
+    Raises:
+        DataError: the converter failed.
+    """
+    try:
+        yield from source.convert(raw)
+    except GristmillError:
+        raise
+    except Exception as error:
+        raise DataError(
+            f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
+            f" ({type(error).__name__}: {error}); mend gristmill/sources, or let it give a Refused"
+        ) from error
 
 
 class Converting:
@@ -202,8 +224,9 @@ class Converting:
         asset = raw_asset(self._source.name)
         for entry in body.objects:
             raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
-            for row in self._rows(raw):
-                output.add(row)
+            output.spots.begin()
+            for row in converted(self._source, raw, self._spec.place.snapshot):
+                output.add(row, raw.taken_spot())
             sha256 = raw.sha256()
             now = self._raw_store.head(entry.path)
             if now is None or now.etag != entry.etag:
@@ -211,18 +234,6 @@ class Converting:
             inputs.append(Input(asset, entry.name, sha256))
             stamps[entry.name] = RawStamp(entry.size, entry.etag, sha256)
         return tuple(inputs), stamps
-
-    def _rows(self, raw: RawObject) -> Iterator[Converted]:
-        """What the source's converter says; its own bugs name the raw object."""
-        try:
-            yield from self._source.convert(raw)
-        except GristmillError:
-            raise
-        except Exception as error:
-            raise DataError(
-                f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}/{raw.name}: the converter failed"
-                f" ({type(error).__name__}: {error}); mend gristmill/sources, or let it give a Refused"
-            ) from error
 
     def _check_limit(self, name: str, output: _Output) -> None:
         output.flush()

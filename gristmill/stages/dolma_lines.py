@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from gristmill.lake.raw_spots import Spot
 from gristmill.lake.shards import blocks, rows_of, unpacked
 from gristmill.stages.conversion import Converted, Copied, RawObject, Refused
 
@@ -39,30 +40,35 @@ class DolmaLines:
         number = offset = 0
         for block in blocks(unpacked(raw.chunks(), raw.path)):
             for line in rows_of(block):
-                if not number and not offset and line.startswith(BOM):
+                if not number and line.startswith(BOM):
                     line = line[len(BOM) :]  # noqa: PLW2901 - a mark in front of a file is no part of its first row
-                yield self._row(line, f"{raw.name} row {number} (bytes {offset}-{offset + len(line)} unpacked)")
+                    offset = len(BOM)
+                raw.spot = spot = Spot(offset, offset + len(line))
+                row = self._row(line)
+                if isinstance(row, Refused):
+                    row = row._replace(where=f"{raw.name} row {number} (bytes {spot.start}-{spot.end} unpacked)")
+                yield row
                 number += 1
                 offset += len(line) + 1
 
-    def _row(self, line: bytes, where: str) -> Converted:
+    def _row(self, line: bytes) -> Converted:
         try:
             if not line.isascii():
                 line.decode()  # the decoder passes over unknown keys without a look at their bytes
             row = self._decoder.decode(line)
         except msgspec.ValidationError as error:
-            return Refused(_reason(str(error)), where, line)
+            return Refused(_reason(str(error)), "", line)
         except RecursionError:
-            return Refused("nested too deeply", where, line)
+            return Refused("nested too deeply", "", line)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return Refused(_why_not_json(line), where, line)
+            return Refused(_why_not_json(line), "", line)
         if not row.id:
-            return Refused("no id", where, line)
+            return Refused("no id", "", line)
         if "\x00" in row.text or "\x00" in row.id:
-            return Refused("NUL in text or id", where, line)
+            return Refused("NUL in text or id", "", line)
         if not row.source:
             if row.source is not msgspec.UNSET:
-                return Refused("source is null or empty", where, line)
+                return Refused("source is null or empty", "", line)
             return Copied(row.id, self._source, self._lead + line.lstrip()[1:])
         return Copied(row.id, row.source, line)
 

@@ -113,6 +113,7 @@ class Encoder:
         engine: "fastokens" or "tokenizers".
         engine_reason: why this one.
         vocab_size: entries of the vocabulary, added tokens included, as Levanter's metadata has it.
+        reference: the tokenizer as `tokenizers` loaded it.
 
     Raises:
         RecipeError: no tokenizer.json; one that truncates, pads or drops merges at random; bos or eos
@@ -131,7 +132,7 @@ class Encoder:
     ) -> None:
         for name, value in ONE_CORE.items():
             os.environ.setdefault(name, value)
-        reference = _load(tokenizer_json)
+        self.reference = reference = _load(tokenizer_json)
         self.vocab_size = reference.get_vocab_size(with_added_tokens=True)
         self._known = reference.id_to_token
         self._bos, self._eos = _id(reference, "bos", bos), _id(reference, "eos", eos)
@@ -159,6 +160,17 @@ class Encoder:
             before = len(pieces)
             pieces.extend(cut(_checked(number, text) + self._suffix, marin=self._marin))
             counts[number] = len(pieces) - before
+        ids, lengths = self._encoded(pieces)
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        rows = np.diff(ends[np.concatenate(([0], np.cumsum(counts)))])
+        return self._framed(ids, rows)
+
+    def encode_bare(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
+        """As `encode`, of texts that are whole already: nothing is put at their ends, and they are never cut."""
+        return self._encoded([_checked(number, text) for number, text in enumerate(texts)])
+
+    def _encoded(self, pieces: Sequence[str]) -> tuple[Ids, Lengths]:
+        """The ids of all pieces, and each one's number of ids."""
         parts: list[npt.NDArray[np.uint32]] = []
         lengths: list[Lengths] = []
         for batch in _batched(pieces, BATCH_CHARACTERS, len(pieces)):
@@ -167,9 +179,7 @@ class Encoder:
             lengths.append(sizes)
         ids = _joined(parts, np.uint32)
         self._check(int(ids.max(initial=0)))
-        ends = np.concatenate(([0], np.cumsum(_joined(lengths, np.int64))))
-        rows = np.diff(ends[np.concatenate(([0], np.cumsum(counts)))])
-        return self._framed(ids.view(np.int32), rows)
+        return ids.view(np.int32), _joined(lengths, np.int64)
 
     def _check(self, top: int) -> None:
         """The largest id must fit int32 and be one of the vocabulary's, which may have holes."""
@@ -239,6 +249,8 @@ def _choose(tokenizer_json: str, reference: Tokenizer) -> tuple[_Engine, str]:
 def _checked(number: int, text: object) -> str:
     if not isinstance(text, str):
         raise DataError(f"text {number} of the batch is {type(text).__name__}, not a string; mend its document")
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from gristmill.errors import RecipeError
+from gristmill.lake.levanter_array import DType
 
 OnTrouble = Literal["raise", "drop", "keep"]
 """What becomes of a row in trouble: it stops its shard, or is left out, or is kept as far as it can be; counted."""
@@ -52,7 +53,7 @@ class Text:
         return "left"
 
     @property
-    def dtypes(self) -> dict[str, Literal["int32", "float32"]]:
+    def dtypes(self) -> dict[str, DType]:
         """The cache's fields, ids first."""
         return {"input_ids": "int32"}
 
@@ -99,7 +100,7 @@ class Chat:
         _check(self)
 
     @property
-    def dtypes(self) -> dict[str, Literal["int32", "float32"]]:
+    def dtypes(self) -> dict[str, DType]:
         """The cache's fields, ids first."""
         return {"input_ids": "int32", "assistant_masks": "int32"}
 
@@ -150,9 +151,9 @@ class Prebuilt:
         return False
 
     @property
-    def dtypes(self) -> dict[str, Literal["int32", "float32"]]:
+    def dtypes(self) -> dict[str, DType]:
         """The cache's fields, ids first."""
-        found: dict[str, Literal["int32", "float32"]] = {self.input_ids_key: "int32"}
+        found: dict[str, DType] = {self.input_ids_key: "int32"}
         if self.loss_weights_key is not None:
             found[self.loss_weights_key] = "float32"
         return found

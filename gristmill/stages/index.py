@@ -1,6 +1,5 @@
 """Indexes: a mix or a token cache closed over the ledgers that exist; what is absent is listed, not waited for."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,12 +8,16 @@ import msgspec
 
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, mix_asset, mix_index, place
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger import Ledger, dump, read_head, read_ledger
-from gristmill.lake.levanter_ledger import LEDGER_NAME, dump_ledger, load_ledger, merge
+from gristmill.lake.ledger import Ledger as Head
+from gristmill.lake.ledger import dump, read_head, read_ledger
+from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, load_ledger, merge
 from gristmill.lake.store import Store
+from gristmill.lake.token_stream import open_split
+from gristmill.stages.consolidating import consolidate, consolidated_folder
 from gristmill.stages.conversion import Source
 from gristmill.stages.mixing import Mix
-from gristmill.stages.tokenizing import Tokenizer, read_tokenizer
+from gristmill.stages.tokenizing import Tokenizer
+from gristmill.stages.trainer_config import cache_catalog, data_yaml
 
 
 class Slice(msgspec.Struct, frozen=True):
@@ -67,12 +70,12 @@ def _natural(key: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
 
-def _finished(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Ledger]:
+def _finished(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:
     found = {key: read_head(store, place(asset, key)) for key in snapshots}
     return {key: ledger for key, ledger in found.items() if ledger is not None}
 
 
-def _chosen(ledgers: Mapping[str, Ledger], source: Source) -> list[str]:
+def _chosen(ledgers: Mapping[str, Head], source: Source) -> list[str]:
     """Which finished snapshots count: all, or the newest edition; none without shards: it has vanished."""
     there = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
     return [newest(there)] if there and source.snapshots == "replace" else there
@@ -80,7 +83,7 @@ def _chosen(ledgers: Mapping[str, Ledger], source: Source) -> list[str]:
 
 def _close(
     asset: str,
-    by_stream: Mapping[str, Mapping[str, Ledger]],
+    by_stream: Mapping[str, Mapping[str, Head]],
     known: Mapping[str, Sequence[str]],
     sources: Mapping[str, Source],
 ) -> Index:
@@ -122,19 +125,63 @@ def _of_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mappin
 
 
 def index_cache(
-    store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+    store: Store,
+    mix: Mix,
+    tokenizer: Tokenizer,
+    sources: Mapping[str, Source],
+    known: Mapping[str, Sequence[str]],
+    *,
+    consolidated: bool = False,
 ) -> Index:
-    """Closes a token cache: a merged Levanter ledger a stream and split, and Levanter's data configuration."""
+    """Closes a token cache: a merged Levanter ledger a stream and split, and what a trainer is given beside them.
+
+    Args:
+        store: the lake.
+        mix: the recipe.
+        tokenizer: the recipe.
+        sources: the source of each stream.
+        known: the snapshots of each stream's source.
+        consolidated: whether each stream and split is also copied into one cache, with a `data.yaml` of its own.
+    """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
+    merged: dict[str, dict[str, Ledger]] = {}
     for stream in (each.key for each in mix.streams):
         asset = cache_asset(mix.name, tokenizer.name, stream)
         chosen = [s.snapshot for s in index.slices if s.stream == stream]
         for split in SPLITS if mix.validation else SPLITS[:1]:
-            _merge(store, asset, split, chosen)
-    _put(store, f"{index.asset}/data.yaml", _data_yaml(store, mix, tokenizer))
+            merged.setdefault(split, {})[stream] = _merge(store, asset, split, chosen)
+    catalog = {
+        split: {name: (f"{cache_asset(mix.name, tokenizer.name, name)}/{split}", each) for name, each in found.items()}
+        for split, found in merged.items()
+    }
+    if consolidated:
+        _consolidate(store, mix, tokenizer, index.asset, merged)
+    _put(store, f"{index.asset}/cache_catalog.json", cache_catalog(store.url, catalog))
+    _put(store, f"{index.asset}/data.yaml", data_yaml(store.url, mix, tokenizer))
     _put(store, f"{index.asset}/index.json", dump(index))  # last: where it is, the rest is
     return index
+
+
+def _consolidate(
+    store: Store, mix: Mix, tokenizer: Tokenizer, asset: str, merged: Mapping[str, Mapping[str, Ledger]]
+) -> None:
+    """One cache a stream and split; the folder of a stream carries the digest of what it is made of."""
+    top = f"{asset}/consolidated/"
+    folders: dict[str, str] = {}
+    catalog: dict[str, dict[str, tuple[str, Ledger]]] = {split: {} for split in merged}
+    for stream in mix.streams:
+        ledgers = {split: found[stream.key] for split, found in merged.items()}
+        folders[stream.key] = folder = consolidated_folder(top, stream, ledgers)
+        cache = cache_asset(mix.name, tokenizer.name, stream.key)
+        for split, ledger in ledgers.items():
+            source = open_split(store, cache, split)
+            one = consolidate(store, source, ledger, stream.format, f"{folder}/{split}/")
+            catalog[split][stream.key] = (f"{folder}/{split}", one)
+    _put(store, f"{top}cache_catalog.json", cache_catalog(store.url, catalog))
+    _put(store, f"{top}data.yaml", data_yaml(store.url, mix, tokenizer, folders))
+    stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/")]
+    store.delete([path for path in stale if not path.startswith(tuple(f"{folder}/" for folder in folders.values()))])
 
 
 def _of_cache(
@@ -156,9 +203,9 @@ def is_closed(
     return all(read_index(store, index.asset) == index for index in due)
 
 
-def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> None:
+def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> Ledger:
     """The ledger in Levanter's sharded layout: parts by their path below it, in order."""
-    parts = {}
+    parts: dict[str, Ledger] = {}
     metadata: Mapping[str, Any] | None = None
     top = f"{asset}/{split}/"
     for snapshot in snapshots:
@@ -169,29 +216,9 @@ def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> No
             ledger = load_ledger(store.read(path), path)
             metadata = ledger["metadata"]["preprocessor_metadata"]
             parts[folder.removeprefix(top).rstrip("/")] = ledger
-    _put(store, top + LEDGER_NAME, dump_ledger(merge(parts, metadata)))
-
-
-def _data_yaml(store: Store, mix: Mix, tokenizer: Tokenizer) -> bytes:
-    """Levanter's LmDataConfig over the caches, as JSON, which is YAML; paths are under the lake's root."""
-    ledger, _ = read_tokenizer(store, tokenizer.name)
-    root = store.url
-    components = {
-        stream.key: {
-            "type": "cached",
-            "cache_dir": f"{root}/{cache_asset(mix.name, tokenizer.name, stream.key)}",
-            "format": {"type": "text", "text_key": "text"},
-        }
-        for stream in mix.streams
-    }
-    config = {
-        "tokenizer": f"{root}/{ledger.asset}",
-        "enforce_eos": tokenizer.eos is not None,
-        "auto_build_caches": False,
-        "components": components,
-        "train_weights": {stream.key: stream.weight for stream in mix.streams},
-    }
-    return json.dumps(config, indent=2).encode() + b"\n"
+    merged = merge(parts, metadata)
+    _put(store, top + LEDGER_NAME, dump_ledger(merged))
+    return merged
 
 
 def _put(store: Store, path: str, data: bytes) -> None:

@@ -1,7 +1,7 @@
 """Judge: which rows of a shard a selection keeps, and why it drops the others; the documents joined with their sets."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -29,6 +29,15 @@ class _Id(msgspec.Struct):
 
     source: str
     id: str
+
+
+class Feed(Protocol):
+    """The rows of one attribute set, in order."""
+
+    path: str
+
+    def take(self, count: int, beside: str) -> list[bytes]:
+        """See RowFeed."""
 
 
 class Judged(NamedTuple):
@@ -109,20 +118,33 @@ class Judge:
         }
         first = 0
         for block in read_blocks(self._store, path, shard.sha256):
-            rows = decode_rows(self._reader.decoder, block, path, first)
-            pairs = self._reader.pairs(rows, path, first)
-            values = self._values(rows, pairs, feeds, path, first, counts)
-            verdicts, reasons = self._verdicts(values, pairs, path, first)
-            yield Judged(first, block, pairs, values, verdicts, reasons)
-            first += len(rows)
+            judged = self.judge(block, feeds, path, first, counts)
+            yield judged
+            first += len(judged.pairs)
         for feed in feeds.values():
             feed.finish(path)
+
+    def judge(self, block: bytes, feeds: Mapping[str, Feed], path: str, first: int, counts: dict[str, int]) -> Judged:
+        """A block of rows.
+
+        Args:
+            block: whole lines.
+            feeds: gives the rows of each set beside them.
+            path: of the shard, for messages.
+            first: number of the block's first row in the shard.
+            counts: as in `blocks`; so are the errors.
+        """
+        rows = decode_rows(self._reader.decoder, block, path, first)
+        pairs = self._reader.pairs(rows, path, first)
+        values = self._values(rows, pairs, feeds, path, first, counts)
+        verdicts, reasons = self._verdicts(values, pairs, path, first)
+        return Judged(first, block, pairs, values, verdicts, reasons)
 
     def _values(
         self,
         rows: Sequence[Any],
         pairs: Sequence[Pair],
-        feeds: dict[str, RowFeed],
+        feeds: Mapping[str, Feed],
         path: str,
         first: int,
         counts: dict[str, int],

@@ -7,6 +7,8 @@ from typing import Any
 from gristmill.errors import RecipeError
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger import Recipe
+from gristmill.stages.formats import Format, Text, format_of
+from gristmill.stages.mixture_blocks import LARGEST_BLOCK, check_weights
 from gristmill.stages.selection import Selection
 
 MIXING = 1
@@ -22,16 +24,20 @@ class Stream(Selection):
         version: its dataset version, e.g. `v1`.
         name: of the stream; by default the source's.
         weight: in training, relative to the other streams; it changes no document.
+        format: how its documents become rows of a token cache: `Text()`, `Chat(...)`, `Prebuilt(...)`, or the mapping
+            that Levanter's configuration has.
     """
 
     source: str
     version: str
     name: str = ""
     weight: float = 1.0
+    format: Format = field(default_factory=Text)
 
     def __post_init__(self) -> None:
         """See Selection; and the names."""
         super().__post_init__()
+        object.__setattr__(self, "format", format_of(self.format))
         check_name(self.source, "source")
         check_name(self.key, "stream")
         if not VERSION.fullmatch(self.version):
@@ -55,6 +61,8 @@ class Mix:
         tokenizers: the tokenizers that spell it; empty: all.
         validation: share of the documents held out, drawn by a hash of (source, id).
         parts: Levanter parts of a snapshot in its token cache, at the most.
+        block: sequences in which the weights must come out (Levanter's `mixture_block_size`).
+        token_budget: tokens that a training is to read in all; the index tells how often each stream is read for it.
         draft: whether it may change under its name.
     """
 
@@ -65,6 +73,8 @@ class Mix:
     tokenizers: tuple[str, ...] = ()
     validation: float = 0.0
     parts: int = 32
+    block: int = 2048
+    token_budget: int | None = None
     draft: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
@@ -82,6 +92,14 @@ class Mix:
             raise RecipeError(f"mix {self.name!r}: validation {self.validation} is no share below 1")
         if not 1 <= self.parts <= 128:
             raise RecipeError(f"mix {self.name!r}: parts {self.parts}: 1 to 128 a snapshot")
+        if not 1 <= self.block <= LARGEST_BLOCK:
+            raise RecipeError(f"mix {self.name!r}: block {self.block}: 1 to {LARGEST_BLOCK} sequences")
+        check_weights(self.name, self.weights, self.block)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Of each stream."""
+        return {stream.key: stream.weight for stream in self.streams}
 
     def stream(self, name: str) -> Stream:
         """The stream of a name; RecipeError lists the known ones."""

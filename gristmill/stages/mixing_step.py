@@ -73,7 +73,7 @@ class MixingStep:
         for shard in shards:
             inputs = [Input(documents.asset, shard.name, shard.content)]
             inputs += [Input(assets[n], shard.name, rows[shard.name].content) for n, rows in sets.items()]
-            inputs += blocked_inputs(store, documents, shard.name, blocked)
+            inputs += blocked_inputs(store, documents, shard, blocked)
             sha256 = {name: rows[shard.name].sha256 for name, rows in sets.items()}
             self._bodies[shard.name] = Body(shard, sha256, tuple(inputs))
         wants = tuple(Want(name, body.inputs) for name, body in self._bodies.items())

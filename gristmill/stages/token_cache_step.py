@@ -7,20 +7,25 @@ from typing import Any
 import msgspec
 import xxhash
 
+from gristmill.errors import RecipeError
 from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
 from gristmill.lake.making import Making
 from gristmill.lake.store import Store
+from gristmill.stages.cache_part import OldPart, OldShard
+from gristmill.stages.chat_template import ChatTemplate
+from gristmill.stages.formats import Chat, Text, parameters_of
 from gristmill.stages.grinding import Item, raw
 from gristmill.stages.mixing import Mix
-from gristmill.stages.token_cache_grinder import Body, OldPart, OldShard, Spec
+from gristmill.stages.token_cache_grinder import Body, Spec
 from gristmill.stages.tokenizing import (
     TOKENIZING,
     VALIDATION_SEED,
     Tokenizer,
     TokenizerLedger,
+    read_template,
     read_tokenizer,
 )
 
@@ -42,6 +47,7 @@ class TokenCacheStep:
     stage: str = "token_cache_grinder"
     _bodies: dict[str, Body] = field(default_factory=dict)
     _ledger: TokenizerLedger | None = None
+    _template: str | None = None
 
     @property
     def _documents(self) -> Place:
@@ -53,8 +59,9 @@ class TokenCacheStep:
         return cache_asset(self.mix.name, self.tokenizer.name, self.stream)
 
     def _recipe(self, fingerprint: str) -> Recipe:
+        declared = self.mix.stream(self.stream).format
         parameters: dict[str, Any] = {
-            "format": "text",
+            "format": "text" if declared == Text() else parameters_of(declared),
             "tokenizer": fingerprint,
             "eos": self.tokenizer.eos,
             "bos": self.tokenizer.bos,
@@ -64,6 +71,8 @@ class TokenCacheStep:
             "validation_seed": VALIDATION_SEED,
             "parts": self.mix.parts,
         }
+        if self._template is not None:
+            parameters["template"] = digest_of(self._template)
         name = f"{self.mix.name}/{self.tokenizer.name}/{self.stream}"
         return Recipe(name, TOKENIZING, parameters, self.mix.draft or self.tokenizer.draft)
 
@@ -72,8 +81,10 @@ class TokenCacheStep:
 
         Raises:
             DataError: the tokenizer is not there yet, or its file changed under its name.
+            RecipeError: a chat has no template, or one that does not say what the assistant said.
         """
         self._ledger, _ = read_tokenizer(store, self.tokenizer.name)
+        self._template = self._template_of(store)
         ledger, shards = read_ledger(store, self._documents)
         recipe = self._recipe(self._ledger.fingerprint)
         spelled = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", self._ledger.fingerprint)
@@ -94,6 +105,25 @@ class TokenCacheStep:
         )
         return [Target(place(self.asset, self.snapshot), recipe, upstream, wants)]
 
+    def _template_of(self, store: Store) -> str | None:
+        """The chat template that counts: the format's, else the tokenizer's; None for other formats."""
+        declared = self.mix.stream(self.stream).format
+        if not isinstance(declared, Chat):
+            return None
+        where = f"mix {self.mix.name!r}, stream {self.stream!r}"
+        template = declared.chat_template or read_template(store, self.tokenizer.name)
+        if template is None:
+            raise RecipeError(
+                f"{where}: no chat template: neither its format has a chat_template, nor has the tokenizer"
+                f" {self.tokenizer.name} one in tokenizer_config.json or chat_template.jinja; give one of them"
+            )
+        if declared.mask_user_turns and not ChatTemplate(template, today=declared.today).has_generation:
+            raise RecipeError(
+                f"{where}: the chat template has no {{% generation %}} block, so nothing would say what the assistant"
+                " said; put one around it, or give the format mask_user_turns=False to learn every turn"
+            )
+        return template
+
     def spec(self, makings: Sequence[Making]) -> Spec:
         """See Step."""
         making = makings[0]
@@ -110,6 +140,8 @@ class TokenCacheStep:
             long_strings=self.tokenizer.long_strings,
             validation=self.mix.validation,
             splits=("train", "validation") if self.mix.validation else ("train",),
+            format=parameters_of(self.mix.stream(self.stream).format),
+            template=self._template,
         )
 
     def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:

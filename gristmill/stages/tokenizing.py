@@ -12,9 +12,17 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import check_name, check_numbered, tokenizer_asset
 from gristmill.lake.ledger import Recipe
 from gristmill.lake.store import Store
+from gristmill.stages.chat_template import template_in
 
 TOKENIZING = 1
 """Version of the way we write token caches; the next number rebuilds all of them."""
+
+JSON, CONFIG, JINJA = "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"
+BROUGHT = (JSON, CONFIG, JINJA)
+"""What of a tokenizer's folder is taken."""
+
+IN_LAKE = "lake:"
+"""What a path in the lake begins with, in a recipe."""
 
 VALIDATION_SEED = 0x76616C  # "val": another draw than the mixes' samples
 """The seed of the draw that holds documents out for validation."""
@@ -48,8 +56,11 @@ class Tokenizer:
         eos: the end-of-sequence token, put behind every text; None: none.
         bos: the token put in front of every text; None: none.
         training: how it is trained here.
-        file: the `tokenizer.json` that is brought instead: a path on the machine that imports it.
-        sha256: of the brought file; checked.
+        file: the `tokenizer.json` that is brought instead: a path on the machine that imports it, or `lake:` and a
+            path in the lake; of the file, or of a folder that holds it, as Hugging Face saves one.
+        sha256: of the brought `tokenizer.json`; checked.
+        chat_template: for conversations; None: the brought folder's, from its `tokenizer_config.json` or
+            `chat_template.jinja`.
         eos_style: `levanter` (the default there: text, a space, EOS, as one string) or `clean` (EOS as an id).
         long_strings: `levanter`, or `marin` (long texts are cut at white space before they are encoded).
         description: for people.
@@ -62,6 +73,7 @@ class Tokenizer:
     training: Training | None = None
     file: str | None = None
     sha256: str | None = None
+    chat_template: str | None = None
     eos_style: Literal["levanter", "clean"] = "levanter"
     long_strings: Literal["levanter", "marin"] = "levanter"
     description: str = ""
@@ -143,17 +155,54 @@ def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
     return ledger, data
 
 
-def brought_file(recipe: Tokenizer) -> bytes:
-    """The bytes of a brought tokenizer.
+def read_template(store: Store, name: str) -> str | None:
+    """The chat template that a tokenizer in the lake brings, or None.
+
+    Raises:
+        DataError: the tokenizer is not there yet, or one of its files changed under its name.
+        RecipeError: its configuration has templates, but none that counts.
+    """
+    ledger, _ = read_tokenizer(store, name)
+    found: dict[str, bytes] = {}
+    for file in (CONFIG, JINJA):
+        if file in ledger.files:
+            found[file] = store.read(tokenizer_path(name, file))
+            if hashlib.sha256(found[file]).hexdigest() != ledger.files[file]:
+                raise DataError(f"{tokenizer_path(name, file)}: changed under its name; restore the file")
+    return template_in(found.get(CONFIG), found.get(JINJA))
+
+
+def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
+    """The files of a brought tokenizer: `tokenizer.json`, and what of the others lies beside it.
 
     Raises:
         RecipeError: there is no such file, or it is another one.
     """
+    found = _files_in_lake(store, recipe) if (recipe.file or "").startswith(IN_LAKE) else _files_here(recipe)
+    sha256 = hashlib.sha256(found[JSON]).hexdigest()
+    if sha256 != recipe.sha256:
+        raise RecipeError(
+            f"tokenizer {recipe.name!r}: {recipe.file} has sha256 {sha256}, the recipe pins {recipe.sha256}"
+        )
+    return found
+
+
+def _files_here(recipe: Tokenizer) -> dict[str, bytes]:
     path = Path(recipe.file or "")
-    if not path.is_file():
-        raise RecipeError(f"tokenizer {recipe.name!r}: no file {path}")
-    data = path.read_bytes()
-    found = hashlib.sha256(data).hexdigest()
-    if found != recipe.sha256:
-        raise RecipeError(f"tokenizer {recipe.name!r}: {path} has sha256 {found}, the recipe pins {recipe.sha256}")
-    return data
+    if path.is_dir():
+        found = {name: (path / name).read_bytes() for name in BROUGHT if (path / name).is_file()}
+    else:
+        found = {JSON: path.read_bytes()} if path.is_file() else {}
+    if JSON not in found:
+        raise RecipeError(f"tokenizer {recipe.name!r}: no file {path / JSON if path.is_dir() else path}")
+    return found
+
+
+def _files_in_lake(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
+    path = (recipe.file or "").removeprefix(IN_LAKE).strip("/")
+    whole = store.read_tagged(path) if path.endswith(".json") else None
+    tagged = {JSON: whole} if whole else {name: store.read_tagged(f"{path}/{name}") for name in BROUGHT}
+    found = {name: each[0] for name, each in tagged.items() if each is not None}
+    if JSON not in found:
+        raise RecipeError(f"tokenizer {recipe.name!r}: neither {path} nor {path}/{JSON} is in {store.url}")
+    return found

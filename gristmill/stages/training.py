@@ -16,12 +16,16 @@ from gristmill.lake.ledger import Recipe, dump, read_ledger
 from gristmill.lake.rows import decode_rows
 from gristmill.lake.shards import read_blocks
 from gristmill.lake.store import Store
+from gristmill.stages.chat_template import template_in
 from gristmill.stages.grinding import Say
 from gristmill.stages.tokenizing import (
+    CONFIG,
+    JINJA,
+    JSON,
     Tokenizer,
     TokenizerLedger,
     Training,
-    brought_file,
+    brought_files,
     ledger_path,
     read_tokenizer,
     read_tokenizer_ledger,
@@ -51,6 +55,8 @@ def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
             "sample": training.sample,
             "special": list(training.special),
         }
+    if tokenizer.chat_template is not None:
+        parameters["chat_template"] = tokenizer.chat_template
     return Recipe(tokenizer.name, 1, {**parameters, "eos": tokenizer.eos, "bos": tokenizer.bos}, tokenizer.draft)
 
 
@@ -87,11 +93,12 @@ def make_tokenizer(
     inputs: tuple[tuple[str, str, str], ...] = ()
     counts = {"documents": 0, "characters": 0}
     if tokenizer.training is None:
-        data = brought_file(tokenizer)
+        brought = brought_files(store, tokenizer)
     else:
         inputs = _inputs(store, tokenizer.training, chosen)
         data, counts = _train(store, tokenizer, tokenizer.training, chosen, say)
-    return _write(store, tokenizer, recipe, data, inputs, counts), True
+        brought = {JSON: data}
+    return _write(store, tokenizer, recipe, brought, inputs, counts), True
 
 
 def _short(value: object) -> str:
@@ -154,20 +161,23 @@ def _write(
     store: Store,
     tokenizer: Tokenizer,
     recipe: Recipe,
-    data: bytes,
+    brought: Mapping[str, bytes],
     inputs: tuple[tuple[str, str, str], ...],
     counts: Mapping[str, int],
 ) -> TokenizerLedger:
     """The files as Hugging Face reads them; the ledger last."""
+    data = brought[JSON]
+    template = tokenizer.chat_template or template_in(brought.get(CONFIG), brought.get(JINJA))
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "eos_token": tokenizer.eos,
         "bos_token": tokenizer.bos,
+        "chat_template": template,
         "clean_up_tokenization_spaces": False,
         "model_max_length": 1_000_000_000_000,
     }
     shown = json.dumps({k: v for k, v in config.items() if v is not None}, indent=2, sort_keys=True).encode()
-    files = {"tokenizer.json": data, "tokenizer_config.json": shown}
+    files = {JSON: data, CONFIG: shown}
     for name, content in files.items():
         store.put(tokenizer_path(tokenizer.name, name), content)
     ledger = TokenizerLedger(

@@ -14,10 +14,20 @@ Ask = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def ask() -> Ask:
+    return asking("levanter_client.py")
+
+
+@pytest.fixture(scope="module")
+def ask_examples() -> Ask:
+    return asking("examples_client.py")
+
+
+def asking(name: str) -> Ask:
+    """What puts jobs to a client that runs in the environment of the real Levanter."""
     python = os.environ.get("GRISTMILL_LEVANTER_PYTHON")
     if not python:
         pytest.skip("GRISTMILL_LEVANTER_PYTHON names no Python with requirements/levanter.txt")
-    client = Path(__file__).with_name("levanter_client.py")
+    client = Path(__file__).with_name(name)
 
     def answers(*jobs: Mapping[str, object]) -> list[dict[str, Any]]:
         run = subprocess.run(

@@ -70,9 +70,63 @@ def encode(job: Job) -> Job:
     return {"ids": [list(row["input_ids"]) for row in rows], "metadata": processor.metadata}
 
 
+def process(job: Job) -> Job:
+    """The rows that Levanter's own build of a format would cache, or its error's words."""
+    tokenizer = import_module("levanter.tokenizers").load_tokenizer(job["tokenizer"])
+    config = import_module("levanter.data.text.formats").LmDatasetFormatBase
+    declared = dict(job["format"])
+    processor = config.get_choice_class(declared.pop("type"))(**declared).build_preprocessor(tokenizer)
+    rows = []
+    for row in job["rows"]:  # one by one: a batch dies with its first bad row
+        try:
+            (made,) = processor([row])
+            rows.append({field: np.asarray(values).tolist() for field, values in made.items()})
+        except Exception as error:  # noqa: BLE001 - whatever it says is the answer
+            rows.append({"error": f"{type(error).__name__}: {error}"})
+    return {"rows": rows, "metadata": processor.metadata}
+
+
+def template(job: Job) -> Job:
+    """What transformers makes of conversations: ids and masks."""
+    tokenizer = import_module("transformers").AutoTokenizer.from_pretrained(job["tokenizer"])
+    made = [
+        tokenizer.apply_chat_template(
+            row["messages"],
+            chat_template=job["template"],
+            tokenize=True,
+            return_dict=True,
+            return_assistant_tokens_mask=True,
+        )
+        for row in job["rows"]
+    ]
+    return {"rows": [{"input_ids": m["input_ids"], "assistant_masks": m["assistant_masks"]} for m in made]}
+
+
+def configured(job: Job) -> Job:
+    """What a training configuration gives: rows of each component and split, by way of its cache catalog."""
+    module = import_module("levanter.data.text.datasets")
+    config = import_module("draccus").decode(module.LmDataConfig, json.loads(job["config"]))
+    found: Job = {}
+    for split in job["splits"]:
+        for name, cache in config.build_caches(split).items():
+            rows = cache.get_batch_sync(list(range(len(cache)))) if len(cache) else []
+            found[f"{name}/{split}"] = [{field: row[field].tolist() for field in row} for row in rows]
+    return found
+
+
+DO = {
+    "read": read,
+    "write": write,
+    "encode": encode,
+    "process": process,
+    "template": template,
+    "configured": configured,
+}
+
+
 def main() -> None:
     """Answer all jobs."""
-    answers = [{"read": read, "write": write, "encode": encode}[job["do"]](job) for job in json.load(sys.stdin)]
+    answers = [DO[job["do"]](job) for job in json.load(sys.stdin)]
     json.dump(answers, sys.stdout)
 
 

@@ -390,5 +390,5 @@ def test_an_id_digest_is_what_the_ledger_says(mill: Mill) -> None:
     digest.update([("pages", f"doc-{n:05d}") for n in range(3)])
     (shard,) = mill.table(mill.documents()).values()
     assert shard.ids == digest.hexdigest()
-    assert mill.store.read(mill.documents().index("a")) == digest.index()
+    assert mill.store.read(mill.documents().index("a")).startswith(digest.index())
     assert msgspec.structs.asdict(shard)["rows"] == 3

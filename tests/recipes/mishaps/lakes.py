@@ -70,7 +70,8 @@ def _bytes_of(store: Store, path: str) -> bytes:
     if path.endswith(".run.json"):
         return b""
     data = store.read(path)
-    return re.sub(rb'"[^"]*/(?=tokenizers/|token_caches/)', b'"', data) if path.endswith("/data.yaml") else data
+    moved = path.endswith(("/data.yaml", "/cache_catalog.json"))
+    return re.sub(rb'"[^"]*/(?=tokenizers/|token_caches/)', b'"', data) if moved else data
 
 
 class Lakes:

@@ -1,0 +1,108 @@
+"""Packing: how a token cache becomes examples of one length, and what of it is in none; asked for by hand.
+
+It has no automation: the length belongs to a training run, and a plan says nothing that the index does not.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from assets.cache_report import drawing
+from assets.keys import key_of, plain
+from assets.nameplate import check_lake
+from assets.report import failures
+from gristmill.lake.address import cache_index, cache_packing
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger import dump
+from gristmill.lake.store import Store
+from gristmill.stages.histograms import Histogram
+from gristmill.stages.mixing import Mix
+from gristmill.stages.packing_plans import Planned, plan_cache
+from gristmill.stages.packing_report import Report
+from gristmill.stages.tokenizing import Tokenizer
+from resources.lake import LakeResource
+
+DRAWN = 8
+"""Splits that are drawn, those with the most tokens; the table has all."""
+
+SUMS = ("documents", "tokens", "examples", "padding", "truncated_documents", "dropped_documents", "unfit_documents")
+
+
+class PackingRequest(dg.Config):
+    """For which examples."""
+
+    length: int = Field(default=4096, ge=2, le=1 << 24, description="Tokens of an example: the trainer's sequence.")
+
+
+def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
+    """The packing plans of a token cache."""
+
+    @dg.asset(
+        key=key_of(cache_packing(mix.name, tokenizer.name)),
+        deps=[key_of(cache_index(mix.name, tokenizer.name))],
+        group_name=f"tokens_{plain(mix.name)}",
+        description=f"{mix.name} by {tokenizer.name} as examples of one length: how full, what is cut, what is dropped",
+        owners=list(mix.owners),
+        kinds={"numpy"},
+    )
+    def packing(
+        context: dg.AssetExecutionContext, lake: LakeResource, config: PackingRequest
+    ) -> dg.MaterializeResult[None]:
+        store = lake.store()
+        with failures():
+            check_lake(context.instance, store)
+            planned = plan_cache(store, mix, tokenizer, config.length, context.log.info)
+        version = digest_of([dump(each).decode() for each in planned])
+        folder = cache_packing(mix.name, tokenizer.name)
+        return dg.MaterializeResult(data_version=dg.DataVersion(version), metadata=_facts(store, folder, planned))
+
+    return packing
+
+
+def _facts(store: Store, folder: str, planned: Sequence[Planned]) -> dict[str, Any]:
+    """What the plans say, for people."""
+    reports = [each.report for each in planned]
+    filled, padding = sum(report.filled for report in reports), sum(report.padding for report in reports)
+    sums = {name.replace("_", " "): sum(getattr(report, name) for report in reports) for name in SUMS}
+    largest = sorted(planned, key=lambda each: -each.report.tokens)[:DRAWN]
+    return {
+        "sequence length": reports[0].length,
+        "fill rate": filled / (filled + padding) if filled else 1.0,
+        **sums,
+        "splits": dg.MetadataValue.table([_row(each) for each in planned]),
+        "document lengths": _plots(largest, lambda report: report.lengths, "documents by tokens"),
+        "fill of examples": _plots(largest, lambda report: report.fill, "examples by tokens in them"),
+        "plans": dg.MetadataValue.path(f"{store.url}/{folder}/"),
+    }
+
+
+def _row(each: Planned) -> dg.TableRecord:
+    report = each.report
+    return dg.TableRecord(
+        {
+            "stream": _stream(each),
+            "split": each.split,
+            "examples are": report.kind,
+            "documents": report.documents,
+            "tokens": report.tokens,
+            "examples": report.examples,
+            "fill rate": each.fill_rate,
+            "padding": report.padding,
+            "cut": f"{report.truncated_documents} documents, {report.truncated_tokens} tokens",
+            "dropped": f"{report.dropped_documents} documents, {report.dropped_tokens} tokens",
+            "in several examples": report.split_documents,
+            "of another length": report.unfit_documents,
+        }
+    )
+
+
+def _plots(planned: Sequence[Planned], of: Callable[[Report], Histogram], unit: str) -> dg.MarkdownMetadataValue:
+    """Drawings below each other, each as an image that needs nothing from elsewhere."""
+    images = [drawing(of(each.report), f"{_stream(each)}, {each.split}", unit) for each in planned]
+    return dg.MetadataValue.md("\n\n".join(images))
+
+
+def _stream(each: Planned) -> str:
+    return each.cache.rpartition("/")[2]

@@ -1,0 +1,268 @@
+"""One split of a token cache, read as one sequence of rows and one stream of tokens, whatever parts it lies in.
+
+Levanter takes an object that is lost for zeros. Here nothing is read of an object before its sha256 was found to be the
+one in the lake's ledger.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from gristmill.errors import DataError
+from gristmill.lake.address import place
+from gristmill.lake.ledger import read_ledger
+from gristmill.lake.levanter_array import Values
+from gristmill.lake.levanter_array_reader import MEND, RangeRead
+from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
+from gristmill.lake.store import Store
+
+Objects = Mapping[str, tuple[str, int]]
+"""(sha256, size) of each object, by its path."""
+
+OPEN_PARTS = 8
+"""Parts kept open; each holds an inner chunk an array, some 10 MiB."""
+
+BLOCK = 1 << 20
+"""Rows whose bounds are held at once."""
+
+INDEX_MEND = "materialize the cache's index again"
+
+
+class Proven:
+    """Ranges of objects, each of which is hashed whole before anything of it is given out.
+
+    Raises, when called:
+        DataError: the object is missing, or is not the one that the ledger names, or the ledger names none.
+    """
+
+    def __init__(self, store: Store, objects: Objects) -> None:
+        self._store, self._objects = store, objects
+        self._read = ranges_of(store)
+        self._proven: set[str] = set()
+
+    def __call__(self, path: str, start: int, end: int | None, /) -> bytes:
+        if path not in self._proven:
+            self._prove(path)
+            self._proven.add(path)
+        return self._read(path, start, end)
+
+    def _prove(self, path: str) -> None:
+        if path not in self._objects:
+            raise DataError(f"{path}: no ledger names this object; {MEND}")
+        sha256, size = self._objects[path]
+        entry = self._store.head(path)
+        if entry is None:
+            raise DataError(f"{path} is missing; {MEND}")
+        if entry.size != size:
+            raise DataError(f"{path}: {entry.size} bytes, in its ledger {size}; {MEND}")
+        digest = hashlib.sha256()
+        for piece in self._store.stream(path):
+            digest.update(piece)
+        if digest.hexdigest() != sha256:
+            raise DataError(f"{path}: its sha256 is {digest.hexdigest()}, in its ledger {sha256}: damaged; {MEND}")
+
+
+class TokenStream:
+    """All parts of a split, one after another. Opened by the ledger alone: parts are opened when they are read.
+
+    Args:
+        store: the lake.
+        path: the folder of the split's ledger, sharded or consolidated.
+        objects: what a ledger says of the objects of a part, by the part's name; None: nothing is proven.
+
+    Raises:
+        DataError: there is no ledger, or it is unfinished or contradicts itself.
+    """
+
+    def __init__(self, store: Store, path: str, objects: Callable[[str], Objects] | None = None) -> None:
+        self.path = path
+        self._store, self._objects = store, objects
+        name = f"{path}/{LEDGER_NAME}"
+        found = store.read_tagged(name)
+        if found is None:
+            raise DataError(f"{name}: not there yet; materialize the cache's index")
+        ledger = load_ledger(found[0], name)
+        if not ledger["is_finished"]:
+            raise DataError(f"{path}: not a finished cache; {MEND}")
+        self.sha256 = hashlib.sha256(found[0]).hexdigest()
+        self._whole = ledger["layout"] == "consolidated"
+        self.parts = [""] if self._whole else list(ledger["finished_shards"])
+        self.rows = ledger["total_num_rows"]
+        self._counts = ledger["field_counts"]
+        by_part = [self._counts] if self._whole else [ledger["field_counts_by_shard"].get(p, {}) for p in self.parts]
+        rows = [self.rows] if self._whole else [ledger["shard_rows"][p] for p in self.parts]
+        self._row_ends = np.cumsum([0, *rows], dtype=np.int64)
+        self._ends = {
+            field: np.cumsum([0, *(counts.get(field, 0) for counts in by_part)], dtype=np.int64)
+            for field in self._counts
+        }
+        self._open: dict[int, CacheReader] = {}
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of its rows; none if it has no rows."""
+        return list(self._counts)
+
+    def count(self, field: str) -> int:
+        """The field's elements over all rows."""
+        return int(self._ends_of(field)[-1])
+
+    def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
+        """Where rows [first, last) begin in the field's stream, and at last where they end: last - first + 1 numbers.
+
+        Raises:
+            IndexError: no such rows.
+            DataError: an object is missing or damaged, or the part is not what the split's ledger says.
+        """
+        if not 0 <= first <= last <= self.rows:
+            raise IndexError(f"rows {first} to {last} of {self.rows}")
+        ends = self._ends_of(field)
+        found = [np.zeros(1, np.int64)] if first == last == 0 else []
+        for part, begin, stop in self._pieces(self._row_ends, first, last):
+            bounds = self._part(part).bounds(field, begin, stop) + ends[part]
+            found.append(bounds[1:] if found else bounds)
+        if not found:  # no rows, but somewhere: behind row first - 1
+            return self.bounds(field, first - 1, first)[1:]
+        return np.concatenate(found)
+
+    def elements(self, field: str, start: int, stop: int) -> Values:
+        """Elements [start, stop) of the field's one long stream, whatever the rows; errors as in `bounds`."""
+        ends = self._ends_of(field)
+        if not 0 <= start <= stop <= ends[-1]:
+            raise IndexError(f"elements {start} to {stop} of {ends[-1]} {field}")
+        pieces = self._pieces(ends, start, stop)
+        found = [self._part(part).elements(field, begin, end) for part, begin, end in pieces]
+        return np.concatenate(found) if found else np.empty(0, np.int32)
+
+    def row(self, field: str, number: int) -> Values:
+        """One row's elements; errors as in `bounds`."""
+        start, stop = self.bounds(field, number, number + 1).tolist()
+        return self.elements(field, start, stop)
+
+    def lengths(self, *fields: str) -> Iterator[list[npt.NDArray[np.int64]]]:
+        """Elements of each row, for each of the fields, block by block; no element is read."""
+        for first in range(0, self.rows, BLOCK):
+            last = min(first + BLOCK, self.rows)
+            yield [np.diff(self.bounds(field, first, last)) for field in fields]
+
+    def row_of(self, field: str, element: int) -> int:
+        """The row that an element of the field's stream belongs to; errors as in `elements`."""
+        ends = self._ends_of(field)
+        if not 0 <= element < ends[-1]:
+            raise IndexError(f"element {element} of {ends[-1]} {field}")
+        part = int(np.searchsorted(ends, element, "right")) - 1
+        inside, reader = element - int(ends[part]), self._part(part)
+        low, high = 0, reader.rows
+        while high - low > 1:  # the row begins at or before the element, row `high` behind it
+            middle = (low + high) // 2
+            if int(reader.bounds(field, middle, middle)[0]) <= inside:
+                low = middle
+            else:
+                high = middle
+        return int(self._row_ends[part]) + low
+
+    def readers(self) -> Iterator[CacheReader]:
+        """The parts that have rows, in order; errors as in `bounds`."""
+        for number in range(len(self.parts)):
+            if self._row_ends[number] < self._row_ends[number + 1]:
+                yield self._part(number)
+
+    def part_of(self, row: int) -> tuple[str, int]:
+        """The part that a row lies in, and its number there; IndexError if there is no such row."""
+        if not 0 <= row < self.rows:
+            raise IndexError(f"row {row} of {self.rows}")
+        part = int(np.searchsorted(self._row_ends, row, "right")) - 1
+        return self.parts[part], row - int(self._row_ends[part])
+
+    def first_row_of(self, part: str) -> int | None:
+        """The number of a part's first row; None if the split's ledger does not name the part."""
+        return int(self._row_ends[self.parts.index(part)]) if part in self.parts else None
+
+    def _ends_of(self, field: str) -> npt.NDArray[np.int64]:
+        if field not in self._ends and self.rows:
+            raise DataError(f"{self.path}: its rows have no field {field!r}, but {', '.join(self._counts)}")
+        return self._ends.get(field, np.zeros(len(self.parts) + 1, np.int64))
+
+    def _pieces(self, ends: npt.NDArray[np.int64], start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+        """Which range of which parts [start, stop) is; parts begin and end at `ends`."""
+        part = int(np.searchsorted(ends, start, "right")) - 1
+        while start < stop:
+            begin, end = int(ends[part]), min(int(ends[part + 1]), stop)
+            if start < end:
+                yield part, start - begin, end - begin
+                start = end
+            part += 1
+
+    def _part(self, number: int) -> CacheReader:
+        reader = self._open.pop(number, None)
+        if reader is None:
+            reader = self._opened(number)
+            while len(self._open) >= OPEN_PARTS:
+                del self._open[next(iter(self._open))]
+        self._open[number] = reader  # last: the one used longest ago is the first
+        return reader
+
+    def _opened(self, number: int) -> CacheReader:
+        name = self.parts[number]
+        read: RangeRead = ranges_of(self._store) if self._objects is None else Proven(self._store, self._objects(name))
+        reader = CacheReader(read, f"{self.path}/{name}" if name else self.path)
+        rows = int(self._row_ends[number + 1] - self._row_ends[number])
+        said = {field: int(ends[number + 1] - ends[number]) for field, ends in self._ends.items()}
+        if reader.rows != rows or (rows and reader.ledger["field_counts"] != said):
+            raise DataError(
+                f"{reader.path}: {reader.rows} rows and {reader.ledger['field_counts']}, in the split's ledger {rows}"
+                f" and {said}; {INDEX_MEND}"
+            )
+        return reader
+
+
+class _Claim(msgspec.Struct):
+    """What a row of our ledger's table says of its part."""
+
+    folders: dict[str, str]
+    objects: dict[str, tuple[str, int]]
+
+
+def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -> TokenStream:
+    """A split of a stream's token cache, as its index has merged it.
+
+    Args:
+        store: the lake.
+        asset: the cache's address, `token_caches/<mix>/<tokenizer>/<stream>`.
+        split: `train` or `validation`.
+        verified: whether objects are proven before they are read. That reads each object whole, once: for a few rows
+            of a huge cache in a bucket one may do without.
+
+    Raises:
+        DataError: the index is not there yet. Reading raises it too: an object is missing or damaged, or no ledger
+            names its part any longer.
+    """
+    top = f"{asset}/{split}/"
+    claims: dict[str, dict[str, Objects]] = {}
+
+    def objects(part: str) -> Objects:
+        snapshot = part.partition("/")[0]
+        if snapshot not in claims:
+            claims[snapshot] = _claims(store, asset, split, snapshot)
+        if f"{top}{part}/" not in claims[snapshot]:
+            raise DataError(f"{top}{part}: the ledger of {snapshot} names no such part; {INDEX_MEND}")
+        return claims[snapshot][f"{top}{part}/"]
+
+    return TokenStream(store, top.rstrip("/"), objects if verified else None)
+
+
+def _claims(store: Store, asset: str, split: str, snapshot: str) -> dict[str, Objects]:
+    """The objects of each part of a slice, by the part's folder."""
+    here = place(asset, snapshot)
+    found: dict[str, Objects] = {}
+    for row in read_ledger(store, here)[1]:
+        try:
+            claim = msgspec.convert(row.extra, _Claim, strict=False)
+            found[claim.folders[split]] = claim.objects
+        except (msgspec.ValidationError, KeyError) as error:
+            raise DataError(f"{here.table}: part {row.name}: its row names no objects ({error}); {MEND}") from error
+    return found

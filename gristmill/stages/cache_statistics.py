@@ -1,0 +1,96 @@
+"""What a token cache's rows look like: lengths, bytes a token, pieces of characters; counted while they are written."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from gristmill.stages.vocabulary import Vocabulary
+
+Ids = npt.NDArray[np.int32]
+Lengths = npt.NDArray[np.int64]
+
+BUCKETS = 32
+"""Buckets of lengths: 0 is empty rows, n is rows of 2^(n-1) to 2^n - 1 tokens."""
+
+
+class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Counted over the rows of a shard, all splits together.
+
+    Attributes:
+        bytes: UTF-8 bytes of their texts.
+        unknown: tokens that are the unknown token.
+        fragments: tokens that are a piece of a character.
+        lengths: rows by the bucket of their tokens, as far as there are any.
+        kept: rows that are there although they were in trouble, by reason.
+        dropped: rows that are not there because of trouble, by reason.
+    """
+
+    bytes: int = 0
+    unknown: int = 0
+    fragments: int = 0
+    lengths: tuple[int, ...] = ()
+    kept: dict[str, int] = {}
+    dropped: dict[str, int] = {}
+
+
+def edges_of(count: int) -> list[int]:
+    """Where so many buckets of lengths begin, and where the last one ends: 0, 1, 2, 4, 8, ..."""
+    return [0, *(1 << n for n in range(count))]
+
+
+def summed(facts: Iterable[Facts]) -> Facts:
+    """All of them together."""
+    total = Facts()
+    for each in facts:
+        width = max(len(total.lengths), len(each.lengths))
+        total = Facts(
+            total.bytes + each.bytes,
+            total.unknown + each.unknown,
+            total.fragments + each.fragments,
+            tuple(a + b for a, b in zip(_padded(total.lengths, width), _padded(each.lengths, width), strict=True)),
+            _added(total.kept, each.kept),
+            _added(total.dropped, each.dropped),
+        )
+    return total
+
+
+def _padded(lengths: Sequence[int], width: int) -> list[int]:
+    return [*lengths, *[0] * (width - len(lengths))]
+
+
+def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in sorted({*one, *other})}
+
+
+class Counting:
+    """Counts the rows of one shard."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._any_fragment = bool(vocabulary.fragments.any())
+        self._lengths: npt.NDArray[np.int64] = np.zeros(BUCKETS, np.int64)
+        self._bytes = self._unknown = self._fragments = 0
+        self._kept: dict[str, int] = {}
+        self._dropped: dict[str, int] = {}
+
+    def add(
+        self, ids: Ids, lengths: Lengths, sizes: Lengths, kept: dict[str, int] | None, dropped: dict[str, int] | None
+    ) -> None:
+        """Counts some rows: their ids, lengths in tokens, bytes of text; and the troubles of their batch."""
+        self._bytes += int(sizes.sum())
+        if self._any_fragment:
+            self._fragments += int(np.count_nonzero(self._vocabulary.fragments[ids]))
+        if self._vocabulary.unknown is not None:
+            self._unknown += int(np.count_nonzero(ids == self._vocabulary.unknown))
+        buckets = np.minimum(np.frexp(lengths.astype(np.float64))[1], BUCKETS - 1)
+        self._lengths += np.bincount(buckets, minlength=BUCKETS)
+        self._kept = _added(self._kept, kept or {})
+        self._dropped = _added(self._dropped, dropped or {})
+
+    def facts(self) -> Facts:
+        """What was counted."""
+        used = np.flatnonzero(self._lengths)
+        lengths = tuple(self._lengths[: used[-1] + 1].tolist()) if len(used) else ()
+        return Facts(self._bytes, self._unknown, self._fragments, lengths, self._kept, self._dropped)

@@ -1,0 +1,204 @@
+"""Chat templates: turns in, one text out, with the places that the assistant said.
+
+Templates are Jinja in a sandbox, with the settings, filters and globals that Hugging Face's chat templates know:
+`trim_blocks`, `lstrip_blocks`, loop controls, `tojson` without HTML escapes, `raise_exception`, `strftime_now`, and
+`{% generation %}` around what the assistant said.
+
+Source: Hugging Face, "Writing a chat template"; marin-levanter 0.2, `levanter.tokenizers`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NoReturn
+
+import jinja2
+import jinja2.ext
+import jinja2.nodes
+import jinja2.parser
+import jinja2.runtime
+import jinja2.sandbox
+
+from gristmill.errors import RecipeError
+
+Turn = Mapping[str, Any]
+Span = tuple[int, int]
+"""Begin and end of what the assistant said, in code points of the rendered text."""
+
+BEGIN, END = "\U0010fffdgristmill:said\U0010fffd", "\U0010fffdgristmill:end\U0010fffd"
+"""Put around what the assistant said while a template runs, and taken out again: they are no white space, so that a
+template that trims does what it would do without them."""
+_MARKS = re.compile(f"({BEGIN}|{END})")
+
+
+class Unrendered(Exception):  # noqa: N818 - caught by chat_rows alone, which counts it by its reason
+    """A conversation that a template cannot render.
+
+    Args:
+        reason: short and stable: it becomes a counter.
+        detail: what was said.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason, self.detail = reason, detail
+        super().__init__(f"{reason}: {detail}")
+
+
+class _Generation(jinja2.ext.Extension):
+    """The block `{% generation %}`."""
+
+    tags = {"generation"}  # noqa: RUF012 - as Jinja declares it
+
+    def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("_marked"), [], [], body).set_lineno(line)
+
+    @staticmethod
+    def _marked(caller: jinja2.runtime.Macro) -> str:
+        return f"{BEGIN}{caller()}{END}"
+
+
+def _to_json(
+    value: object,
+    ensure_ascii: bool = False,  # noqa: FBT001, FBT002 - a template's own arguments
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,  # noqa: FBT001, FBT002 - see above
+) -> str:
+    if isinstance(value, jinja2.StrictUndefined):
+        str(value)  # raises, and names the variable
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise Unrendered("refused by the template", message)
+
+
+class ChatTemplate:
+    """One compiled template.
+
+    Args:
+        text: the template.
+        bos: the tokenizer's token, as the template sees it; "" if it has none.
+        eos: the same.
+        strict: whether a variable that is not there is an error; else it renders nothing.
+        today: what `strftime_now` tells, as `2026-11-30`.
+
+    Attributes:
+        has_generation: whether the template says what the assistant said.
+
+    Raises:
+        RecipeError: the template is no Jinja, or `today` is no date.
+    """
+
+    def __init__(
+        self, text: str, *, bos: str = "", eos: str = "", strict: bool = True, today: str | None = None
+    ) -> None:
+        self._environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+            undefined=jinja2.StrictUndefined if strict else jinja2.Undefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=[jinja2.ext.loopcontrols, _Generation],
+        )
+        self._environment.filters["tojson"] = _to_json
+        self._environment.globals.update({"raise_exception": _refuse, "strftime_now": _clock(today)})
+        try:
+            self.has_generation = _has_generation(self._environment, text)
+            self._template = self._environment.from_string(text)
+        except jinja2.TemplateError as error:
+            raise RecipeError(f"the chat template is no Jinja ({error}); mend it") from error
+        self._known = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": False}
+        if not strict:
+            self._known |= {"tools": None, "documents": None}
+
+    def render(self, messages: Sequence[Turn], variables: Mapping[str, Any]) -> tuple[str, list[Span]]:
+        """The text of a conversation, and where the assistant speaks in it.
+
+        Raises:
+            Unrendered: an undefined variable, the template's own refusal, or whatever else keeps it from rendering.
+        """
+        try:
+            rendered = self._template.render({**self._known, **variables, "messages": messages})
+        except jinja2.UndefinedError as error:
+            raise Unrendered("undefined template variable", str(error)) from error
+        except jinja2.TemplateError as error:
+            raise Unrendered("not rendered", f"{type(error).__name__}: {error}") from error
+        except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise Unrendered("not rendered", f"{type(error).__name__}: {error}") from error
+        return _without_marks(rendered)
+
+
+def _without_marks(rendered: str) -> tuple[str, list[Span]]:
+    if BEGIN not in rendered:
+        return rendered.replace(END, ""), []
+    pieces: list[str] = []
+    spans: list[Span] = []
+    place, begun = 0, -1
+    for piece in _MARKS.split(rendered):
+        if piece == BEGIN:
+            begun = place
+        elif piece == END:
+            if begun >= 0:
+                spans.append((begun, place))
+            begun = -1
+        else:
+            pieces.append(piece)
+            place += len(piece)
+    return "".join(pieces), spans
+
+
+def _has_generation(environment: jinja2.Environment, text: str) -> bool:
+    """By Jinja's lexer: every form of white-space control counts."""
+    before = ""
+    for _, kind, value in environment.lex(text):
+        if kind == "whitespace":
+            continue
+        if before == "block_begin" and kind == "name" and value == "generation":
+            return True
+        before = kind
+    return False
+
+
+def _clock(today: str | None) -> Any:
+    if today is None:
+
+        def missing(_: str) -> NoReturn:
+            raise Unrendered(
+                "asks for the date", "strftime_now: give the format today=, or ids would change by the day"
+            )
+
+        return missing
+    try:
+        return date.fromisoformat(today).strftime
+    except ValueError as error:
+        raise RecipeError(f"format chat: today is {today!r}; give a date such as 2026-11-30") from error
+
+
+def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
+    """The template that a tokenizer brings.
+
+    Args:
+        config: bytes of `tokenizer_config.json`, whose `chat_template` is a text, or a list of named ones of which
+            `default` counts.
+        jinja: bytes of `chat_template.jinja`, looked at if the configuration has none.
+
+    Raises:
+        RecipeError: the configuration is no JSON, or has templates but no default.
+    """
+    try:
+        declared = json.loads(config).get("chat_template") if config else None
+    except (ValueError, AttributeError) as error:
+        raise RecipeError(f"tokenizer_config.json is no JSON object ({error}); mend it") from error
+    if isinstance(declared, list):
+        named = {str(each.get("name")): each.get("template") for each in declared if isinstance(each, dict)}
+        declared = named.get("default")
+        if not isinstance(declared, str):
+            raise RecipeError(
+                f"tokenizer_config.json has the chat templates {', '.join(sorted(named)) or 'of no name'}, but no"
+                " default; give the format its chat_template"
+            )
+    if isinstance(declared, str):
+        return declared
+    return jinja.decode() if jinja is not None else None

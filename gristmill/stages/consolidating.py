@@ -1,0 +1,54 @@
+"""Consolidating: a stream's parts copied into one cache, for Levanter before Marin's and for fewer objects."""
+
+from collections.abc import Mapping
+
+from gristmill.lake.identity import digest_of
+from gristmill.lake.levanter_cache import CacheWriter, copy_range
+from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, load_ledger
+from gristmill.lake.store import Store
+from gristmill.lake.token_stream import TokenStream
+from gristmill.stages.formats import Format
+from gristmill.stages.mixing import Stream
+from gristmill.stages.summed_objects import SUMS, Summed, put_sums
+
+CLEVEL = 5
+"""The one level that Levanter before Marin's reads."""
+
+
+def consolidated_folder(top: str, stream: Stream, merged: Mapping[str, Ledger]) -> str:
+    """Where the copies of a stream's splits lie: parts never change, so their names say what is in them."""
+    parts = {split: ledger["finished_shards"] for split, ledger in merged.items()}
+    digest = digest_of([parts, stream.format.type, list(stream.format.dtypes.items())])[:16]
+    return f"{top}{stream.key}-{digest}"
+
+
+def consolidate(store: Store, source: TokenStream, merged: Ledger, declared: Format, folder: str) -> Ledger:
+    """Copies the parts of a merged cache, in order, into one; kept if it is there already.
+
+    Args:
+        store: the lake.
+        source: the merged cache. What is copied of it is proven first: a copy would certify a flipped bit.
+        merged: its ledger.
+        declared: the format, which says the fields.
+        folder: where the copy goes, with its closing slash.
+
+    Raises:
+        DataError: a part is missing or damaged.
+    """
+    if store.head(folder + SUMS) is not None:  # written last: the rest is there
+        return load_ledger(store.read(folder + LEDGER_NAME), folder + LEDGER_NAME)
+    sums: dict[str, str] = {}
+
+    def opened(name: str) -> Summed:
+        return Summed(store.upload(folder + name), name, sums)
+
+    writer = CacheWriter(opened, declared.dtypes, clevel=CLEVEL)
+    try:
+        for reader in source.readers():
+            copy_range(reader, 0, reader.rows, writer)
+        ledger = writer.close(merged["shard_rows"], merged["metadata"]["preprocessor_metadata"])
+    except BaseException:
+        writer.abort()
+        raise
+    put_sums(store, folder, sums)
+    return ledger

@@ -1,0 +1,219 @@
+"""Examples: what a trainer is given of a token cache, token by token, with loss weights and segments; without JAX.
+
+Source: marin-levanter 0.2, `levanter.data.text.datasets.dataset_for_component` and
+`levanter.data.text.examples.GrugLmExample.causal`, with which they are compared element by element.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gristmill.errors import DataError
+from gristmill.lake.token_stream import TokenStream
+from gristmill.stages.formats import Chat, Format, Prebuilt
+from gristmill.stages.packing import Plan, plan, rule_of
+from gristmill.stages.packing_report import ids_of
+
+MASKS = "assistant_masks"
+PADDING = -1
+"""The segment of places without a token; the token there is 0."""
+
+
+class Example(NamedTuple):
+    """One example.
+
+    Attributes:
+        tokens: (length,) int32.
+        loss_weight: (length,) float32: what the prediction of the next token counts; 0 at the last place.
+        segment_ids: (length,) int32: tokens see only those of their own segment; None: all before them. Packed, it is
+            the number of the document in its split; in a stream, how many ends of documents lie before it.
+    """
+
+    tokens: npt.NDArray[np.int32]
+    loss_weight: npt.NDArray[np.float32]
+    segment_ids: npt.NDArray[np.int32] | None
+
+
+class Examples(Protocol):
+    """All examples of a split."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __getitem__(self, number: int) -> Example:
+        """One of them.
+
+        Raises:
+            IndexError: there is none of this number.
+            DataError: the cache is damaged there.
+        """
+
+
+def examples_of(
+    stream: TokenStream,
+    form: Format,
+    length: int,
+    *,
+    eos: int | None = None,
+    packed: Plan | None = None,
+    see_others: bool = False,
+) -> Examples:
+    """The examples of a split.
+
+    Args:
+        stream: the split.
+        form: its format.
+        length: tokens of an example; prebuilt rows have their own.
+        eos: the id that ends a document, by which tokens that are not packed know their segment; None: they see all.
+        packed: a plan that was made already; by default it is made now, from the lengths of all documents.
+        see_others: whether tokens see other documents of their example (Levanter's `block_cross_document_attention:
+            false`).
+
+    Raises:
+        DataError: a document is too long and must not be cut, or the cache is of another format.
+        RecipeError: the length is none.
+    """
+    rule = rule_of(form, length)
+    if rule is None:
+        ends = None if see_others else eos
+        return _Rows(stream, form, ends) if isinstance(form, Prebuilt) else _Windows(stream, length, ends)
+    made = packed or plan(stream.lengths(*form.dtypes), rule)
+    if made.rule != rule:
+        raise DataError(f"{stream.path}: a plan by {made.rule}, but the format asks for {rule}; plan it again")
+    masks = MASKS if isinstance(form, Chat) and form.mask_user_turns else None
+    return _Packed(stream, made, masks, see_others=see_others)
+
+
+def causal(
+    tokens: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float32] | None,
+    segments: npt.NDArray[np.int32] | None,
+) -> npt.NDArray[np.float32]:
+    """Loss weights by place: none at the last one, and none where the next one is padding."""
+    found = np.ones(len(tokens), np.float32) if weights is None else weights.astype(np.float32)
+    found[-1:] = 0
+    if segments is not None:
+        found[np.roll(segments, -1) < 0] = 0
+    return found
+
+
+def _segments(tokens: npt.NDArray[np.int32], eos: int | None) -> npt.NDArray[np.int32] | None:
+    """How many ends of documents lie before each token."""
+    if eos is None:
+        return None
+    ends = np.roll(tokens == eos, 1)
+    ends[:1] = False
+    return np.cumsum(ends, dtype=np.int32)
+
+
+def _check(number: int, count: int) -> None:
+    if not 0 <= number < count:
+        raise IndexError(f"example {number} of {count}")
+
+
+class _Windows:
+    """Text that is not packed: one stream, cut every `length` tokens; what is left at its end is no example."""
+
+    def __init__(self, stream: TokenStream, length: int, eos: int | None) -> None:
+        self._stream, self._length, self._eos = stream, length, eos
+
+    def __len__(self) -> int:
+        return self._stream.count("input_ids") // self._length
+
+    def __getitem__(self, number: int) -> Example:
+        _check(number, len(self))
+        start = number * self._length
+        tokens = self._stream.elements("input_ids", start, start + self._length)
+        return Example(tokens, causal(tokens, None, None), _segments(tokens, self._eos))
+
+
+class _Packed:
+    """Whole documents, packed by a plan."""
+
+    def __init__(self, stream: TokenStream, packed: Plan, masks: str | None, *, see_others: bool) -> None:
+        self._stream, self._plan, self._masks, self._see_others = stream, packed, masks, see_others
+
+    def __len__(self) -> int:
+        return len(self._plan)
+
+    def __getitem__(self, number: int) -> Example:
+        _check(number, len(self))
+        first, count = int(self._plan.first[number]), int(self._plan.count[number])
+        length = self._plan.rule.length
+        tokens, bounds = self._field("input_ids", first, count)
+        lengths = np.minimum(np.diff(bounds), length)
+        segments = np.full(length, PADDING, np.int32)
+        segments[: len(tokens)] = np.repeat(np.arange(first, first + count, dtype=np.int32), lengths)
+        padded = np.pad(tokens, (0, length - len(tokens)))
+        weights = None
+        if self._masks is not None:
+            masks, _ = self._field(self._masks, first, count)
+            weights = np.roll(np.pad(masks, (0, length - len(masks))), -1).astype(np.float32)
+        loss = causal(padded, weights, segments)
+        return Example(padded, loss, None if self._see_others else segments)
+
+    def _field(self, field: str, first: int, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """A field's elements of these documents, cut as the rule says, and the documents' bounds before that."""
+        length, slice_strategy = self._plan.rule.length, self._plan.rule.slice
+        bounds = self._stream.bounds(field, first, first + count)
+        start, stop = int(bounds[0]), int(bounds[-1])
+        if stop - start > length:
+            start, stop = (stop - length, stop) if slice_strategy == "right" else (start, start + length)
+        return self._stream.elements(field, start, stop), bounds
+
+
+class _Rows:
+    """Prebuilt rows: each is an example as it stands."""
+
+    def __init__(self, stream: TokenStream, form: Prebuilt, eos: int | None) -> None:
+        self._stream, self._form, self._eos = stream, form, eos
+
+    def __len__(self) -> int:
+        return self._stream.rows
+
+    def __getitem__(self, number: int) -> Example:
+        _check(number, len(self))
+        tokens = self._stream.row(ids_of(self._form), number)
+        weights = None
+        if self._form.loss_weights_key is not None:
+            weights = self._stream.row(self._form.loss_weights_key, number)
+            if len(weights) != len(tokens):
+                raise DataError(f"{self._stream.path}: row {number}: {len(tokens)} tokens, {len(weights)} loss weights")
+        return Example(tokens, causal(tokens, weights, None), _segments(tokens, self._eos))
+
+
+Decode = Callable[[Sequence[int]], str]
+"""Ids as text, special tokens included."""
+
+
+def show(example: Example, decode: Decode) -> str:
+    """An example for people: its text by segments, what is learnt of it in ⟦ ⟧, with the weight if it is not 1.
+
+    A token is learnt where the place before it has a loss weight.
+    """
+    lines: list[str] = []
+    size = len(example.tokens)
+    learnt = np.concatenate((np.zeros(1, np.float32), example.loss_weight[:-1]))[:size]
+    segments = np.zeros(size, np.int32) if example.segment_ids is None else example.segment_ids
+    for start, stop in _runs(segments):
+        name = "padding, " if segments[start] < 0 else f"segment {segments[start]}, "
+        lines.append(f"--- {name if example.segment_ids is not None else ''}tokens {start} to {stop}")
+        if segments[start] >= 0:
+            pieces = [(start + a, start + b) for a, b in _runs(learnt[start:stop])]
+            lines.append("".join(_marked(decode(example.tokens[a:b].tolist()), learnt[a]) for a, b in pieces))
+    return "\n".join(lines) + "\n"
+
+
+def _runs(values: npt.NDArray[np.int32] | npt.NDArray[np.float32]) -> Iterator[tuple[int, int]]:
+    """Where equal values follow each other."""
+    cuts = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
+    return ((a, b) for a, b in pairwise(cuts) if a < b)
+
+
+def _marked(text: str, weight: np.float32) -> str:
+    if not weight:
+        return text
+    return f"⟦{text}⟧" if weight == 1 else f"⟦{weight:g}: {text}⟧"

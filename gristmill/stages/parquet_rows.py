@@ -1,0 +1,46 @@
+"""A converter for parquet files: texts, conversations, ids."""
+
+import io
+from collections.abc import Iterator
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gristmill.errors import DataError
+from gristmill.lake.raw_spots import Spot
+from gristmill.stages.conversion import Converted, RawObject
+from gristmill.stages.row_documents import RowDocuments
+
+ROWS = 1024
+"""Rows that are held as Python objects at a time."""
+
+
+class ParquetRows(RowDocuments):
+    """One row, one document; columns keep their names. A file is read whole, for its index lies at its end.
+
+    Raises (while it is read):
+        DataError: the file is no parquet file, or a truncated one.
+    """
+
+    def __call__(self, raw: RawObject) -> Iterator[Converted]:
+        """See gristmill.stages.conversion.Source.convert."""
+        try:
+            file = pq.ParquetFile(io.BytesIO(raw.read()))
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{raw.path}: no parquet file, or a truncated one ({error}); upload it again") from error
+        number = 0
+        batches = file.iter_batches(ROWS)
+        while (batch := self._next(batches, raw, number)) is not None:
+            for row in batch.to_pylist():
+                line = orjson.dumps(row, default=str, option=orjson.OPT_NON_STR_KEYS)
+                raw.spot = Spot(number, number + 1)
+                yield self.document(orjson.loads(line), raw, number, line)
+                number += 1
+
+    @staticmethod
+    def _next(batches: Iterator[pa.RecordBatch], raw: RawObject, number: int) -> pa.RecordBatch | None:
+        try:
+            return next(batches, None)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{raw.path}: damaged behind row {number} ({error}); upload it again") from error

@@ -1,0 +1,90 @@
+"""Rows that others built: ids, and loss weights, as they stand in a document's metadata."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gristmill.stages.cache_rows import CacheRows, Fields, Trouble, Values, field_of, sizes_of, words_of
+from gristmill.stages.formats import Prebuilt
+
+
+class _Built(msgspec.Struct):
+    id: str
+    source: str
+    text: str
+    metadata: dict[str, Any] | None = None
+
+
+class PrebuiltRows:
+    """Takes ids and weights over; ids must be below `vocab_size`."""
+
+    row_type = _Built
+    engine = ""
+
+    def __init__(self, declared: Prebuilt, vocab_size: int) -> None:
+        self._declared, self._vocab_size = declared, vocab_size
+        self.metadata = {
+            "input_ids_key": declared.input_ids_key,
+            "loss_weights_key": declared.loss_weights_key,
+        }
+
+    def __call__(self, documents: Sequence[Any]) -> CacheRows:
+        """See RowMaker."""
+        declared = self._declared
+        rows: dict[str, list[Values]] = {name: [] for name in declared.dtypes}
+        troubles: list[Trouble] = []
+        for number, document in enumerate(documents):
+            ids, trouble = self._ids(document, number)
+            rows[declared.input_ids_key].append(ids)
+            if declared.loss_weights_key is not None:
+                weights, other = self._weights(document, number, declared.loss_weights_key, len(ids))
+                rows[declared.loss_weights_key].append(weights)
+                trouble = trouble if trouble and not trouble.keepable else other or trouble
+            if trouble:
+                troubles.append(trouble)
+        fields: Fields = {}
+        for name, parts in rows.items():
+            flat = np.concatenate(parts) if parts else np.empty(0, declared.dtypes[name])
+            fields[name] = (flat, np.fromiter(map(len, parts), np.int64, len(parts)))
+        return CacheRows(fields, troubles, sizes_of([document.text for document in documents]))
+
+    def _ids(self, document: Any, number: int) -> tuple[Values, Trouble | None]:
+        key, nothing = self._declared.input_ids_key, np.empty(0, np.int32)
+        found = field_of(document, key)
+        if not isinstance(found, list):
+            return nothing, Trouble(
+                number, "no ids", f"metadata.{key} is {words_of(found)}, not a list", keepable=False
+            )
+        if not found:
+            return nothing, Trouble(number, "no ids", f"metadata.{key} is empty", keepable=False)
+        if set(map(type, found)) != {int}:
+            return nothing, Trouble(
+                number, "ids that are none", f"metadata.{key} holds more than integers", keepable=False
+            )
+        low, high = min(found), max(found)
+        if low < 0 or high >= self._vocab_size:
+            what = f"metadata.{key} has ids from {low} to {high}, the vocabulary 0 to {self._vocab_size - 1}"
+            return nothing, Trouble(number, "ids outside the vocabulary", what, keepable=False)
+        ids = np.array(found, np.int32)
+        length = self._declared.length
+        if length is not None and len(ids) != length:
+            return ids, Trouble(
+                number, "another length", f"metadata.{key} has {len(ids)} ids, the format asks {length}"
+            )
+        return ids, None
+
+    def _weights(self, document: Any, number: int, key: str, count: int) -> tuple[Values, Trouble | None]:
+        nothing = np.zeros(count, np.float32)
+        found = field_of(document, key)
+        if not isinstance(found, list) or not set(map(type, found)) <= {int, float}:
+            what = f"metadata.{key} is {words_of(found)}, not a list of numbers"
+            return nothing, Trouble(number, "no loss weights", what, keepable=False)
+        weights = np.array(found, np.float64)
+        if len(weights) != count:
+            what = f"metadata.{key} has {len(weights)} weights for {count} ids"
+            return nothing, Trouble(number, "weights of another length", what, keepable=False)
+        if not np.isfinite(weights).all() or np.abs(weights).max(initial=0) > np.finfo(np.float32).max:
+            return nothing, Trouble(number, "weights out of range", f"metadata.{key} passes 32 bits", keepable=False)
+        return weights.astype(np.float32), None

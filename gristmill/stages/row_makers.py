@@ -1,0 +1,64 @@
+"""Which maker makes a format's rows, with which tokenizer."""
+
+from typing import Literal, NamedTuple, Protocol
+
+from gristmill.errors import RecipeError
+from gristmill.stages.cache_rows import RowMaker
+from gristmill.stages.chat_rows import ChatRows
+from gristmill.stages.encoding import Encoder
+from gristmill.stages.formats import Chat, Format, Text
+from gristmill.stages.prebuilt_rows import PrebuiltRows
+from gristmill.stages.text_rows import TextRows
+from gristmill.stages.token_offsets import TokenOffsets
+from gristmill.stages.vocabulary import Vocabulary
+
+
+class Spelling(Protocol):
+    """How a tokenizer is used: see Tokenizer; and the chat template that counts, if there is one."""
+
+    @property
+    def tokenizer(self) -> str: ...
+    @property
+    def eos(self) -> str | None: ...
+    @property
+    def bos(self) -> str | None: ...
+    @property
+    def eos_style(self) -> Literal["levanter", "clean"]: ...
+    @property
+    def long_strings(self) -> Literal["levanter", "marin"]: ...
+    @property
+    def template(self) -> str | None: ...
+
+
+class Made(NamedTuple):
+    """A maker, and the tables of its tokenizer."""
+
+    maker: RowMaker
+    vocabulary: Vocabulary
+
+
+def row_maker(declared: Format, spelling: Spelling, tokenizer_json: bytes) -> Made:
+    """The maker of a format's rows.
+
+    Raises:
+        RecipeError: the tokenizer or the template cannot be used so.
+    """
+    encoder = Encoder(
+        tokenizer_json,
+        eos=spelling.eos,
+        bos=spelling.bos,
+        eos_style=spelling.eos_style,
+        long_strings=spelling.long_strings,
+    )
+    vocabulary = Vocabulary(tokenizer_json, encoder.reference)
+    name = f"tokenizers/{spelling.tokenizer}"
+    if isinstance(declared, Text):
+        bos, eos = spelling.bos is not None, spelling.eos is not None
+        return Made(TextRows(declared, encoder, name, bos=bos, eos=eos), vocabulary)
+    if isinstance(declared, Chat):
+        if spelling.template is None:
+            raise RecipeError(f"{name}: no chat template; give the format its chat_template")
+        offsets = TokenOffsets(tokenizer_json, encoder.reference, vocabulary)
+        words = {"bos": spelling.bos or "", "eos": spelling.eos or ""}
+        return Made(ChatRows(declared, spelling.template, offsets, encoder, name, **words), vocabulary)
+    return Made(PrebuiltRows(declared, encoder.vocab_size), vocabulary)

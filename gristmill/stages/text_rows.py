@@ -1,0 +1,58 @@
+"""Rows of texts: one text, one row of ids."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gristmill.stages.cache_rows import CacheRows, Trouble, field_of, sizes_of, words_of
+from gristmill.stages.encoding import Encoder
+from gristmill.stages.formats import Text
+
+
+class _Text(msgspec.Struct):
+    id: str
+    source: str
+    text: str
+
+
+class _Keyed(msgspec.Struct):
+    id: str
+    source: str
+    text: str
+    metadata: dict[str, Any] | None = None
+
+
+class TextRows:
+    """Encodes texts; `name` is the tokenizer's, as Levanter's metadata has it."""
+
+    def __init__(self, declared: Text, encoder: Encoder, name: str, *, bos: bool, eos: bool) -> None:
+        self._key, self._encoder = declared.text_key, encoder
+        self.row_type = _Text if self._key == "text" else _Keyed
+        self.engine = encoder.engine
+        self.metadata = {
+            "tokenizer": name,
+            "vocab_size": encoder.vocab_size,
+            "return_attention_mask": False,
+            "padding": False,
+            "max_length": None,
+            "append_bos": bos,
+            "append_eos": eos,
+        }
+
+    def __call__(self, documents: Sequence[Any]) -> CacheRows:
+        """See RowMaker."""
+        if self._key == "text":
+            return self._rows([each.text for each in documents], ())
+        troubles: list[Trouble] = []
+        texts: list[str] = []
+        for number, document in enumerate(documents):
+            found = field_of(document, self._key)
+            if not isinstance(found, str):
+                troubles.append(Trouble(number, "no text", f"metadata.{self._key} is {words_of(found)}, not a string"))
+                found = ""
+            texts.append(found)
+        return self._rows(texts, troubles)
+
+    def _rows(self, texts: Sequence[str], troubles: Sequence[Trouble]) -> CacheRows:
+        return CacheRows({"input_ids": self._encoder.encode(texts)}, troubles, sizes_of(texts))

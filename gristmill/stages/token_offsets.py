@@ -1,0 +1,109 @@
+"""Which token a character of a text lies in, from the ids alone: the fast engines give no offsets.
+
+In a byte-level vocabulary every token stands for so many bytes; the sum over a text's ids must be the text's own
+bytes. Where it is not (a normalizer changed the text, an added token took white space with it), and where the start-up
+check disagrees, the reference tokenizer is asked instead.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from gristmill.stages.encoding_probes import FIXED
+from gristmill.stages.vocabulary import Vocabulary
+
+Ids = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+Spans = Sequence[tuple[int, int]]
+_CONTINUED = 0x80
+_TOP_BITS = 0xC0
+
+
+class TokenOffsets:
+    """Finds the tokens of stretches of text.
+
+    Args:
+        tokenizer_json: the bytes of `tokenizer.json`.
+        reference: the same tokenizer, loaded.
+        vocabulary: its tables.
+
+    Attributes:
+        fast: whether ids alone tell it.
+    """
+
+    def __init__(self, tokenizer_json: bytes, reference: Tokenizer, vocabulary: Vocabulary) -> None:
+        self._reference = reference
+        self._normalizer = reference.normalizer
+        self._trims = _trims(json.loads(tokenizer_json).get("post_processor"))
+        self._bytes, self._lead, self._trail = vocabulary.bytes, vocabulary.lead, vocabulary.trail
+        self.fast = vocabulary.byte_level and all(self._agrees(text) for text in FIXED)
+
+    def mask(self, text: str, ids: Ids, spans: Spans) -> Flags:
+        """Which of a text's tokens lie in stretches of it: from the token of a stretch's first character to that of
+        its last one, both included.
+
+        A character that no token covers ends the search where it begins a stretch, and means "to the end" where it
+        ends one: so transformers and Levanter do it.
+        """
+        flags = np.zeros(len(ids), np.bool_)
+        spans = [(begin, end) for begin, end in spans if end > 0]
+        if not spans or not len(ids):
+            return flags
+        places = [place for begin, end in spans for place in (begin, end - 1)]
+        found = self._fast(text, ids, places) if self.fast else None
+        if found is None:
+            encoding = self._reference.encode(text, add_special_tokens=False)
+            found = [_or_none(encoding.char_to_token(place)) if place >= 0 else -1 for place in places]
+        for first, last in zip(found[::2], found[1::2], strict=True):
+            if first < 0:
+                break
+            flags[first : last + 1 if last >= 0 else len(ids)] = True
+        return flags
+
+    def _fast(self, text: str, ids: Ids, places: Sequence[int]) -> list[int] | None:
+        """The tokens of characters (-1: none); None where ids alone do not tell."""
+        data = text.encode()
+        ends = np.cumsum(self._bytes[ids])
+        if int(ends[-1]) != len(data):
+            return None
+        if self._normalizer is not None and self._normalizer.normalize_str(text) != text:
+            return None
+        at = np.asarray(places, np.int64)
+        inside = (at >= 0) & (at < len(text))
+        if len(data) != len(text):
+            raw = np.frombuffer(data, np.uint8)
+            starts = np.flatnonzero((raw & _TOP_BITS) != _CONTINUED)
+            at = starts[np.where(inside, at, 0)]
+        tokens = np.searchsorted(ends, np.where(inside, at, 0), side="right")
+        if self._trims:
+            own = ids[tokens]
+            begins = ends[tokens] - self._bytes[own] + self._lead[own]
+            inside &= (at >= begins) & (at < ends[tokens] - self._trail[own])
+        found: list[int] = np.where(inside, tokens, -1).tolist()
+        return found
+
+    def _agrees(self, text: str) -> bool:
+        """Whether every character of a text lies where the reference says."""
+        encoding = self._reference.encode(text, add_special_tokens=False)
+        ids = np.array(encoding.ids, np.int32)
+        if not len(ids):
+            return True
+        found = self._fast(text, ids, range(len(text)))
+        return found is None or found == [_or_none(encoding.char_to_token(place)) for place in range(len(text))]
+
+
+def _or_none(token: int | None) -> int:
+    return -1 if token is None else token
+
+
+def _trims(post_processor: Any) -> bool:
+    """Whether offsets leave out the white space at a token's ends: a byte-level post-processor does, unless told."""
+    if not isinstance(post_processor, dict):
+        return False
+    if post_processor.get("type") == "ByteLevel":
+        return bool(post_processor.get("trim_offsets", True))
+    return any(_trims(each) for each in post_processor.get("processors") or ())

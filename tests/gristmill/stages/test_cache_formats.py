@@ -1,0 +1,265 @@
+"""Token caches of conversations and of ids that others made: from raw rows to a trainer's configuration."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.address import cache_asset, place
+from gristmill.lake.ledger import Ledger, read_ledger
+from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.lake.row_sets import unpack_bits
+from gristmill.stages.audit_caches import cache_findings
+from gristmill.stages.checks import cache_complete
+from gristmill.stages.formats import Chat, Format, Prebuilt, Text
+from gristmill.stages.index import index_cache
+from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.summed_objects import prove
+from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.tokenizing import Tokenizer, Training
+from gristmill.stages.training import make_tokenizer
+
+TEMPLATE = (
+    "{% for m in messages %}{{ m.role[0] }}:{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
+    "{% endgeneration %}{% else %}{{ m.content }}{% endif %};{% endfor %}"
+)
+BYTES = Tokenizer(
+    name="bytes-1", training=Training(mix="talk", snapshots={"pages": (SNAPSHOT,)}, vocabulary=258), eos="<|endoftext|>"
+)
+"""Too small for any merge: every byte is a token, but for the two special ones."""
+
+
+def row(number: int, metadata: dict[str, Any], text: str = "x") -> dict[str, Any]:
+    return {"id": f"d{number}", "text": text, "source": "pages", "metadata": metadata}
+
+
+def talk(*said: str) -> dict[str, Any]:
+    return {"messages": [{"role": ("user", "assistant")[n % 2], "content": words} for n, words in enumerate(said)]}
+
+
+def mix_of(declared: Format, **options: Any) -> Mix:
+    return Mix(name="talk", streams=(Stream(source="pages", version="v0", format=declared),), draft=True, **options)
+
+
+def started(root: Path, *rows: dict[str, Any]) -> Mill:
+    root.mkdir()
+    mill = Mill(root)
+    half = (len(rows) + 1) // 2
+    mill.raw("a.jsonl.gz", rows[:half])
+    mill.raw("b.jsonl.gz", rows[half:])
+    mill.convert()
+    mix = mix_of(Text())
+    mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
+    make_tokenizer(mill.store, BYTES, mill.said.append)
+    return mill
+
+
+def build(mill: Mill, mix: Mix) -> Ledger:
+    mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
+    made = mill.make(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES))
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    documents = place("mixes/talk/documents/pages", SNAPSHOT)
+    verdict = cache_complete(mill.store, read_ledger(mill.store, documents)[1], read_ledger(mill.store, here)[1], here)
+    assert verdict.passed, verdict.description
+    assert [finding.what for finding in cache_findings(mill.store, here, mill.said.append)] == []
+    return made
+
+
+def rows_of(mill: Mill, split: str = "train") -> list[dict[str, list[Any]]]:
+    found: list[dict[str, list[Any]]] = []
+    _, table = read_ledger(mill.store, place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT))
+    for part in table:
+        reader = CacheReader(ranges_of(mill.store), part.extra["folders"][split].rstrip("/"))
+        found += [{field: reader.row(field, n).tolist() for field in reader.fields} for n in range(reader.rows)]
+    return found
+
+
+def spelled(mill: Mill, ids: list[int]) -> str:
+    tokens = json.loads(mill.store.read("tokenizers/bytes-1/tokenizer.json"))["model"]["vocab"]
+    names = {number: token for token, number in tokens.items()}
+    return "".join(names[each] for each in ids)
+
+
+def test_a_conversation_is_one_row_with_a_mask_over_what_the_assistant_said(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("2+2", "4", "ok", "!")))
+    made = build(mill, mix_of(Chat(chat_template=TEMPLATE), parts=1))
+    assert (made.totals["rows"], made.totals["text bytes"]) == (2, 13 + 19)
+    rows = rows_of(mill)
+    assert [spelled(mill, each["input_ids"]) for each in rows] == ["u:Hi;a:Hello;", "u:2+2;a:4;u:ok;a:!;"]
+    assert ["".join(map(str, each["assistant_masks"])) for each in rows] == ["0000000111110", "0000000010000000010"]
+
+
+TROUBLED = (
+    row(0, talk("Hi", "Hello")),
+    row(1, talk("nobody answers")),
+    row(2, {"messages": None}),
+    row(3, {"other": 1}),
+    row(4, talk("Hi", "Ho")),
+    row(5, {"messages": [{"role": "assistant"}]}),
+)
+
+
+def test_rows_in_trouble_are_dropped_and_counted_where_the_recipe_says_so(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *TROUBLED)
+    made = build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=1, validation=0.5))
+    assert made.dropped == {"no assistant turn": 1, "no messages": 2, "undefined template variable": 1}
+    assert made.totals["rows"] == 2
+    [part] = read_ledger(mill.store, place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT))[1]
+    shards = part.extra["shards"]
+    assert {name: shard["dropped"] for name, shard in shards.items()} == {"a": [1, 2], "b": [0, 2]}
+    held = {name: unpack_bits(shard["held"], 3).tolist() for name, shard in shards.items()}
+    counts = {name: shard["ranges"]["validation"][1] for name, shard in shards.items()}
+    assert {name: sum(flags) for name, flags in held.items()} == counts
+    assert not held["a"][1]
+    assert not held["b"][0]
+
+
+def test_rows_in_trouble_are_kept_as_far_as_they_can_be(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *TROUBLED)
+    made = build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="keep"), parts=1))
+    kept = {name: rows for name, rows in made.totals.items() if name.startswith("kept")}
+    assert kept == {"kept: no assistant turn": 1, "kept: undefined template variable": 1}
+    assert made.dropped == {"no messages": 2}
+    said = [spelled(mill, each["input_ids"]) for each in rows_of(mill)]
+    assert said == ["u:Hi;a:Hello;", "u:nobody\u0120answers;", "u:Hi;a:Ho;", "a:;"]
+
+
+def test_a_row_in_trouble_stops_its_shard_and_is_named(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *TROUBLED)
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz: row 1: no assistant turn: .*on_trouble='drop'"):
+        build(mill, mix_of(Chat(chat_template=TEMPLATE), parts=1))
+
+
+def test_a_chat_without_a_template_or_marks_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")))
+    with pytest.raises(RecipeError, match=r"no chat template: neither its format .* nor has the tokenizer bytes-1"):
+        build(mill, mix_of(Chat()))
+    bare = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    with pytest.raises(RecipeError, match=r"no \{% generation %\} block.* mask_user_turns=False"):
+        build(mill, mix_of(Chat(chat_template=bare)))
+    build(mill, mix_of(Chat(chat_template=bare, mask_user_turns=False)))
+    assert rows_of(mill)[0]["assistant_masks"] == [0] * 7
+    with pytest.raises(RecipeError, match="the chat template is no Jinja"):
+        build(mill, mix_of(Chat(chat_template="{% for m in messages %}")))
+
+
+def test_a_template_cannot_leave_its_sandbox_nor_ask_for_the_date(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")))
+    for harm in ("''.__class__.__mro__", "messages.append(1)", "strftime_now('%Y')", "raise_exception('no')"):
+        template = f"{{{{ {harm} }}}}{TEMPLATE}"
+        made = build(mill, mix_of(Chat(chat_template=template, on_trouble="drop")))
+        assert made.totals["rows"] == 0, harm
+    dated = Chat(chat_template="{{ strftime_now('%Y') }}" + TEMPLATE, today="2026-11-30")
+    build(mill, mix_of(dated, parts=1))
+    assert spelled(mill, rows_of(mill)[0]["input_ids"]).startswith("2026u:Hi;")
+
+
+def test_a_row_brings_a_template_only_where_the_recipe_lets_it(tmp_path: Path) -> None:
+    own = {**talk("Hi", "Hello"), "chat_template_kwargs": {"chat_template": "!" + TEMPLATE}}
+    mill = started(tmp_path / "lake", row(0, own))
+    made = build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop")))
+    assert made.dropped == {"brings its own template": 1}
+    build(mill, mix_of(Chat(chat_template=TEMPLATE, row_templates=True)))
+    assert spelled(mill, rows_of(mill)[0]["input_ids"]) == "!u:Hi;a:Hello;"
+
+
+def test_prebuilt_rows_are_taken_over_and_what_is_wrong_with_one_is_said(tmp_path: Path) -> None:
+    mill = started(
+        tmp_path / "lake",
+        row(0, {"ids": [1, 2, 3, 4], "w": [1, 0.5, 0, 2]}),
+        row(1, {"ids": [1, 2, 3], "w": [1, 1, 1]}),
+        row(2, {"ids": [1, 2, 3, 258], "w": [1, 1, 1, 1]}),
+        row(3, {"ids": [1, 2, 3, 4], "w": [1, 1, 1]}),
+        row(4, {"ids": [1, 2, 3, "4"], "w": [1, 1, 1, 1]}),
+        row(5, {"w": [1]}),
+        row(6, {"ids": [5, 6, 7, 8], "w": [0, 0, 0, 1]}),
+        row(7, {"ids": [-1, 6, 7, 8], "w": [0, 0, 0, 1]}),
+        row(8, {"ids": [1, 6, 7, 8], "w": [0, 0, 0, 1e39]}),
+        row(9, {"ids": [1, 6, 7, 8], "w": None}),
+    )
+    declared = Prebuilt(input_ids_key="ids", loss_weights_key="w", length=4, on_trouble="drop")
+    made = build(mill, mix_of(declared, parts=1))
+    assert made.dropped == {
+        "another length": 1,
+        "ids outside the vocabulary": 2,
+        "ids that are none": 1,
+        "no ids": 1,
+        "no loss weights": 1,
+        "weights of another length": 1,
+        "weights out of range": 1,
+    }
+    assert rows_of(mill) == [{"ids": [1, 2, 3, 4], "w": [1, 0.5, 0, 2]}, {"ids": [5, 6, 7, 8], "w": [0, 0, 0, 1]}]
+
+
+def test_a_text_under_another_key_is_taken_from_the_metadata(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, {"body": "b0"}), row(1, {"body": None}), row(2, {"body": "b2"}))
+    made = build(mill, mix_of(Text(text_key="body", on_trouble="keep"), parts=1))
+    assert made.totals["kept: no text"] == 1
+    assert [spelled(mill, each["input_ids"][:2]) for each in rows_of(mill)] == ["b0", "\u0120<|endoftext|>", "b2"]
+
+
+def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(tmp_path: Path) -> None:
+    rows = [row(number, talk("Hi", "x" * number)) for number in range(8)]
+    mill = started(tmp_path / "lake", *rows)
+    mix = mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=1, validation=0.3)
+    build(mill, mix)
+    mill.raw("b.jsonl.gz", [row(number, talk("Ho", "y" * number)) for number in range(4, 8)])
+    mill.convert()
+    made = build(mill, mix)
+    fresh = started(tmp_path / "fresh", *rows[:4], *[row(number, talk("Ho", "y" * number)) for number in range(4, 8)])
+    assert made.fingerprint == build(fresh, mix).fingerprint
+    assert made.totals == build(fresh, mix).totals
+    assert made.dropped == {"no assistant turn": 1}
+
+
+def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("a", "b")))
+    mix = mix_of(Chat(chat_template=TEMPLATE, pack=8, slice_strategy="drop"), block=64)
+    build(mill, mix)
+    sources = {"pages": mill.source()}
+    index_cache(mill.store, mix, BYTES, sources, {"pages": [SNAPSHOT]}, consolidated=True)
+    top = f"{mill.store.url}/token_caches/talk/bytes-1"
+    config = json.loads(mill.store.read("token_caches/talk/bytes-1/index/data.yaml"))
+    assert config["components"]["pages"]["format"] == {
+        "type": "chat", "messages_field": "messages", "chat_template": TEMPLATE, "pack": 8,
+        "chat_template_kwargs": "chat_template_kwargs", "mask_user_turns": True, "slice_strategy": "drop",
+    }  # fmt: skip
+    assert (config["mixture_block_size"], config["cache_catalog"]) == (64, f"{top}/index/cache_catalog.json")
+    catalog = json.loads(mill.store.read("token_caches/talk/bytes-1/index/cache_catalog.json"))
+    entry = catalog["splits"]["train"]["pages"]
+    assert (entry["cache_dir"], entry["ledger"]["total_num_rows"]) == (f"{top}/pages/train", 2)
+    one = json.loads(mill.store.read("token_caches/talk/bytes-1/index/consolidated/data.yaml"))
+    folder = one["components"]["pages"]["cache_dir"].removeprefix(f"{mill.store.url}/")
+    reader = CacheReader(ranges_of(mill.store), f"{folder}/train")
+    assert [reader.row("input_ids", n).tolist() for n in range(2)] == [each["input_ids"] for each in rows_of(mill)]
+    assert prove(mill.store, f"{folder}/train/")["total_num_rows"] == 2
+    before = mill.tree()
+    index_cache(mill.store, mix, BYTES, sources, {"pages": [SNAPSHOT]}, consolidated=True)
+    assert mill.tree() == before
+
+
+def test_a_brought_tokenizers_folder_gives_its_template_and_a_changed_file_is_refused(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")))
+    folder = tmp_path / "brought"
+    folder.mkdir()
+    data = mill.store.read("tokenizers/bytes-1/tokenizer.json")
+    (folder / "tokenizer.json").write_bytes(data)
+    (folder / "chat_template.jinja").write_text("J" + TEMPLATE)
+    sha256 = json.loads(mill.store.read("tokenizers/bytes-1/ledger.json"))["fingerprint"]
+    here = Tokenizer(name="here-1", file=str(folder), sha256=sha256)
+    inside = Tokenizer(name="inside-1", file="lake:tokenizers/here-1", sha256=sha256)
+    for tokenizer in (here, inside):
+        make_tokenizer(mill.store, tokenizer, mill.said.append)
+        mix = mix_of(Chat())
+        mill.make(TokenCacheStep(mix, "pages", tokenizer, SNAPSHOT, SHELVES))
+        ledger, _ = read_ledger(mill.store, place(cache_asset("talk", tokenizer.name, "pages"), SNAPSHOT))
+        assert ledger.totals["text bytes"] == len("Ju:Hi;a:Hello;")
+    mill.store.put("tokenizers/here-1/tokenizer_config.json", b"{}")
+    with pytest.raises(DataError, match=r"tokenizer_config\.json: changed under its name"):
+        mill.make(TokenCacheStep(mix_of(Chat()), "pages", here, SNAPSHOT, SHELVES))
+    with pytest.raises(RecipeError, match=r"neither nowhere nor nowhere/tokenizer\.json"):
+        make_tokenizer(mill.store, Tokenizer(name="no-1", file="lake:nowhere", sha256="0"), mill.said.append)

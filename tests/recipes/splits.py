@@ -1,0 +1,72 @@
+"""A split of a token cache by hand: rows of numbers in parts, a ledger a snapshot, and the merged one."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gristmill.lake.address import place
+from gristmill.lake.ledger import Recipe, Shard, compose, dump, pack_table
+from gristmill.lake.levanter_array import DType, ObjectSink
+from gristmill.lake.levanter_cache import CacheWriter
+from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
+from gristmill.lake.store import Store
+
+ASSET = "token_caches/blend/tiny-1/pages"
+Row = Mapping[str, Sequence[float]]
+TEXT: dict[str, DType] = {"input_ids": "int32"}
+CHAT: dict[str, DType] = {"input_ids": "int32", "assistant_masks": "int32"}
+WEIGHED: dict[str, DType] = {"input_ids": "int32", "loss_weights": "float32"}
+
+
+def texts(*rows: Sequence[int]) -> list[Row]:
+    """Rows of ids alone."""
+    return [{"input_ids": row} for row in rows]
+
+
+def write_part(store: Store, folder: str, rows: Sequence[Row], fields: Mapping[str, DType] = TEXT) -> Ledger:
+    """A consolidated cache."""
+
+    def opened(name: str) -> ObjectSink:
+        return store.upload(f"{folder}/{name}")
+
+    cache = CacheWriter(opened, fields)
+    cache.append_batch(
+        {
+            name: (
+                np.array([value for row in rows for value in row[name]], dtype),
+                np.array([len(row[name]) for row in rows], np.int64),
+            )
+            for name, dtype in fields.items()
+        }
+    )
+    return cache.close()
+
+
+def write_split(
+    store: Store,
+    parts: Mapping[str, Sequence[Row]],
+    fields: Mapping[str, DType] = TEXT,
+    *,
+    asset: str = ASSET,
+    split: str = "train",
+) -> str:
+    """A split of parts named `<snapshot>/<part>`, in this order; the folder of its merged ledger."""
+    top = f"{asset}/{split}"
+    ledgers: dict[str, Ledger] = {}
+    tables: dict[str, list[Shard]] = {}
+    for name, rows in parts.items():
+        folder = f"{top}/{name}"
+        ledgers[name] = write_part(store, folder, rows, fields)
+        data = {entry.path: store.read(entry.path) for entry in store.list(f"{folder}/")}
+        snapshot, _, part = name.partition("/")
+        row = Shard(part, len(rows), 0, 0, "", "", "", "", ())
+        row.extra["folders"] = {split: f"{folder}/"}
+        row.extra["objects"] = {path: [hashlib.sha256(each).hexdigest(), len(each)] for path, each in data.items()}
+        tables.setdefault(snapshot, []).append(row)
+    for snapshot, shards in tables.items():
+        here = place(asset, snapshot)
+        store.put(here.table, pack_table(shards))
+        store.put(here.ledger, dump(compose(here, Recipe("by hand", 1, {}), (), shards)))
+    store.put(f"{top}/{LEDGER_NAME}", dump_ledger(merge(ledgers)))
+    return top
