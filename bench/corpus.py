@@ -2,7 +2,7 @@
 
 import random
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -20,11 +20,16 @@ def write_raw(raw: Path, shards: int, size: int, seed: int = 20_211_208) -> int:
     Returns:
         The bytes of all texts, in UTF-8.
     """
+    return write_texts(raw, (texts(seed + number, size) for number in range(shards)))
+
+
+def write_texts(raw: Path, shards: Iterable[Iterable[str]]) -> int:
+    """Writes `shard-<nnnn>.jsonl` files of given texts; see `write_raw`."""
     raw.mkdir(parents=True)
     total = 0
-    for number in range(shards):
+    for number, stock in enumerate(shards):
         with (raw / f"shard-{number:04}.jsonl").open("wb") as sink:
-            for row, text in enumerate(texts(seed + number, size)):
+            for row, text in enumerate(stock):
                 sink.write(line(f"{number}-{row}", text))
                 total += len(text.encode())
     return total

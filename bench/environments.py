@@ -4,13 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.cost import ROOT, BenchError
 
 CACHE = ROOT / ".cache" / "bench"
 FITTING = ("3.12", "3.11", "3.10")  # dolma 1.2.1 has no wheels for others
+NEWER = ("3.13", "3.12", "3.11")
+LEVANTER = "GRISTMILL_LEVANTER_PYTHON"
 
 
 def dolma(cache: Path = CACHE) -> Path:
@@ -22,7 +24,18 @@ def dolma(cache: Path = CACHE) -> Path:
     return environment(cache / "dolma", ROOT / "bench" / "requirements-dolma.txt")
 
 
-def environment(folder: Path, requirements: Path) -> Path:
+def datatrove(cache: Path = CACHE) -> Path:
+    """The Python of an environment that has datatrove; errors as for dolma."""
+    return environment(cache / "datatrove", ROOT / "bench" / "requirements-datatrove.txt", NEWER)
+
+
+def levanter(cache: Path = CACHE) -> Path:
+    """The Python of an environment that has the real Levanter: the named one, or one made here (2 GB, Python 3.12)."""
+    named = os.environ.get(LEVANTER)
+    return Path(named) if named else environment(cache / "levanter", ROOT / "requirements" / "levanter.txt", ("3.12",))
+
+
+def environment(folder: Path, requirements: Path, fitting: Sequence[str] = FITTING) -> Path:
     """The Python of an environment with these requirements; it is made unless it stands there with the same ones."""
     python, done = folder / "bin" / "python", folder / ".done"
     wanted = requirements.read_text()
@@ -30,25 +43,25 @@ def environment(folder: Path, requirements: Path) -> Path:
         return python
     print(f"installing {requirements.name} into {folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder}")
     shutil.rmtree(folder, ignore_errors=True)
-    _succeed([_fitting(), "-m", "venv", str(folder)])
+    _succeed([_fitting(fitting), "-m", "venv", str(folder)])
     _succeed([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)])
     done.write_text(wanted)
     return python
 
 
-def _fitting() -> str:
+def _fitting(fitting: Sequence[str]) -> str:
     """A Python of a version that the peer can be installed with."""
-    if f"{sys.version_info.major}.{sys.version_info.minor}" in FITTING:
+    if f"{sys.version_info.major}.{sys.version_info.minor}" in fitting:
         return sys.executable
-    for program in _candidates():
+    for program in _candidates(fitting):
         asked = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-        if asked.stdout.startswith(tuple(f"Python {version}." for version in FITTING)):
+        if asked.stdout.startswith(tuple(f"Python {version}." for version in fitting)):
             return program
-    raise BenchError(f"dolma needs a Python {', '.join(FITTING)}; name one by GRISTMILL_PYTHON312")
+    raise BenchError(f"a peer needs a Python {', '.join(fitting)}; name a 3.12 by GRISTMILL_PYTHON312")
 
 
-def _candidates() -> Iterator[str]:
-    for name in (os.environ.get("GRISTMILL_PYTHON312", ""), *(f"python{version}" for version in FITTING)):
+def _candidates(fitting: Sequence[str]) -> Iterator[str]:
+    for name in (os.environ.get("GRISTMILL_PYTHON312", ""), *(f"python{version}" for version in fitting)):
         program = shutil.which(name) if name else None
         if program:
             yield program

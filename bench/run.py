@@ -20,6 +20,9 @@ from bench.row import Row, disagreements, table
 BENCHES = {
     "tagging": "bench.tagging",
     "tokenizing": "bench.tokenizing",
+    "chat": "bench.chat_caches",
+    "two-workers": "bench.two_workers",
+    "token-memory": "bench.token_memory",
     "overhead": "bench.overhead",
     "journey": "bench.journey",
     "engines": "bench.engines",
@@ -31,6 +34,7 @@ BENCHES = {
     "memory": "bench.memory",
     "s3": "bench.s3",
     "sensor": "bench.sensor",
+    "trace": "bench.trace",
 }
 RESULTS = ROOT / "bench" / "results.json"
 
