@@ -1,0 +1,51 @@
+"""Formats as they are declared."""
+
+from typing import Any
+
+import pytest
+
+from gristmill.errors import RecipeError
+from gristmill.stages.formats import Chat, Prebuilt, Text, format_of, parameters_of
+from gristmill.stages.mixing import Stream
+
+
+def test_the_references_spelling_and_levanters_mean_the_same() -> None:
+    expected = Chat(messages_field="turns", pack=False, mask_user_turns=False)
+    for key in ("messages_key", "messages_field"):
+        assert format_of({"type": "chat", key: "turns", "pack": False, "mask_user_turns": False}) == expected
+    assert format_of({}) == format_of({"type": "text", "text_key": "text"}) == Text()
+    assert format_of({"type": "prebuilt", "loss_weights_key": "w"}) == Prebuilt(loss_weights_key="w")
+    given: Any = {"type": "chat", "messages_key": "turns"}
+    assert Stream(source="s", version="v0", format=given).format == Chat(messages_field="turns")
+
+
+def test_levanter_gets_its_own_spelling() -> None:
+    assert Chat(messages_field="turns", pack=4).as_levanter()["messages_field"] == "turns"
+    assert format_of(Chat(pack=4, slice_strategy="drop").as_levanter()) == Chat(pack=4, slice_strategy="drop")
+    assert format_of(Prebuilt(loss_weights_key="w").as_levanter()) == Prebuilt(loss_weights_key="w")
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"type": "supervised"}, "format 'supervised' is unknown; known: text, chat, prebuilt"),
+        ({"type": "chat", "message_key": "m"}, "has no option message_key; it has messages_field"),
+        ({"type": "chat", "messages_key": "a", "messages_field": "b"}, "two spellings of one option"),
+        ({"type": "prebuilt", "loss_weight_transform": "f"}, "belongs to the trainer"),
+        ({"type": "chat", "pack": 0}, "pack is 0"),
+        ({"type": "chat", "pack": "yes"}, "pack is 'yes'"),
+        ({"type": "chat", "slice_strategy": "middle"}, "slice_strategy is 'middle'"),
+        ({"type": "text", "on_trouble": "ignore"}, "on_trouble is 'ignore'"),
+        ({"type": "text", "text_key": ""}, "text_key is empty"),
+        ({"type": "prebuilt", "length": 0}, "length 0"),
+        ({"type": "prebuilt", "loss_weights_key": "input_ids"}, "cannot hold both"),
+    ],
+)
+def test_what_is_no_format_is_refused_with_what_there_is(declared: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        format_of(declared)
+
+
+def test_what_is_the_trainers_changes_no_cache() -> None:
+    assert parameters_of(Chat(pack=4, slice_strategy="drop")) == parameters_of(Chat())
+    assert parameters_of(Chat(mask_user_turns=False)) != parameters_of(Chat())

@@ -1,0 +1,40 @@
+"""What a trainer makes of weights."""
+
+import pytest
+
+from gristmill.errors import RecipeError
+from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.mixture_blocks import sequences_of, shares
+
+
+def mix(*weights: float, block: int = 2048) -> Mix:
+    streams = tuple(Stream(name=f"s{n}", source="s", version="v0", weight=weight) for n, weight in enumerate(weights))
+    return Mix(name="m", streams=streams, block=block)
+
+
+def test_a_block_is_divided_in_whole_sequences_and_the_largest_takes_the_rest() -> None:
+    assert sequences_of({"a": 1, "b": 1, "c": 1}, 10) == {"a": 4, "b": 3, "c": 3}
+    assert sequences_of({"a": 0.5, "b": 0.25, "c": 0.25}, 8) == {"a": 4, "b": 2, "c": 2}
+
+
+def test_a_weight_that_never_appears_is_refused_with_the_smallest_block_that_works() -> None:
+    assert mix(2047, 1).weights == {"s0": 2047, "s1": 1}
+    with pytest.raises(RecipeError, match=r"streams s1 get none.* give the mix block=2049"):
+        mix(2048, 1)
+    assert mix(2048, 1, block=2049)
+    with pytest.raises(RecipeError, match=r"streams s1 get none.* give them larger weights"):
+        mix(100_000, 1)
+    assert mix(1, 0).weights["s1"] == 0  # for validation alone
+
+
+@pytest.mark.parametrize("weights", [(0, 0), (1, -1), (1, float("inf")), (1, float("nan"))])
+def test_weights_that_are_none_are_refused(weights: tuple[float, float]) -> None:
+    with pytest.raises(RecipeError, match="weights are 0 or more"):
+        mix(*weights)
+
+
+def test_a_budget_says_how_often_each_stream_is_read() -> None:
+    found = shares({"a": 3, "b": 1}, {"a": 1000, "b": 50}, 8, 400)
+    assert (found["a"].sequences, found["a"].epochs) == (6, 0.3)
+    assert (found["b"].sequences, found["b"].epochs) == (2, 2.0)
+    assert shares({"a": 1}, {}, 8, 400)["a"].epochs is None
