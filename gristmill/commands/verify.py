@@ -1,13 +1,13 @@
 """`verify LAKE`: proves a lake, or one asset of it, from the bytes alone."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
-from gristmill.stages.auditing import audit_ledger, audited_ledgers, headless
+from gristmill.stages.auditing import audit_ledger, audit_spelling, audited_ledgers, headless
 from gristmill.stages.finding import Finding
 from gristmill.stages.grinding import Lake
 
@@ -22,7 +22,21 @@ def declare(parser: ArgumentParser) -> None:
     add_lake(parser)
     parser.add_argument("--asset", default="", metavar="PREFIX", help="only assets below it: sources/wiki/v0")
     parser.add_argument("--all", action="store_true", help="go on after the first finding, and list all")
+    parser.add_argument(
+        "--reencode",
+        type=_share,
+        default=0.0,
+        metavar="SHARE",
+        help="of token caches: encode so much again, by reference",
+    )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share <= 1:
+        raise ArgumentTypeError(f"{text}: a share from 0 to 1")
+    return share
 
 
 def run(arguments: Namespace) -> int:
@@ -43,7 +57,7 @@ def run(arguments: Namespace) -> int:
         below = f" below {arguments.asset}" if arguments.asset else ""
         raise RecipeError(f"{arguments.lake}: there is no finished partition{below}, so nothing to prove")
     wrong, proven = len(lost), 0
-    for path, notes, findings in _audits(lake, paths, max(1, arguments.workers), first_only=not arguments.all):
+    for path, notes, findings in _audits(lake, paths, arguments):
         for note in notes:
             show(f"note   {note}")
         proven += not findings
@@ -58,14 +72,15 @@ def run(arguments: Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _audits(lake: Lake, paths: Sequence[str], workers: int, *, first_only: bool) -> Iterator[Audited]:
+def _audits(lake: Lake, paths: Sequence[str], arguments: Namespace) -> Iterator[Audited]:
     """Each ledger's audit, in the order of the paths."""
+    workers, share, first_only = max(1, arguments.workers), arguments.reencode, not arguments.all
     if workers == 1:
         for path in paths:
-            yield _audit(lake, path, first_only=first_only)
+            yield _audit(lake, path, share, first_only=first_only)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        under_way = [pool.submit(_audit, lake, path, first_only=first_only) for path in paths]
+        under_way = [pool.submit(_audit, lake, path, share, first_only=first_only) for path in paths]
         try:
             yield from (future.result() for future in under_way)
         finally:
@@ -77,7 +92,9 @@ def _cancel(futures: Sequence[Future[Audited]]) -> None:
         future.cancel()
 
 
-def _audit(lake: Lake, path: str, *, first_only: bool) -> Audited:
+def _audit(lake: Lake, path: str, share: float, *, first_only: bool) -> Audited:
     notes: list[str] = []
     findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only)
+    if share and not findings:
+        findings = audit_spelling(lake.store(), path, share, notes.append, first_only=first_only)
     return path, notes, findings

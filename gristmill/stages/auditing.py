@@ -15,6 +15,7 @@ from gristmill.lake.store import Store
 from gristmill.stages.audit_attributes import attribute_findings
 from gristmill.stages.audit_caches import cache_findings, tokenizer_findings
 from gristmill.stages.audit_documents import document_findings
+from gristmill.stages.audit_spelling import spelling_findings
 from gristmill.stages.finding import Finding
 from gristmill.stages.grinding import Say
 
@@ -60,6 +61,19 @@ def audit_mix(store: Store, here: Place, say: Say, *, first_only: bool = False) 
 def audit_cache(store: Store, here: Place, say: Say, *, first_only: bool = False) -> list[Finding]:
     """Proves one slice of a token cache, every token decoded; see audit_documents."""
     return _all(cache_findings(store, here, say), first_only=first_only)
+
+
+def audit_spelling(store: Store, path: str, share: float, say: Say, *, first_only: bool = False) -> list[Finding]:
+    """Encodes a share of the documents of a token cache's slice once more; nothing for other ledgers.
+
+    Raises:
+        DataError: the slice cannot be read; audit_ledger() says what is wrong.
+        StoreError: the lake does not answer.
+    """
+    here = place_of_ledger(path)
+    if here is None or not here.asset.startswith("token_caches/"):
+        return []
+    return _all(spelling_findings(store, here, share, say), first_only=first_only)
 
 
 def audit_tokenizer(store: Store, name: str, say: Say, *, first_only: bool = False) -> list[Finding]:

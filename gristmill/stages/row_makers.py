@@ -37,8 +37,14 @@ class Made(NamedTuple):
     vocabulary: Vocabulary
 
 
-def row_maker(declared: Format, spelling: Spelling, tokenizer_json: bytes) -> Made:
+def row_maker(declared: Format, spelling: Spelling, tokenizer_json: bytes, *, reference: bool = False) -> Made:
     """The maker of a format's rows.
+
+    Args:
+        declared: the format.
+        spelling: how the tokenizer is used.
+        tokenizer_json: the bytes of `tokenizer.json`.
+        reference: whether the reference engine encodes, whatever its check says of a faster one.
 
     Raises:
         RecipeError: the tokenizer or the template cannot be used so.
@@ -49,6 +55,7 @@ def row_maker(declared: Format, spelling: Spelling, tokenizer_json: bytes) -> Ma
         bos=spelling.bos,
         eos_style=spelling.eos_style,
         long_strings=spelling.long_strings,
+        engine="tokenizers" if reference else "auto",
     )
     vocabulary = Vocabulary(tokenizer_json, encoder.reference)
     name = f"tokenizers/{spelling.tokenizer}"

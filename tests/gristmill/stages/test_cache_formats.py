@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from testkit import SHELVES, SNAPSHOT, Mill
+from wholelake import reseal_shard
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_asset, place
@@ -13,6 +14,7 @@ from gristmill.lake.ledger import Ledger, read_ledger
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.row_sets import unpack_bits
 from gristmill.stages.audit_caches import cache_findings
+from gristmill.stages.auditing import audit_spelling
 from gristmill.stages.checks import cache_complete
 from gristmill.stages.formats import Chat, Format, Prebuilt, Text
 from gristmill.stages.index import index_cache
@@ -214,6 +216,22 @@ def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(t
     assert made.fingerprint == build(fresh, mix).fingerprint
     assert made.totals == build(fresh, mix).totals
     assert made.dropped == {"no assistant turn": 1}
+
+
+def test_a_sample_is_encoded_again_by_the_reference(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *[row(n, talk(f"Hi {n}", "x" * (n % 5))) for n in range(20)])
+    build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=2, validation=0.3))
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    assert audit_spelling(mill.store, here.ledger, 1, mill.said.append) == []
+    assert mill.said[-1].endswith("16 documents encoded once more")
+    assert audit_spelling(mill.store, here.ledger, 0.5, mill.said.append) == []
+    assert 1 < int(mill.said[-1].split()[-5]) < 16
+    _, [part, *_] = read_ledger(mill.store, here)
+    swapped = {**part.extra["shards"]["a"], "dropped": [1, 5]}
+    assert swapped["dropped"] != part.extra["shards"]["a"]["dropped"]
+    reseal_shard(mill, here, part.name, extra={**part.extra, "shards": {"a": swapped}})
+    found = audit_spelling(mill.store, here.ledger, 1, mill.said.append)
+    assert "differ from the reference tokenizer's at token" in found[0].what
 
 
 def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path) -> None:

@@ -1,0 +1,148 @@
+"""The audit of spelling: a sample of a token cache's documents, encoded once more by the reference tokenizer.
+
+Fast engines are trusted where they agree on probes; this asks them about the data themselves. It costs the reference's
+time (a fifteenth to a thirtieth of the speed), so a share of the documents is drawn by a hash of (source, id).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place, mix_asset, place
+from gristmill.lake.identity import fraction
+from gristmill.lake.ledger import read_ledger
+from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
+from gristmill.lake.row_sets import unpack_bits
+from gristmill.lake.rows import decode_rows
+from gristmill.lake.shards import read_blocks
+from gristmill.lake.store import Store
+from gristmill.stages.cache_claims import MEND, PartClaim, claim_of
+from gristmill.stages.cache_part import OldShard
+from gristmill.stages.cache_rows import RowMaker
+from gristmill.stages.finding import Finding
+from gristmill.stages.formats import format_of
+from gristmill.stages.grinding import Say
+from gristmill.stages.row_makers import row_maker
+from gristmill.stages.tokenizing import read_tokenizer
+
+SEED = 0x7370656C6C  # "spell": another draw than the mixes' and the validation's
+
+
+class _Spelling(msgspec.Struct):
+    """How the cache's recipe says that the tokenizer was used."""
+
+    tokenizer: str
+    eos: str | None
+    bos: str | None
+    eos_style: Any
+    long_strings: Any
+    template: str | None
+
+
+def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iterator[Finding]:
+    """Documents whose rows are not what the reference tokenizer makes of them.
+
+    Args:
+        store: the lake.
+        here: a slice of a token cache.
+        share: of the documents, above 0 and 1 at the most.
+        say: takes how many were compared.
+
+    Raises:
+        DataError: the slice, its documents or its tokenizer are not there, or a part cannot be read.
+    """
+    head, parts = read_ledger(store, here)
+    _, mix, tokenizer, stream = here.asset.split("/")
+    documents = place(mix_asset(mix, stream), here.snapshot)
+    claims = [claim for part in parts if (claim := claim_of(part))]
+    compared = 0
+    if claims:
+        maker = _maker(store, head.recipe.parameters, tokenizer, claims[0])
+        content = {shard.name: (shard.content, shard.sha256, shard.rows) for shard in read_ledger(store, documents)[1]}
+        for claim in claims:
+            readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in claim.folders.items()}
+            for name, old in sorted(claim.shards.items()):
+                if content.get(name, ("",))[0] != old.content:
+                    raise DataError(f"{here.asset} ({here.snapshot}): shard {name} has changed since; {MEND}")
+                path, sha256, rows = documents.shard(name), content[name][1], content[name][2]
+                places = _places(old, rows)
+                first = 0
+                for block in read_blocks(store, path, sha256):
+                    found = decode_rows(msgspec.json.Decoder(maker.row_type), block, path, first)
+                    drawn = [
+                        number
+                        for number, each in enumerate(found)
+                        if fraction((each.source, each.id), SEED) < share and places[first + number][1] >= 0
+                    ]
+                    chosen = [places[first + number] for number in drawn]
+                    yield from _compared(
+                        maker, [found[n] for n in drawn], chosen, readers, path, [first + n for n in drawn]
+                    )
+                    compared += len(drawn)
+                    first += len(found)
+    say(f"{here.asset} ({here.snapshot}): {compared} documents encoded once more")
+
+
+def _maker(store: Store, parameters: dict[str, Any], tokenizer: str, claim: PartClaim) -> RowMaker:
+    """The maker of the recipe's rows, by the reference engine."""
+    declared = parameters["format"]
+    path = next(iter(claim.folders.values())) + LEDGER_NAME
+    metadata = load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
+    spelling = _Spelling(
+        tokenizer=tokenizer,
+        eos=parameters["eos"],
+        bos=parameters["bos"],
+        eos_style=parameters["eos_style"],
+        long_strings=parameters["long_strings"],
+        template=metadata.get("chat_template"),
+    )
+    _, data = read_tokenizer(store, tokenizer)
+    return row_maker(
+        format_of({"type": "text"} if declared == "text" else declared), spelling, data, reference=True
+    ).maker
+
+
+def _places(old: OldShard, rows: int) -> list[tuple[str, int]]:
+    """Split and row of each document of a shard; row -1 if it has none."""
+    held = unpack_bits(old.held, rows) if old.held else np.zeros(rows, np.bool_)
+    dropped = set(old.dropped)
+    following = {split: spot[0] for split, spot in old.ranges.items()}
+    found: list[tuple[str, int]] = []
+    for number, flag in enumerate(held.tolist()):
+        split = "validation" if flag else "train"
+        if number in dropped:
+            found.append((split, -1))
+            continue
+        found.append((split, following[split]))
+        following[split] += 1
+    return found
+
+
+def _compared(
+    maker: RowMaker,
+    documents: Sequence[Any],
+    places: Sequence[tuple[str, int]],
+    readers: dict[str, CacheReader],
+    path: str,
+    rows: Sequence[int],
+) -> Iterator[Finding]:
+    """What differs in some documents of a block."""
+    if not documents:
+        return
+    made = maker(documents)
+    for field, (flat, lengths) in made.fields.items():
+        expected = np.split(flat, np.cumsum(lengths)[:-1])
+        for values, (split, row), number in zip(expected, places, rows, strict=True):
+            found = readers[split].row(field, row)
+            if not np.array_equal(values, found):
+                length = min(len(values), len(found))
+                differ = np.flatnonzero(values[:length] != found[:length])
+                at = int(differ[0]) if len(differ) else length
+                what = (
+                    f"its {field} in the cache differ from the reference tokenizer's at token {at} ({split} row {row})"
+                )
+                yield Finding(path, number, what, MEND)
