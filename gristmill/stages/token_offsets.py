@@ -19,6 +19,8 @@ from gristmill.stages.vocabulary import Vocabulary
 Ids = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 Spans = Sequence[tuple[int, int]]
+LEADING = (" the", "  the", " \u00e9t\u00e9 ", " 1", "\u00e9", "\n the")
+"""Further texts of the check: how they begin matters to offsets."""
 _CONTINUED = 0x80
 _TOP_BITS = 0xC0
 
@@ -38,9 +40,11 @@ class TokenOffsets:
     def __init__(self, tokenizer_json: bytes, reference: Tokenizer, vocabulary: Vocabulary) -> None:
         self._reference = reference
         self._normalizer = reference.normalizer
-        self._trims = _trims(json.loads(tokenizer_json).get("post_processor"))
+        trimming = _trimming(json.loads(tokenizer_json).get("post_processor"))
+        self._trims = trimming is not None
+        self._prefixed = int(trimming or 0)
         self._bytes, self._lead, self._trail = vocabulary.bytes, vocabulary.lead, vocabulary.trail
-        self.fast = vocabulary.byte_level and all(self._agrees(text) for text in FIXED)
+        self.fast = vocabulary.byte_level and all(self._agrees(text) for text in (*FIXED, *LEADING))
 
     def mask(self, text: str, ids: Ids, spans: Spans) -> Flags:
         """Which of a text's tokens lie in stretches of it: from the token of a stretch's first character to that of
@@ -81,7 +85,9 @@ class TokenOffsets:
         tokens = np.searchsorted(ends, np.where(inside, at, 0), side="right")
         if self._trims:
             own = ids[tokens]
-            begins = ends[tokens] - self._bytes[own] + self._lead[own]
+            starts_at = ends[tokens] - self._bytes[own]
+            kept = np.where(starts_at == 0, self._prefixed, 0)  # a space that the tokenizer might have put there
+            begins = starts_at + np.maximum(self._lead[own] - kept, 0)
             inside &= (at >= begins) & (at < ends[tokens] - self._trail[own])
         found: list[int] = np.where(inside, tokens, -1).tolist()
         return found
@@ -100,10 +106,14 @@ def _or_none(token: int | None) -> int:
     return -1 if token is None else token
 
 
-def _trims(post_processor: Any) -> bool:
-    """Whether offsets leave out the white space at a token's ends: a byte-level post-processor does, unless told."""
+def _trimming(post_processor: Any) -> bool | None:
+    """Whether offsets leave out the white space at a token's ends: a byte-level post-processor does, unless told. None
+    if they do not; True if the first space of a text stays, as one that the tokenizer may have put there itself.
+    """
     if not isinstance(post_processor, dict):
-        return False
+        return None
     if post_processor.get("type") == "ByteLevel":
-        return bool(post_processor.get("trim_offsets", True))
-    return any(_trims(each) for each in post_processor.get("processors") or ())
+        trims = bool(post_processor.get("trim_offsets", True))
+        return bool(post_processor.get("add_prefix_space", True)) if trims else None
+    found = (_trimming(each) for each in post_processor.get("processors") or ())
+    return next((each for each in found if each is not None), None)

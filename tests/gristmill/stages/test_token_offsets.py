@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -32,6 +32,7 @@ def trained(**parts: Any) -> Tokenizer:
 KINDS = {
     "plain": trained(),
     "trimming": trained(post_processor=processors.ByteLevel(trim_offsets=True)),
+    "bare": trained(post_processor=processors.ByteLevel(trim_offsets=True, add_prefix_space=False)),
     "composing": trained(normalizer=normalizers.NFC()),
     "lower": trained(normalizer=normalizers.Lowercase(), post_processor=processors.ByteLevel(trim_offsets=True)),
 }
@@ -71,6 +72,7 @@ def reference(tokenizer: Tokenizer, text: str, begin: int, end: int) -> list[boo
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_masks_are_those_of_the_reference(kind: str, data: st.DataObject) -> None:
     tokenizer, offsets = KINDS[kind], READY[kind]
