@@ -55,6 +55,7 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
             tokenizer.long_strings,
             mix.parts,
             mix.validation,
+            *([] if tokenizer.specials == "tokens" else [tokenizer.specials]),
             *([] if stream.format == Text() else [parameters_of(stream.format)]),
         ]
     )

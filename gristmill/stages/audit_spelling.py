@@ -40,6 +40,7 @@ class _Spelling(msgspec.Struct):
     bos: str | None
     eos_style: Any
     long_strings: Any
+    specials: Any
     template: str | None
 
 
@@ -98,6 +99,7 @@ def _maker(store: Store, parameters: dict[str, Any], tokenizer: str, claim: Part
         bos=parameters["bos"],
         eos_style=parameters["eos_style"],
         long_strings=parameters["long_strings"],
+        specials=parameters.get("specials", "tokens"),
         template=metadata.get("chat_template"),
     )
     _, data = read_tokenizer(store, tokenizer)

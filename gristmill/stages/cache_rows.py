@@ -15,6 +15,7 @@ Fields = dict[str, tuple[Values, Lengths]]
 """Of each field all rows' elements one after another, and each row's number of elements."""
 
 MISSING = object()
+SPECIAL = "special token in the text"
 
 
 class Trouble(NamedTuple):

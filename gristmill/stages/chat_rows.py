@@ -1,5 +1,6 @@
 """Rows of conversations: rendered by a chat template, encoded once, with a mask over what the assistant said."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -7,7 +8,7 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import RecipeError
-from gristmill.stages.cache_rows import MISSING, CacheRows, Trouble, field_of, sizes_of, words_of
+from gristmill.stages.cache_rows import MISSING, SPECIAL, CacheRows, Trouble, field_of, sizes_of, words_of
 from gristmill.stages.chat_template import ChatTemplate, Span, Turn, Unrendered
 from gristmill.stages.encoding import Encoder
 from gristmill.stages.formats import Chat
@@ -24,6 +25,16 @@ class _Conversation(msgspec.Struct):
     metadata: dict[str, Any] | None = None
 
 
+class Tokens(NamedTuple):
+    """What a template gets as `bos_token` and `eos_token` ("" if there is none), and what finds special strings that
+    nobody may have said.
+    """
+
+    bos: str
+    eos: str
+    refused: re.Pattern[str] | None
+
+
 class _Rendered(NamedTuple):
     text: str
     spans: list[Span]
@@ -38,8 +49,7 @@ class ChatRows:
         offsets: of the tokenizer.
         encoder: of the same.
         name: the tokenizer's, as Levanter's metadata has it.
-        bos: what the template gets as `bos_token`; "" if there is none.
-        eos: the same.
+        tokens: what the template gets, and what nobody may have said.
 
     Raises:
         RecipeError: the template is no Jinja.
@@ -48,11 +58,11 @@ class ChatRows:
     row_type = _Conversation
 
     def __init__(
-        self, declared: Chat, template: str, offsets: TokenOffsets, encoder: Encoder, name: str, *, bos: str, eos: str
+        self, declared: Chat, template: str, offsets: TokenOffsets, encoder: Encoder, name: str, tokens: Tokens
     ) -> None:
         self._declared, self._encoder = declared, encoder
         self._offsets = offsets
-        self._tokens = {"bos": bos, "eos": eos}
+        self._tokens = tokens
         self._template = self._compiled(template, strict=declared.undefined == "levanter")
         self._lenient = self._compiled(template, strict=False)
         self.engine = encoder.engine
@@ -66,7 +76,8 @@ class ChatRows:
         }
 
     def _compiled(self, template: str, *, strict: bool) -> ChatTemplate:
-        return ChatTemplate(template, **self._tokens, strict=strict, today=self._declared.today)
+        bos, eos, _ = self._tokens
+        return ChatTemplate(template, bos=bos, eos=eos, strict=strict, today=self._declared.today)
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
         """See RowMaker."""
@@ -81,6 +92,7 @@ class ChatRows:
                 continue
             found, trouble = self._render(messages, variables, number)
             rendered.append(found)
+            trouble = trouble or self._special(messages, number)
             if trouble:
                 troubles.append(trouble)
         ids, lengths = self._encoder.encode_bare([each.text for each in rendered])
@@ -114,6 +126,16 @@ class ChatRows:
             except Unrendered:
                 pass
         return _Rendered("", []), trouble
+
+    def _special(self, messages: Sequence[Turn], number: int) -> Trouble | None:
+        """The first special string that somebody said, if that is refused."""
+        if self._tokens.refused is None:
+            return None
+        for place, turn in enumerate(messages):
+            found = self._tokens.refused.search(words_in(turn))
+            if found:
+                return Trouble(number, SPECIAL, f"{found[0]!r} in turn {place}")
+        return None
 
     def _own(self, template: object) -> ChatTemplate:
         """A template that a row brings."""
@@ -161,3 +183,12 @@ class ChatRows:
             if name in found:
                 raise Unrendered("template variables that are none", f"metadata.{key} may not set {name}")
         return {name: value for name, value in found.items() if name != "add_generation_prompt"}
+
+
+def words_in(value: object) -> str:
+    """All strings in a turn, however deep."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "\n".join(words_in(each) for each in value.values())
+    return "\n".join(map(words_in, value)) if isinstance(value, list) else ""

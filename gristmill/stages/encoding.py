@@ -10,7 +10,8 @@ What is done to a text (marin-levanter 0.2, `levanter.data.text._batch_tokenizer
 5. The BOS id is put in front.
 
 `eos_style="clean"` differs in 1 and 5: ids are put at the ends, without the space, and not where they stand
-already.
+already. `specials="text"` differs in 4: special strings inside a text are spelled out like any other words, and EOS
+is put behind as an id.
 
 Engines: Hugging Face's `tokenizers` is the reference. `fastokens` gives the same ids many times faster for most
 byte-level BPEs, and other ids for some tokenizers that it accepts; it is used where it agrees with the reference on
@@ -19,6 +20,7 @@ Start-up takes 0.5 CPU seconds for a vocabulary of 50,000 tokens, more than half
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Protocol
 
@@ -107,6 +109,7 @@ class Encoder:
         eos_style: "levanter", or "clean" as the module describes.
         long_strings: "levanter" encodes long texts whole; "marin" cuts them, as Marin's own tokenizing step
             does.
+        specials: whether special strings inside a text become special tokens, or are spelled as text.
         engine: "auto", or "tokenizers" for the reference whatever the check says.
 
     Attributes:
@@ -128,6 +131,7 @@ class Encoder:
         bos: str | None,
         eos_style: Literal["levanter", "clean"] = "levanter",
         long_strings: Literal["levanter", "marin"] = "levanter",
+        specials: Literal["tokens", "text"] = "tokens",
         engine: Literal["auto", "tokenizers"] = "auto",
     ) -> None:
         for name, value in ONE_CORE.items():
@@ -137,7 +141,9 @@ class Encoder:
         self._known = reference.id_to_token
         self._bos, self._eos = _id(reference, "bos", bos), _id(reference, "eos", eos)
         self._clean = eos_style == "clean"
-        self._suffix = "" if eos is None or self._clean else f" {eos}"
+        self._plain = _spelled_out(tokenizer_json) if specials == "text" else None
+        self._marks = special_strings(reference)
+        self._suffix = "" if eos is None or self._clean else " " if self._plain else f" {eos}"
         self._marin = long_strings == "marin"
         self._engine: _Engine = _Reference(reference)
         self.engine_reason = "asked for"
@@ -173,13 +179,22 @@ class Encoder:
         """The ids of all pieces, and each one's number of ids."""
         parts: list[npt.NDArray[np.uint32]] = []
         lengths: list[Lengths] = []
-        for batch in _batched(pieces, BATCH_CHARACTERS, len(pieces)):
-            flat, sizes = self._engine.encode(batch)
+        for engine, batch in self._batches(pieces):
+            flat, sizes = engine.encode(batch)
             parts.append(flat)
             lengths.append(sizes)
         ids = _joined(parts, np.uint32)
         self._check(int(ids.max(initial=0)))
         return ids.view(np.int32), _joined(lengths, np.int64)
+
+    def _batches(self, pieces: Sequence[str]) -> Iterator[tuple[_Engine, list[str]]]:
+        """Pieces for an engine at a time; those with special strings in them, if these are spelled out, alone."""
+        for batch in _batched(pieces, BATCH_CHARACTERS, len(pieces)):
+            if self._plain is None or not any(map(self._marks.search, batch)):
+                yield self._engine, batch
+                continue
+            for piece in batch:
+                yield self._plain if self._marks.search(piece) else self._engine, [piece]
 
     def _check(self, top: int) -> None:
         """The largest id must fit int32 and be one of the vocabulary's, which may have holes."""
@@ -189,7 +204,7 @@ class Encoder:
     def _framed(self, ids: Ids, lengths: Lengths) -> tuple[Ids, Lengths]:
         """Put BOS and (clean style) EOS ids around each text's ids."""
         front = np.full(len(lengths), self._bos is not None)
-        back = np.full(len(lengths), self._clean and self._eos is not None)
+        back = np.full(len(lengths), (self._clean or self._plain is not None) and self._eos is not None)
         if self._clean and len(ids):
             ends = np.cumsum(lengths)
             full = lengths > 0
@@ -221,6 +236,19 @@ def _load(tokenizer_json: bytes) -> Tokenizer:
     if declared.model.dropout:
         raise RecipeError("tokenizer.json declares dropout: the same text would get other ids; set it to null")
     return reference
+
+
+def special_strings(tokenizer: Tokenizer) -> re.Pattern[str]:
+    """Finds the special tokens that stand in a text as strings; nothing if there are none."""
+    found = [each.content for each in tokenizer.get_added_tokens_decoder().values() if each.special and each.content]
+    return re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))) or r"(?!)")
+
+
+def _spelled_out(tokenizer_json: bytes) -> _Reference:
+    """The reference, with special strings taken for text."""
+    tokenizer = _load(tokenizer_json)
+    tokenizer.encode_special_tokens = True
+    return _Reference(tokenizer)
 
 
 def _id(reference: Tokenizer, role: str, token: str | None) -> int | None:

@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple, Protocol
 
 from gristmill.errors import RecipeError
 from gristmill.stages.cache_rows import RowMaker
-from gristmill.stages.chat_rows import ChatRows
-from gristmill.stages.encoding import Encoder
+from gristmill.stages.chat_rows import ChatRows, Tokens
+from gristmill.stages.encoding import Encoder, special_strings
 from gristmill.stages.formats import Chat, Format, Text
 from gristmill.stages.prebuilt_rows import PrebuiltRows
 from gristmill.stages.text_rows import TextRows
@@ -26,6 +26,8 @@ class Spelling(Protocol):
     def eos_style(self) -> Literal["levanter", "clean"]: ...
     @property
     def long_strings(self) -> Literal["levanter", "marin"]: ...
+    @property
+    def specials(self) -> Literal["tokens", "text", "refuse"]: ...
     @property
     def template(self) -> str | None: ...
 
@@ -55,17 +57,19 @@ def row_maker(declared: Format, spelling: Spelling, tokenizer_json: bytes, *, re
         bos=spelling.bos,
         eos_style=spelling.eos_style,
         long_strings=spelling.long_strings,
+        specials="text" if spelling.specials == "text" else "tokens",
         engine="tokenizers" if reference else "auto",
     )
     vocabulary = Vocabulary(tokenizer_json, encoder.reference)
     name = f"tokenizers/{spelling.tokenizer}"
+    refused = special_strings(encoder.reference) if spelling.specials == "refuse" else None
     if isinstance(declared, Text):
         bos, eos = spelling.bos is not None, spelling.eos is not None
-        return Made(TextRows(declared, encoder, name, bos=bos, eos=eos), vocabulary)
+        return Made(TextRows(declared, encoder, name, bos=bos, eos=eos, refused=refused), vocabulary)
     if isinstance(declared, Chat):
         if spelling.template is None:
             raise RecipeError(f"{name}: no chat template; give the format its chat_template")
         offsets = TokenOffsets(tokenizer_json, encoder.reference, vocabulary)
-        words = {"bos": spelling.bos or "", "eos": spelling.eos or ""}
-        return Made(ChatRows(declared, spelling.template, offsets, encoder, name, **words), vocabulary)
+        tokens = Tokens(spelling.bos or "", spelling.eos or "", refused)
+        return Made(ChatRows(declared, spelling.template, offsets, encoder, name, tokens), vocabulary)
     return Made(PrebuiltRows(declared, encoder.vocab_size), vocabulary)

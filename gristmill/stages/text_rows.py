@@ -1,11 +1,12 @@
 """Rows of texts: one text, one row of ids."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from gristmill.stages.cache_rows import CacheRows, Trouble, field_of, sizes_of, words_of
+from gristmill.stages.cache_rows import SPECIAL, CacheRows, Trouble, field_of, sizes_of, words_of
 from gristmill.stages.encoding import Encoder
 from gristmill.stages.formats import Text
 
@@ -24,10 +25,19 @@ class _Keyed(msgspec.Struct):
 
 
 class TextRows:
-    """Encodes texts; `name` is the tokenizer's, as Levanter's metadata has it."""
+    """Encodes texts; `name` is the tokenizer's in Levanter's metadata, `refused` finds what no text may hold."""
 
-    def __init__(self, declared: Text, encoder: Encoder, name: str, *, bos: bool, eos: bool) -> None:
-        self._key, self._encoder = declared.text_key, encoder
+    def __init__(
+        self,
+        declared: Text,
+        encoder: Encoder,
+        name: str,
+        *,
+        bos: bool,
+        eos: bool,
+        refused: re.Pattern[str] | None = None,
+    ) -> None:
+        self._key, self._encoder, self._refused = declared.text_key, encoder, refused
         self.row_type = _Text if self._key == "text" else _Keyed
         self.engine = encoder.engine
         self.metadata = {
@@ -43,7 +53,7 @@ class TextRows:
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
         """See RowMaker."""
         if self._key == "text":
-            return self._rows([each.text for each in documents], ())
+            return self._rows([each.text for each in documents], [])
         troubles: list[Trouble] = []
         texts: list[str] = []
         for number, document in enumerate(documents):
@@ -54,5 +64,10 @@ class TextRows:
             texts.append(found)
         return self._rows(texts, troubles)
 
-    def _rows(self, texts: Sequence[str], troubles: Sequence[Trouble]) -> CacheRows:
+    def _rows(self, texts: Sequence[str], troubles: list[Trouble]) -> CacheRows:
+        if self._refused is not None:
+            for number, text in enumerate(texts):
+                found = self._refused.search(text)
+                if found:
+                    troubles.append(Trouble(number, SPECIAL, f"{found[0]!r} at character {found.start()}"))
         return CacheRows({"input_ids": self._encoder.encode(texts)}, troubles, sizes_of(texts))

@@ -43,6 +43,7 @@ class Spec(msgspec.Struct, frozen=True):
     bos: str | None
     eos_style: Literal["levanter", "clean"]
     long_strings: Literal["levanter", "marin"]
+    specials: Literal["tokens", "text", "refuse"]
     validation: float
     splits: tuple[str, ...]
     format: dict[str, Any]

@@ -71,6 +71,8 @@ class TokenCacheStep:
             "validation_seed": VALIDATION_SEED,
             "parts": self.mix.parts,
         }
+        if self.tokenizer.specials != "tokens":
+            parameters["specials"] = self.tokenizer.specials
         if self._template is not None:
             parameters["template"] = digest_of(self._template)
         name = f"{self.mix.name}/{self.tokenizer.name}/{self.stream}"
@@ -81,7 +83,8 @@ class TokenCacheStep:
 
         Raises:
             DataError: the tokenizer is not there yet, or its file changed under its name.
-            RecipeError: a chat has no template, or one that does not say what the assistant said.
+            RecipeError: a chat has no template, or one that does not say what the assistant said, or a tokenizer that
+                spells special strings out: its template writes them.
         """
         self._ledger, _ = read_tokenizer(store, self.tokenizer.name)
         self._template = self._template_of(store)
@@ -111,6 +114,11 @@ class TokenCacheStep:
         if not isinstance(declared, Chat):
             return None
         where = f"mix {self.mix.name!r}, stream {self.stream!r}"
+        if self.tokenizer.specials == "text":
+            raise RecipeError(
+                f"{where}: tokenizer {self.tokenizer.name} spells special strings out, but a chat template writes them;"
+                " give it specials='refuse' to keep them out of what was said"
+            )
         template = declared.chat_template or read_template(store, self.tokenizer.name)
         if template is None:
             raise RecipeError(
@@ -138,6 +146,7 @@ class TokenCacheStep:
             bos=self.tokenizer.bos,
             eos_style=self.tokenizer.eos_style,
             long_strings=self.tokenizer.long_strings,
+            specials=self.tokenizer.specials,
             validation=self.mix.validation,
             splits=("train", "validation") if self.mix.validation else ("train",),
             format=parameters_of(self.mix.stream(self.stream).format),

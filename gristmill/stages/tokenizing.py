@@ -63,6 +63,8 @@ class Tokenizer:
             `chat_template.jinja`.
         eos_style: `levanter` (the default there: text, a space, EOS, as one string) or `clean` (EOS as an id).
         long_strings: `levanter`, or `marin` (long texts are cut at white space before they are encoded).
+        specials: what special strings inside a text become: special `tokens`, as in Levanter; `text`, spelled like any
+            other words; `refuse`: a text that holds one is in trouble (see formats.OnTrouble).
         description: for people.
         draft: whether it may change under its name.
     """
@@ -76,6 +78,7 @@ class Tokenizer:
     chat_template: str | None = None
     eos_style: Literal["levanter", "clean"] = "levanter"
     long_strings: Literal["levanter", "marin"] = "levanter"
+    specials: Literal["tokens", "text", "refuse"] = "tokens"
     description: str = ""
     draft: bool = False
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -87,6 +90,8 @@ class Tokenizer:
             RecipeError: the name has no number, or it is neither trained nor brought.
         """
         check_numbered(self.name, "tokenizer")
+        if self.specials not in {"tokens", "text", "refuse"}:
+            raise RecipeError(f"tokenizer {self.name!r}: specials is {self.specials!r}; give tokens, text or refuse")
         if (self.training is None) == (self.file is None):
             raise RecipeError(f"tokenizer {self.name!r}: give either training= or file= (with sha256=)")
         if self.file is not None and not self.sha256:

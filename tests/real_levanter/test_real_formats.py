@@ -128,6 +128,7 @@ class Spelling(msgspec.Struct):
     eos: str | None = EOS
     eos_style: Any = "levanter"
     long_strings: Any = "levanter"
+    specials: Any = "tokens"
 
 
 def as_lists(made: CacheRows) -> list[dict[str, list[Any]]]:

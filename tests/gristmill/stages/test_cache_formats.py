@@ -218,6 +218,36 @@ def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(t
     assert made.dropped == {"no assistant turn": 1}
 
 
+def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "a<|pad|>b"), "a<|endoftext|>b"), row(1, talk("Hi", "c"), "c"))
+    sha256 = json.loads(mill.store.read("tokenizers/bytes-1/ledger.json"))["fingerprint"]
+
+    def rows(declared: Format, specials: Any) -> tuple[list[str], dict[str, int]]:
+        name = f"{specials}-1"
+        tokenizer = Tokenizer(name=name, file="lake:tokenizers/bytes-1", sha256=sha256, specials=specials)
+        make_tokenizer(mill.store, tokenizer, mill.said.append)
+        mix = mix_of(declared, parts=1)
+        mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
+        ledger = mill.make(TokenCacheStep(mix, "pages", tokenizer, SNAPSHOT, SHELVES))
+        here = place(cache_asset("talk", name, "pages"), SNAPSHOT)
+        assert audit_spelling(mill.store, here.ledger, 1, mill.said.append) == []
+        [part] = read_ledger(mill.store, here)[1]
+        reader = CacheReader(ranges_of(mill.store), part.extra["folders"]["train"].rstrip("/"))
+        found = [reader.row("input_ids", number).tolist() for number in range(reader.rows)]
+        return [f"{len(each)} {spelled(mill, each)}" for each in found], ledger.dropped
+
+    end = "\u0120<|endoftext|>"
+    drop = Text(on_trouble="drop")
+    assert rows(Text(), "tokens") == ([f"5 a<|endoftext|>b{end}", f"3 c{end}"], {})
+    assert rows(Text(), "text") == ([f"17 a<|endoftext|>b{end}", f"3 c{end}"], {})
+    assert rows(drop, "refuse") == ([f"3 c{end}"], {"special token in the text": 1})
+    chat = Chat(chat_template=TEMPLATE, on_trouble="drop")
+    assert rows(chat, "tokens")[0] == ["11 u:Hi;a:a<|pad|>b;", "9 u:Hi;a:c;"]
+    assert rows(chat, "refuse") == (["9 u:Hi;a:c;"], {"special token in the text": 1})
+    with pytest.raises(RecipeError, match="spells special strings out, but a chat template writes them"):
+        rows(chat, "text")
+
+
 def test_a_sample_is_encoded_again_by_the_reference(tmp_path: Path) -> None:
     mill = started(tmp_path / "lake", *[row(n, talk(f"Hi {n}", "x" * (n % 5))) for n in range(20)])
     build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=2, validation=0.3))
