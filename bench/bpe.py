@@ -29,7 +29,7 @@ def pair(folder: Path) -> dict[str, Path]:
     """The two tokenizers that are compared with, by name.
 
     `50k` is GPT-NeoX's where GRISTMILL_SAMPLE_DATA has it, `100k` the file that GRISTMILL_BENCH_TOKENIZER names; else
-    they are trained.
+    they are trained; the corpus has words for some 78,000 entries, not for 100,000.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sample, brought = os.environ.get(SAMPLE), os.environ.get(BROUGHT)

@@ -17,6 +17,9 @@ from gristmill.lake.store import Store, Upload
 from gristmill.stages.cache_rows import Lengths, Values
 from gristmill.stages.cache_statistics import Facts
 
+CLEVEL = 1
+"""Of zstd, in parts: level 3 costs 9% less space, and a fifth more of the time that a cache takes."""
+
 Range = tuple[int, int, int, int]
 """First row, rows, first token, tokens: where a shard lies in a part."""
 
@@ -72,7 +75,7 @@ class _Split(CacheWriter):
     def __init__(
         self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, Stamp]]
     ) -> None:
-        super().__init__(lambda name: _Sink(store.upload(folder + name), folder + name, objects), dtypes)
+        super().__init__(lambda name: _Sink(store.upload(folder + name), folder + name, objects), dtypes, clevel=CLEVEL)
         self._digests = RowDigests(dtypes)
         self._ids = next(iter(dtypes))
         self.tokens = 0

@@ -1,9 +1,8 @@
 """Tables over a tokenizer's ids: how many bytes each stands for, and which are no characters of their own."""
 
-import json
 import re
-from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
@@ -39,49 +38,62 @@ class Vocabulary:
     def __init__(self, tokenizer_json: bytes, reference: Tokenizer) -> None:
         entries = reference.get_vocab(with_added_tokens=True)
         added = {number: token.content for number, token in reference.get_added_tokens_decoder().items()}
-        model: dict[str, Any] = json.loads(tokenizer_json).get("model") or {}
-        unknown = model.get("unk_token")
+        unknown = msgspec.json.decode(tokenizer_json, type=_Declared).model.unk_token
         self.unknown: int | None = entries.get(unknown) if isinstance(unknown, str) else None
         self.size = max(entries.values(), default=-1) + 1
         self.bytes: Counts = np.zeros(self.size, np.int64)
         self.lead: Counts = np.zeros(self.size, np.int64)
         self.trail: Counts = np.zeros(self.size, np.int64)
         self.fragments: npt.NDArray[np.bool_] = np.zeros(self.size, np.bool_)
-        alphabet = set(ByteLevel.alphabet())
         own = {token: number for token, number in entries.items() if number not in added}
-        self.byte_level = all(map(alphabet.issuperset, own))
+        self.byte_level = _ALPHABET.issuperset("".join(own))
+        if not self.byte_level:
+            self.fragments[[number for token, number in own.items() if _FALLBACK.fullmatch(token)]] = True
+            return
+        numbers = np.fromiter(own.values(), np.int64, len(own))
+        self.bytes[numbers] = np.fromiter(map(len, own), np.int64, len(own))
         for token, number in own.items():
-            if self.byte_level:
-                self._measure(number, token, len(token), SPACE)
-                self.fragments[number] = _is_fragment(token)
-            else:
-                self.fragments[number] = _FALLBACK.fullmatch(token) is not None
-        if self.byte_level:
-            for number, text in added.items():
-                self._measure(number, text, len(text.encode()), None)
+            if token[:1] == SPACE or token[-1:] == SPACE:
+                self.lead[number], self.trail[number] = _around(token, SPACE)
+            if not token.isascii() and _is_fragment(token):
+                self.fragments[number] = True
+        for number, text in added.items():
+            self.bytes[number] = len(text.encode())
+            self.lead[number], self.trail[number] = _around(text, None)
 
-    def _measure(self, number: int, token: str, size: int, space: str | None) -> None:
-        bare = token.lstrip(space)
-        lead = len(token) - len(bare)
-        self.bytes[number], self.lead[number] = size, lead
-        self.trail[number] = len(bare) - len(bare.rstrip(space)) if bare else lead
+
+class _Model(msgspec.Struct):
+    unk_token: str | float | None = None
+
+
+class _Declared(msgspec.Struct):
+    model: _Model
+
+
+def _around(token: str, space: str | None) -> tuple[int, int]:
+    """Spaces in front and behind; one that is all spaces has all of them at both ends."""
+    bare = token.lstrip(space)
+    lead = len(token) - len(bare)
+    return lead, len(bare) - len(bare.rstrip(space)) if bare else lead
 
 
 def _is_fragment(token: str) -> bool:
     """Whether the bytes of a byte-level token are no UTF-8."""
-    if token.replace(SPACE, " ").isascii():
+    if token.lstrip(SPACE).isascii():
         return False
     try:
-        bytes(map(_BYTES.__getitem__, token)).decode()
+        token.translate(_BYTES).encode("latin-1").decode()
     except UnicodeDecodeError:
         return True
     return False
 
 
-def _byte_table() -> dict[str, int]:
+def _byte_table() -> dict[int, int]:
+    """The byte of each character, both as numbers: what str.translate takes."""
     printed = set(_PRINTED)
     others = [byte for byte in range(256) if byte not in printed]
-    return {chr(byte): byte for byte in _PRINTED} | {chr(256 + place): byte for place, byte in enumerate(others)}
+    return {byte: byte for byte in _PRINTED} | {256 + place: byte for place, byte in enumerate(others)}
 
 
+_ALPHABET = frozenset(ByteLevel.alphabet())
 _BYTES = _byte_table()
