@@ -5,10 +5,10 @@ bytes. Where it is not (a normalizer changed the text, an added token took white
 check disagrees, the reference tokenizer is asked instead.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
@@ -21,8 +21,13 @@ Flags = npt.NDArray[np.bool_]
 Spans = Sequence[tuple[int, int]]
 LEADING = (" the", "  the", " \u00e9t\u00e9 ", " 1", "\u00e9", "\n the")
 """Further texts of the check: how they begin matters to offsets."""
-_CONTINUED = 0x80
-_TOP_BITS = 0xC0
+_COMPOSING = {"NFC", "NFD", "NFKC", "NFKD"}
+"""Normalizers that leave ASCII as it is."""
+
+
+class _Declared(msgspec.Struct):
+    normalizer: dict[str, Any] | None = None
+    post_processor: dict[str, Any] | None = None
 
 
 class TokenOffsets:
@@ -40,7 +45,9 @@ class TokenOffsets:
     def __init__(self, tokenizer_json: bytes, reference: Tokenizer, vocabulary: Vocabulary) -> None:
         self._reference = reference
         self._normalizer = reference.normalizer
-        trimming = _trimming(json.loads(tokenizer_json).get("post_processor"))
+        declared = msgspec.json.decode(tokenizer_json, type=_Declared)
+        self._composes = (declared.normalizer or {}).get("type") in _COMPOSING
+        trimming = _trimming(declared.post_processor)
         self._trims = trimming is not None
         self._prefixed = int(trimming or 0)
         self._bytes, self._lead, self._trail = vocabulary.bytes, vocabulary.lead, vocabulary.trail
@@ -74,14 +81,13 @@ class TokenOffsets:
         ends = np.cumsum(self._bytes[ids])
         if int(ends[-1]) != len(data):
             return None
-        if self._normalizer is not None and self._normalizer.normalize_str(text) != text:
+        asked = self._normalizer is not None and not (self._composes and text.isascii())
+        if asked and self._normalizer.normalize_str(text) != text:
             return None
         at = np.asarray(places, np.int64)
         inside = (at >= 0) & (at < len(text))
         if len(data) != len(text):
-            raw = np.frombuffer(data, np.uint8)
-            starts = np.flatnonzero((raw & _TOP_BITS) != _CONTINUED)
-            at = starts[np.where(inside, at, 0)]
+            at = _in_bytes(text, np.where(inside, at, 0).tolist())
         tokens = np.searchsorted(ends, np.where(inside, at, 0), side="right")
         if self._trims:
             own = ids[tokens]
@@ -100,6 +106,17 @@ class TokenOffsets:
             return True
         found = self._fast(text, ids, range(len(text)))
         return found is None or found == [_or_none(encoding.char_to_token(place)) for place in range(len(text))]
+
+
+def _in_bytes(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Where characters begin in the text's UTF-8; no table of all of them, for a text may be 100 MB."""
+    found: dict[int, int] = {}
+    before = size = 0
+    for place in sorted(set(places)):
+        size += len(text[before:place].encode())
+        found[place] = size
+        before = place
+    return np.array([found[place] for place in places], np.int64)
 
 
 def _or_none(token: int | None) -> int:
