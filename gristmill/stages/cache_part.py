@@ -18,7 +18,8 @@ from gristmill.stages.cache_rows import Lengths, Values
 from gristmill.stages.cache_statistics import Facts
 
 CLEVEL = 1
-"""Of zstd, in parts: level 3 costs 9% less space, and a fifth more of the time that a cache takes."""
+"""Of zstd, in parts: level 3 costs 9% less space, and a fifth more of the time that a cache takes. It stands in
+the parts' names: what has one name has one content, to the byte."""
 
 Range = tuple[int, int, int, int]
 """First row, rows, first token, tokens: where a shard lies in a part."""

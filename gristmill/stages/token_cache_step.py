@@ -14,7 +14,7 @@ from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
 from gristmill.lake.making import Making
 from gristmill.lake.store import Store
-from gristmill.stages.cache_part import OldPart, OldShard
+from gristmill.stages.cache_part import CLEVEL, OldPart, OldShard
 from gristmill.stages.chat_template import ChatTemplate
 from gristmill.stages.formats import Chat, Text, parameters_of
 from gristmill.stages.grinding import Item, raw
@@ -98,7 +98,7 @@ class TokenCacheStep:
         for number, members in groups.items():
             inputs = (*(Input(above, s.name, s.content) for s in members), spelled)
             name = f"part-{number:05d}"
-            digest = digest_of([recipe.digest, msgspec.to_builtins(inputs)])[:16]
+            digest = digest_of([recipe.digest, msgspec.to_builtins(inputs), CLEVEL])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
             self._bodies[name] = Body(f"{name}-{digest}", lean, inputs, None)
         wants = tuple(Want(name, self._bodies[name].inputs) for name in sorted(self._bodies))
