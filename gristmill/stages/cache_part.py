@@ -50,6 +50,12 @@ class OldShard(msgspec.Struct, frozen=True, omit_defaults=True):
     dropped: tuple[int, ...] = ()
     held: str = ""
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether facts and held documents are known: version 0.1 wrote neither."""
+        rows = sum(spot[1] for spot in self.ranges.values())
+        return not rows or bool(self.facts.lengths)
+
 
 class _Sink:
     """One object of a part: hashed while it is written."""

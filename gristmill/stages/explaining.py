@@ -16,20 +16,10 @@ from gristmill.lake.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store import Store
 from gristmill.stages.judging import BLOCKED, SAMPLED_OUT, Judge
 from gristmill.stages.locating import REMADE, Located, Standing, row_of, standing
+from gristmill.stages.mixing_grinder import SelectionSpec
 from gristmill.stages.rules import Column, Rule
 
 _LONGEST = 80
-
-
-class _Selection(msgspec.Struct):
-    """What a ledger says of a selection; see Selection.parameters()."""
-
-    columns: tuple[tuple[str, str, str], ...]
-    include: tuple[tuple[str, str], ...]
-    exclude: tuple[tuple[str, str], ...]
-    blocklists: tuple[str, ...]
-    rate: float
-    seed: int
 
 
 class _OneRow:
@@ -61,7 +51,7 @@ def why_not(made: Standing, documents: Standing, found: Located) -> str:
     sets = dict(_sets(made))
     if not all(made.has_read(above, name) for above in (documents, *sets.values())):
         return REMADE
-    chosen = msgspec.convert(made.head.recipe.parameters, _Selection)
+    chosen = msgspec.convert(made.head.recipe.parameters, SelectionSpec)
     blocklists = [read_blocklist(made.store, each) for each in chosen.blocklists]
     judge = _judge(made.store, documents.here, chosen, blocklists, {key: there.here for key, there in sets.items()})
     feeds = {key: _OneRow(row_of(there, name, found.row)) for key, there in sets.items()}
@@ -85,7 +75,7 @@ def _sets(made: Standing) -> Iterator[tuple[str, Standing]]:
 
 
 def _judge(
-    store: Store, documents: Place, chosen: _Selection, blocklists: Sequence[Blocklist], sets: dict[str, Place]
+    store: Store, documents: Place, chosen: SelectionSpec, blocklists: Sequence[Blocklist], sets: dict[str, Place]
 ) -> Judge:
     return Judge(
         store,
@@ -101,7 +91,7 @@ def _judge(
 
 
 def _said(
-    reason: str, found: Located, chosen: _Selection, blocklists: Sequence[Blocklist], values: Mapping[str, Any]
+    reason: str, found: Located, chosen: SelectionSpec, blocklists: Sequence[Blocklist], values: Mapping[str, Any]
 ) -> str:
     """A reason in words: the counter's name in the ledger, and what is behind it."""
     if reason == SAMPLED_OUT:

@@ -120,7 +120,7 @@ class Tokenizing:
     def _copy(self, shard: Shard, old: OldPart | None, part: Part) -> bool:
         """Copies a shard's ids from the part as it was, if they were made from the same content."""
         before = old.shards.get(shard.name) if old else None
-        if old is None or before is None or before.content != shard.content:
+        if old is None or before is None or before.content != shard.content or not before.is_counted:
             return False
         for split, (first, rows, _, _) in before.ranges.items():
             if rows:

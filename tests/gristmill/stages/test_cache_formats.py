@@ -218,6 +218,25 @@ def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(t
     assert made.dropped == {"no assistant turn": 1}
 
 
+def test_a_part_of_an_earlier_version_is_made_again_rather_than_copied_uncounted(tmp_path: Path) -> None:
+    rows = [row(number, talk("Hi", "x" * (number + 1))) for number in range(8)]
+    mill = started(tmp_path / "lake", *rows)
+    mix = mix_of(Chat(chat_template=TEMPLATE), parts=1, validation=0.3)
+    build(mill, mix)
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    [part] = read_ledger(mill.store, here)[1]
+    bare = {name: {key: old[key] for key in ("content", "ranges")} for name, old in part.extra["shards"].items()}
+    reseal_shard(mill, here, part.name, extra={**part.extra, "shards": bare})
+    assert audit_spelling(mill.store, here.ledger, 1, mill.said.append) == []
+    assert "shard b was made by version 0.1; not compared" in mill.said[-2]
+    mill.raw("b.jsonl.gz", rows[4:7])
+    mill.convert()
+    build(mill, mix)
+    [part] = read_ledger(mill.store, here)[1]
+    assert {name: sum(old["facts"]["lengths"]) for name, old in part.extra["shards"].items()} == {"a": 4, "b": 3}
+    assert all(old["held"] for old in part.extra["shards"].values())
+
+
 def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path) -> None:
     mill = started(tmp_path / "lake", row(0, talk("Hi", "a<|pad|>b"), "a<|endoftext|>b"), row(1, talk("Hi", "c"), "c"))
     sha256 = json.loads(mill.store.read("tokenizers/bytes-1/ledger.json"))["fingerprint"]
