@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from bench.corpus import SOURCE, paragraphs
+from bench.corpus import paragraphs
+from bench.place import SOURCE
 
 SEED = 77
 TEMPLATE = (

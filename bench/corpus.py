@@ -8,8 +8,8 @@ from pathlib import Path
 
 import orjson
 
-SOURCE = "bench"
-SNAPSHOT = "2024"
+from bench.place import SOURCE
+
 _BOILERPLATE = "* Home\n- About us\nRead more…"
 _ADDED = "2024-01-01T00:00:00Z"
 

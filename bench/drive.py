@@ -16,8 +16,8 @@ import dagster as dg  # noqa: E402 - what importing costs is measured
 
 from assets.arrivals import report_arrivals  # noqa: E402 - see above
 from assets.keys import address_of, key_of  # noqa: E402 - see above
-from bench.corpus import SNAPSHOT, SOURCE  # noqa: E402 - see above
 from bench.cost import measured  # noqa: E402 - see above
+from bench.place import SNAPSHOT, SOURCE  # noqa: E402 - see above
 from definitions import build  # noqa: E402 - see above
 from gristmill.catalogue import Catalogue, read_catalogue  # noqa: E402 - see above
 from gristmill.lake.store import Store, open_store  # noqa: E402 - see above

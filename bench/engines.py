@@ -17,8 +17,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from bench.clusters import DaskCluster, RayCluster, descendants
-from bench.corpus import SNAPSHOT, SOURCE
 from bench.cost import Cost, answer, measured, timed
+from bench.place import SNAPSHOT, SOURCE
 from bench.row import Row
 from bench.shelf import new_lake, variables, write_shelf
 from gristmill.catalogue import read_catalogue

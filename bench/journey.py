@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from bench.bpe import write_tokenizer
-from bench.corpus import SNAPSHOT
 from bench.cost import timed
 from bench.one_changed import ASSETS, JOURNEY
+from bench.place import SNAPSHOT
 from bench.row import Row
 from bench.shelf import new_lake, raw_folder, variables, write_shelf
 from gristmill.lake.address import place

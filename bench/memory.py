@@ -13,8 +13,9 @@ from pathlib import Path
 from isal import igzip_threaded
 
 from bench.bpe import write_tokenizer
-from bench.corpus import SOURCE, line, texts
+from bench.corpus import line, texts
 from bench.cost import answer, timed
+from bench.place import SOURCE
 from bench.row import Row
 from bench.shelf import raw_folder, variables, write_shelf
 

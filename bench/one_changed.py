@@ -13,8 +13,8 @@ from statistics import median
 from typing import Any
 
 from bench.bpe import write_tokenizer
-from bench.corpus import SNAPSHOT
 from bench.cost import Cost, answer, timed
+from bench.place import SNAPSHOT
 from bench.row import Row
 from bench.shelf import new_lake, raw_folder, variables, write_shelf
 from gristmill.lake.address import place

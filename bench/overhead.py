@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.corpus import SOURCE
 from bench.cost import Cost, answer, timed
+from bench.place import SOURCE
 from bench.row import Row
 from bench.shelf import new_lake, variables, write_shelf
 

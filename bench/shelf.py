@@ -5,8 +5,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.corpus import SNAPSHOT, SOURCE, write_raw
+from bench.corpus import write_raw
 from bench.cost import ROOT
+from bench.place import SNAPSHOT, SOURCE
 
 PACKAGE = "benchshelf"
 EOS = "<|endoftext|>"

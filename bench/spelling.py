@@ -12,8 +12,8 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.corpus import SNAPSHOT, SOURCE
 from bench.cost import BenchError, measured, peak_memory
+from bench.place import SNAPSHOT, SOURCE
 from gristmill.lake.address import cache_asset, place
 from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.formats import Chat, Format, Text

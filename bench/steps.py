@@ -11,8 +11,8 @@ import time
 from contextlib import closing, nullcontext
 from typing import Any
 
-from bench.corpus import SNAPSHOT, SOURCE
 from bench.cost import measured, peak_memory
+from bench.place import SNAPSHOT, SOURCE
 from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.grinding import Inline

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.corpus import SNAPSHOT, SOURCE
 from bench.cost import timed
 from bench.environments import dolma
+from bench.place import SNAPSHOT, SOURCE
 from bench.row import Row
 from bench.shelf import new_lake, write_shelf
 

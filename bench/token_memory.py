@@ -12,8 +12,9 @@ import orjson
 
 from bench.bpe import pair
 from bench.conversations import TEMPLATE, write_conversations
-from bench.corpus import SOURCE, texts, write_texts
+from bench.corpus import texts, write_texts
 from bench.cost import timed
+from bench.place import SOURCE
 from bench.row import Row
 from bench.shelf import raw_folder, variables, write_shelf
 from bench.tokenizing import SIZE, bring, spell

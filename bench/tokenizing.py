@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.bpe import SAMPLE, pair
-from bench.corpus import SNAPSHOT, SOURCE, texts, write_texts
+from bench.corpus import texts, write_texts
 from bench.cost import Cost, answer, timed
+from bench.place import SNAPSHOT, SOURCE
 from bench.real_corpus import real_texts
 from bench.row import Row
 from bench.shelf import raw_folder, variables, write_shelf

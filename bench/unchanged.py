@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from bench.corpus import SOURCE
 from bench.cost import Cost, answer, timed
+from bench.place import SOURCE
 from bench.row import Row
 from bench.shelf import new_lake, write_shelf
 

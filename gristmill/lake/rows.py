@@ -24,13 +24,14 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
     Raises:
         MalformedRow: a row is not valid JSON or not of the type; names file and row.
     """
-    lines = rows_of(block)
     try:
         decoded = decoder.decode_lines(block)
     except (msgspec.DecodeError, UnicodeDecodeError):
         decoded = []
-    if len(decoded) == len(lines) and all(line[:1] == b"{" for line in lines):
-        return decoded  # no line is empty, so none has two values
+    rows = block.count(b"\n") + (not block.endswith(b"\n"))
+    if len(decoded) == rows and block.count(b"\n{") + block.startswith(b"{") == rows:
+        return decoded  # a row an object a line: JSON has no line feed inside a string
+    lines = rows_of(block)
     for number, line in enumerate(lines):
         try:
             decoder.decode(line)

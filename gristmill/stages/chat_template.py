@@ -174,31 +174,3 @@ def _clock(today: str | None) -> Any:
         return date.fromisoformat(today).strftime
     except ValueError as error:
         raise RecipeError(f"format chat: today is {today!r}; give a date such as 2026-11-30") from error
-
-
-def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
-    """The template that a tokenizer brings.
-
-    Args:
-        config: bytes of `tokenizer_config.json`, whose `chat_template` is a text, or a list of named ones of which
-            `default` counts.
-        jinja: bytes of `chat_template.jinja`, looked at if the configuration has none.
-
-    Raises:
-        RecipeError: the configuration is no JSON, or has templates but no default.
-    """
-    try:
-        declared = json.loads(config).get("chat_template") if config else None
-    except (ValueError, AttributeError) as error:
-        raise RecipeError(f"tokenizer_config.json is no JSON object ({error}); mend it") from error
-    if isinstance(declared, list):
-        named = {str(each.get("name")): each.get("template") for each in declared if isinstance(each, dict)}
-        declared = named.get("default")
-        if not isinstance(declared, str):
-            raise RecipeError(
-                f"tokenizer_config.json has the chat templates {', '.join(sorted(named)) or 'of no name'}, but no"
-                " default; give the format its chat_template"
-            )
-    if isinstance(declared, str):
-        return declared
-    return jinja.decode() if jinja is not None else None

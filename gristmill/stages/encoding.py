@@ -21,78 +21,25 @@ Start-up takes 0.5 CPU seconds for a vocabulary of 50,000 tokens, more than half
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Literal
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from fastokens import Tokenizer as FastTokenizer
 from tokenizers import Tokenizer
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.stages.encoding_pieces import cut
-from gristmill.stages.encoding_probes import probes
+from gristmill.stages.encoding_pieces import LONG, cut
+from gristmill.stages.engines import ONE_CORE, Engine, Found, Lengths, Reference, batched, fast_engine, joined
+from gristmill.stages.tokenizer_facts import TokenizerFacts, facts_of, load_reference
+from gristmill.stages.windows import WINDOW, windows
 
 Ids = npt.NDArray[np.int32]
-Lengths = npt.NDArray[np.int64]
 
-BATCH_CHARACTERS = 2**20  # what one call of an engine gets; bounds its output
-REFERENCE_CHARACTERS = 400_000  # the same for `tokenizers`, whose Encoding objects are larger
-REFERENCE_TEXTS = 64
-ONE_CORE = {"FASTOKENS_BPE_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-
-
-class _Model(msgspec.Struct):
-    dropout: float | None = None
-
-
-class _Declared(msgspec.Struct):
-    """What of a `tokenizer.json` would make ids depend on more than the text, or cut documents."""
-
-    model: _Model
-    truncation: Any = None
-    padding: Any = None
-
-
-class _Engine(Protocol):
-    """One implementation of the tokenizer: all texts' ids one after another, and each text's number of ids."""
-
-    name: str
-
-    def encode(self, texts: list[str]) -> tuple[npt.NDArray[np.uint32], Lengths]: ...
-
-
-class _Fast:
-    """The `fastokens` package. Its cache of pre-tokens stops growing at about 100 MB."""
-
-    name = "fastokens"
-
-    def __init__(self, tokenizer_json: str) -> None:
-        self._tokenizer = FastTokenizer.from_json_str(tokenizer_json)
-
-    def encode(self, texts: list[str]) -> tuple[npt.NDArray[np.uint32], Lengths]:
-        ids, offsets = self._tokenizer.encode_batch_flat(texts)
-        bounds = np.frombuffer(offsets, "<u8").astype(np.int64)
-        return np.frombuffer(ids, "<u4"), bounds[1:] - bounds[:-1]
-
-
-class _Reference:
-    """The `tokenizers` package, without offsets (`encode_batch_fast`: the same ids for two thirds of the
-    CPU).
-    """
-
-    name = "tokenizers"
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-
-    def encode(self, texts: list[str]) -> tuple[npt.NDArray[np.uint32], Lengths]:
-        rows: list[npt.NDArray[np.uint32]] = []
-        for batch in _batched(texts, REFERENCE_CHARACTERS, REFERENCE_TEXTS):
-            encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
-            rows.extend(np.array(encoding.ids, np.uint32) for encoding in encodings)
-        return _joined(rows, np.uint32), np.fromiter(map(len, rows), np.int64, len(rows))
+BATCH_CHARACTERS = 2**18  # what one call of an engine gets; bounds its output
+UNCUT = LONG  # characters that are never cut
+MANY = 2**62
 
 
 class Encoder:
@@ -111,12 +58,13 @@ class Encoder:
             does.
         specials: whether special strings inside a text become special tokens, or are spelled as text.
         engine: "auto", or "tokenizers" for the reference whatever the check says.
+        facts: what the reference says of this tokenizer; None: it is asked.
 
     Attributes:
         engine: "fastokens" or "tokenizers".
         engine_reason: why this one.
         vocab_size: entries of the vocabulary, added tokens included, as Levanter's metadata has it.
-        reference: the tokenizer as `tokenizers` loaded it.
+        special_strings: finds the special tokens that stand in a text as strings.
 
     Raises:
         RecipeError: no tokenizer.json; one that truncates, pads or drops merges at random; bos or eos
@@ -133,23 +81,36 @@ class Encoder:
         long_strings: Literal["levanter", "marin"] = "levanter",
         specials: Literal["tokens", "text"] = "tokens",
         engine: Literal["auto", "tokenizers"] = "auto",
+        facts: TokenizerFacts | None = None,
     ) -> None:
         for name, value in ONE_CORE.items():
             os.environ.setdefault(name, value)
-        self.reference = reference = _load(tokenizer_json)
-        self.vocab_size = reference.get_vocab_size(with_added_tokens=True)
-        self._known = reference.id_to_token
-        self._bos, self._eos = _id(reference, "bos", bos), _id(reference, "eos", eos)
+        self._json = tokenizer_json
+        if facts is None:
+            facts = facts_of(tokenizer_json, self.reference)
+        self.vocab_size, self._breaks = facts.size, facts.breaks
+        self.special_strings = special_strings(facts.special)
+        self._bos, self._eos = self._id(facts, "bos", bos), self._id(facts, "eos", eos)
         self._clean = eos_style == "clean"
         self._plain = _spelled_out(tokenizer_json) if specials == "text" else None
-        self._marks = special_strings(reference)
         self._suffix = "" if eos is None or self._clean else " " if self._plain else f" {eos}"
         self._marin = long_strings == "marin"
-        self._engine: _Engine = _Reference(reference)
-        self.engine_reason = "asked for"
-        if engine == "auto":
-            self._engine, self.engine_reason = _choose(tokenizer_json.decode(), reference)
+        fast, self.engine_reason = _proven(tokenizer_json.decode(), facts) if engine == "auto" else (None, "asked for")
+        self._engine: Engine = fast or Reference(self.reference)
         self.engine = self._engine.name
+
+    @cached_property
+    def reference(self) -> Tokenizer:
+        """The tokenizer as `tokenizers` loads it."""
+        return load_reference(self._json)
+
+    def _id(self, facts: TokenizerFacts, role: str, token: str | None) -> int | None:
+        number = None if token is None else facts.added.get(token)
+        if token is not None and number is None:
+            number = self.reference.token_to_id(token)
+        if token is not None and number is None:
+            raise RecipeError(f"{role} token {token!r} is not in the tokenizer's vocabulary of {facts.size} tokens")
+        return number
 
     def encode(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
         """Encode texts.
@@ -160,45 +121,80 @@ class Encoder:
         Raises:
             DataError: a text is no string or holds a lone surrogate; an id is outside the vocabulary.
         """
-        pieces: list[str] = []
-        counts = np.zeros(len(texts), np.int64)
-        for number, text in enumerate(texts):
-            before = len(pieces)
-            pieces.extend(cut(_checked(number, text) + self._suffix, marin=self._marin))
-            counts[number] = len(pieces) - before
-        ids, lengths = self._encoded(pieces)
-        ends = np.concatenate(([0], np.cumsum(lengths)))
-        rows = np.diff(ends[np.concatenate(([0], np.cumsum(counts)))])
-        return self._framed(ids, rows)
+        counts: list[int] = []
+        ids, lengths = self._encoded(self._pieces(texts, counts), texts)
+        return self._framed(ids, _sums(lengths, counts))
 
     def encode_bare(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
         """As `encode`, of texts that are whole already: nothing is put at their ends, and they are never cut."""
-        return self._encoded([_checked(number, text) for number, text in enumerate(texts)])
+        counts: list[int] = []
+        ids, lengths = self._encoded(self._windows(texts, counts), texts)
+        return ids, _sums(lengths, counts)
 
-    def _encoded(self, pieces: Sequence[str]) -> tuple[Ids, Lengths]:
-        """The ids of all pieces, and each one's number of ids."""
-        parts: list[npt.NDArray[np.uint32]] = []
+    def _pieces(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
+        """What is encoded apart, EOS included; `counts` gets each text's number of pieces."""
+        for text in texts:
+            whole = text + self._suffix if len(text) <= WINDOW or self._marin else None
+            if whole is not None and len(whole) <= UNCUT:
+                counts.append(1)
+                yield whole
+                continue
+            count = 0
+            parts = self._parted(text, self._suffix) if whole is None else (whole,)
+            for part in parts:
+                for piece in cut(part, marin=self._marin):
+                    count += 1
+                    yield piece
+            counts.append(count)
+
+    def _windows(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
+        """The same of texts that are not cut."""
+        for text in texts:
+            count = 0
+            for window in self._parted(text, ""):
+                count += 1
+                yield window
+            counts.append(count)
+
+    def _parted(self, text: str, suffix: str) -> Iterable[str]:
+        if len(text) <= WINDOW:
+            return (text + suffix,)
+        return windows(text, suffix, self._breaks, self._agrees)
+
+    def _agrees(self, left: str, right: str) -> bool:
+        """Whether two strings have the same ids apart and as one."""
+        ids, lengths = self._engine.encode([left + right, left, right])
+        return np.array_equal(ids[: lengths[0]], ids[lengths[0] :])
+
+    def _encoded(self, pieces: Iterable[str], texts: Sequence[object]) -> tuple[Ids, Lengths]:
+        """The ids of all pieces, and each one's number of ids; `texts` are what the pieces are of."""
+        parts: list[Found] = []
         lengths: list[Lengths] = []
-        for engine, batch in self._batches(pieces):
-            flat, sizes = engine.encode(batch)
-            parts.append(flat)
-            lengths.append(sizes)
-        ids = _joined(parts, np.uint32)
+        try:
+            for engine, batch in self._batches(pieces):
+                flat, sizes = engine.encode(batch)
+                parts.append(flat)
+                lengths.append(sizes)
+        except (TypeError, ValueError):
+            for number, text in enumerate(texts):
+                _refuse(number, text)
+            raise
+        ids = joined(parts, np.uint32)
         self._check(int(ids.max(initial=0)))
-        return ids.view(np.int32), _joined(lengths, np.int64)
+        return ids.view(np.int32), joined(lengths, np.int64)
 
-    def _batches(self, pieces: Sequence[str]) -> Iterator[tuple[_Engine, list[str]]]:
+    def _batches(self, pieces: Iterable[str]) -> Iterator[tuple[Engine, list[str]]]:
         """Pieces for an engine at a time; those with special strings in them, if these are spelled out, alone."""
-        for batch in _batched(pieces, BATCH_CHARACTERS, len(pieces)):
-            if self._plain is None or not any(map(self._marks.search, batch)):
+        for batch in batched(pieces, BATCH_CHARACTERS, MANY):
+            if self._plain is None or not any(map(self.special_strings.search, batch)):
                 yield self._engine, batch
                 continue
             for piece in batch:
-                yield self._plain if self._marks.search(piece) else self._engine, [piece]
+                yield self._plain if self.special_strings.search(piece) else self._engine, [piece]
 
     def _check(self, top: int) -> None:
         """The largest id must fit int32 and be one of the vocabulary's, which may have holes."""
-        if top >= self.vocab_size and (top > np.iinfo(np.int32).max or self._known(top) is None):
+        if top >= self.vocab_size and (top > np.iinfo(np.int32).max or self.reference.id_to_token(top) is None):
             raise DataError(f"id {top} is not one of the {self.vocab_size} tokens; mend tokenizer.json")
 
     def _framed(self, ids: Ids, lengths: Lengths) -> tuple[Ids, Lengths]:
@@ -224,81 +220,43 @@ class Encoder:
         return framed, framed_lengths
 
 
-def _load(tokenizer_json: bytes) -> Tokenizer:
-    try:
-        declared = msgspec.json.decode(tokenizer_json, type=_Declared)
-        reference = Tokenizer.from_buffer(tokenizer_json)
-    except Exception as error:  # `tokenizers` raises nothing narrower
-        raise RecipeError(f"tokenizer.json cannot be loaded: {error}") from error
-    for name in ("truncation", "padding"):
-        if getattr(declared, name) is not None:
-            raise RecipeError(f"tokenizer.json declares {name}, which would change documents; set it to null")
-    if declared.model.dropout:
-        raise RecipeError("tokenizer.json declares dropout: the same text would get other ids; set it to null")
-    return reference
+def special_strings(special: Sequence[str]) -> re.Pattern[str]:
+    """Finds special tokens that stand in a text as strings; nothing if there are none."""
+    return re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True))) or r"(?!)")
 
 
-def special_strings(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Finds the special tokens that stand in a text as strings; nothing if there are none."""
-    found = [each.content for each in tokenizer.get_added_tokens_decoder().values() if each.special and each.content]
-    return re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))) or r"(?!)")
-
-
-def _spelled_out(tokenizer_json: bytes) -> _Reference:
+def _spelled_out(tokenizer_json: bytes) -> Reference:
     """The reference, with special strings taken for text."""
-    tokenizer = _load(tokenizer_json)
+    tokenizer = load_reference(tokenizer_json)
     tokenizer.encode_special_tokens = True
-    return _Reference(tokenizer)
+    return Reference(tokenizer)
 
 
-def _id(reference: Tokenizer, role: str, token: str | None) -> int | None:
-    number = None if token is None else reference.token_to_id(token)
-    if token is not None and number is None:
-        size = reference.get_vocab_size()
-        raise RecipeError(f"{role} token {token!r} is not in the tokenizer's vocabulary of {size} tokens")
-    return number
-
-
-def _choose(tokenizer_json: str, reference: Tokenizer) -> tuple[_Engine, str]:
-    """The fast engine if it supports the tokenizer and agrees on every probe, else the reference; and why."""
-    slow = _Reference(reference)
-    texts = probes(reference)
+def _proven(tokenizer_json: str, facts: TokenizerFacts) -> tuple[Engine | None, str]:
+    """The fast engine if it supports the tokenizer and agrees with the reference on every probe; and why."""
     try:
-        fast = _Fast(tokenizer_json)
-        ids, lengths = fast.encode(texts)
+        fast = fast_engine(tokenizer_json)
+        ids, lengths = fast.encode(facts.texts)
     except (ValueError, RuntimeError) as error:
-        return slow, f"fastokens: {error}"
-    expected, expected_lengths = slow.encode(texts)
-    if np.array_equal(ids, expected) and np.array_equal(lengths, expected_lengths):
-        return fast, f"the same ids as tokenizers on {len(texts)} probes"
-    return slow, f"fastokens gives other ids than tokenizers on some of {len(texts)} probes"
+        return None, f"fastokens: {error}"
+    if np.array_equal(ids, facts.ids) and np.array_equal(lengths, facts.lengths):
+        return fast, f"the same ids as tokenizers on {len(facts.texts)} probes"
+    return None, f"fastokens gives other ids than tokenizers on some of {len(facts.texts)} probes"
 
 
-def _checked(number: int, text: object) -> str:
+def _sums(lengths: Lengths, counts: Sequence[int]) -> Lengths:
+    """Lengths of texts from those of their pieces, of which each text has so many."""
+    if len(lengths) == len(counts):
+        return lengths
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    return np.diff(ends[np.concatenate(([0], np.cumsum(np.asarray(counts, np.int64))))])
+
+
+def _refuse(number: int, text: object) -> None:
+    """Raises DataError if a text cannot be encoded: asked only when an engine refused some."""
     if not isinstance(text, str):
         raise DataError(f"text {number} of the batch is {type(text).__name__}, not a string; mend its document")
-    if text.isascii():
-        return text
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError(f"text {number} of the batch has a lone surrogate ({error}); mend its document") from error
-    return text
-
-
-def _batched(texts: Sequence[str], characters: int, most: int) -> Iterator[list[str]]:
-    """Batches of at most so many characters (or one text) and texts."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and (size + len(text) > characters or len(batch) >= most):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield batch
-
-
-def _joined(parts: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, dtype)

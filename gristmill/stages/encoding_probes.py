@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 from tokenizers import Tokenizer
 
+PROBES = 2
+"""The version of the probes: the next number when they change."""
+
 SAMPLED_TOKENS = 4_096  # tokens of the vocabulary that are decoded into probes
 TOKENS_A_PROBE = 16
 SWEPT = (  # code points tried one by one: all blocks of letters, marks, symbols; not the ideographs nor Hangul
@@ -24,6 +27,10 @@ SWEPT = (  # code points tried one by one: all blocks of letters, marks, symbols
     range(0xE0000, 0xE0200),
 )
 SWEPT_A_PROBE = 64
+
+RUN_EDGES = ("", "a", "1", ".", "'s", "\n", "\n\n", "\t", "\r\n", "\x0b", "\x0c", "\u00a0", "\u0301", "\u4f60")
+"""What stands before and behind runs of spaces."""
+RUNS = (1, 2, 3, 8, 24, 25, 26, 49)
 
 FIXED = (
     "",
@@ -91,11 +98,18 @@ FIXED = (
 
 
 def probes(reference: Tokenizer) -> list[str]:
-    """The fixed texts, a sweep of code points, and texts made of this tokenizer's own tokens."""
+    """The fixed texts, runs of spaces, a sweep of code points, and texts made of this tokenizer's own tokens."""
     added = [token.content for _, token in sorted(reference.get_added_tokens_decoder().items())]
     decoded = _decoded(reference)
     # All in one: implementations may take another path for long texts.
-    return [*FIXED, *_sweep(), *_around(added), *decoded, " ".join((*FIXED, *decoded))]
+    return [*FIXED, *_runs(), *_sweep(), *_around(added), *decoded, " ".join((*FIXED, *decoded))]
+
+
+def _runs() -> list[str]:
+    """Runs of spaces between all kinds of neighbours."""
+    return [
+        "x".join(f"{before}{' ' * count}{behind}" for before in RUN_EDGES for behind in RUN_EDGES) for count in RUNS
+    ]
 
 
 def _sweep() -> list[str]:

@@ -4,12 +4,11 @@ from typing import Literal, NamedTuple, Protocol
 
 from gristmill.errors import RecipeError
 from gristmill.stages.cache_rows import RowMaker
-from gristmill.stages.chat_rows import ChatRows, Tokens
-from gristmill.stages.encoding import Encoder, special_strings
+from gristmill.stages.encoding import Encoder
 from gristmill.stages.formats import Chat, Format, Text
 from gristmill.stages.prebuilt_rows import PrebuiltRows
 from gristmill.stages.text_rows import TextRows
-from gristmill.stages.token_offsets import TokenOffsets
+from gristmill.stages.tokenizer_facts import TokenizerFacts, facts_of
 from gristmill.stages.vocabulary import Vocabulary
 
 
@@ -39,18 +38,27 @@ class Made(NamedTuple):
     vocabulary: Vocabulary
 
 
-def row_maker(declared: Format, spelling: Spelling, tokenizer_json: bytes, *, reference: bool = False) -> Made:
+def row_maker(
+    declared: Format,
+    spelling: Spelling,
+    tokenizer_json: bytes,
+    facts: TokenizerFacts | None = None,
+    *,
+    reference: bool = False,
+) -> Made:
     """The maker of a format's rows.
 
     Args:
         declared: the format.
         spelling: how the tokenizer is used.
         tokenizer_json: the bytes of `tokenizer.json`.
+        facts: what the reference says of it; None: it is asked.
         reference: whether the reference engine encodes, whatever its check says of a faster one.
 
     Raises:
         RecipeError: the tokenizer or the template cannot be used so.
     """
+    facts = facts or facts_of(tokenizer_json)
     encoder = Encoder(
         tokenizer_json,
         eos=spelling.eos,
@@ -59,16 +67,20 @@ def row_maker(declared: Format, spelling: Spelling, tokenizer_json: bytes, *, re
         long_strings=spelling.long_strings,
         specials="text" if spelling.specials == "text" else "tokens",
         engine="tokenizers" if reference else "auto",
+        facts=facts,
     )
-    vocabulary = Vocabulary(tokenizer_json, encoder.reference)
+    vocabulary = facts.vocabulary
     name = f"tokenizers/{spelling.tokenizer}"
-    refused = special_strings(encoder.reference) if spelling.specials == "refuse" else None
+    refused = encoder.special_strings if spelling.specials == "refuse" else None
     if isinstance(declared, Text):
         bos, eos = spelling.bos is not None, spelling.eos is not None
         return Made(TextRows(declared, encoder, name, bos=bos, eos=eos, refused=refused), vocabulary)
     if isinstance(declared, Chat):
         if spelling.template is None:
             raise RecipeError(f"{name}: no chat template; give the format its chat_template")
+        from gristmill.stages.chat_rows import ChatRows, Tokens  # noqa: PLC0415 - Jinja, which texts do without
+        from gristmill.stages.token_offsets import TokenOffsets  # noqa: PLC0415
+
         offsets = TokenOffsets(tokenizer_json, encoder.reference, vocabulary)
         tokens = Tokens(spelling.bos or "", spelling.eos or "", refused)
         return Made(ChatRows(declared, spelling.template, offsets, encoder, name, tokens), vocabulary)

@@ -11,7 +11,7 @@ from gristmill.stages.encoding import Encoder
 from gristmill.stages.formats import Text
 
 
-class _Text(msgspec.Struct):
+class _Text(msgspec.Struct, gc=False):
     id: str
     source: str
     text: str

@@ -27,7 +27,7 @@ from gristmill.stages.cache_statistics import Counting, Facts, summed
 from gristmill.stages.formats import format_of
 from gristmill.stages.grinding import Ground, Item, Job, Outcome
 from gristmill.stages.row_makers import row_maker
-from gristmill.stages.tokenizing import VALIDATION_SEED, read_tokenizer
+from gristmill.stages.tokenizing import VALIDATION_SEED, read_facts, read_tokenizer
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class Tokenizing:
         if ledger.fingerprint != spec.fingerprint:
             raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned")
         self._format = format_of(spec.format)
-        self._maker, self._vocabulary = row_maker(self._format, spec, data)
+        self._maker, self._vocabulary = row_maker(self._format, spec, data, read_facts(self._store, ledger))
         self._decoder = msgspec.json.Decoder(self._maker.row_type)
 
     def __call__(self, item: Item) -> Outcome:

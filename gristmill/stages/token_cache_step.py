@@ -15,7 +15,6 @@ from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
 from gristmill.lake.making import Making
 from gristmill.lake.store import Store
 from gristmill.stages.cache_part import CLEVEL, OldPart, OldShard
-from gristmill.stages.chat_template import ChatTemplate
 from gristmill.stages.formats import Chat, Text, parameters_of
 from gristmill.stages.grinding import Item, raw
 from gristmill.stages.mixing import Mix
@@ -125,6 +124,8 @@ class TokenCacheStep:
                 f"{where}: no chat template: neither its format has a chat_template, nor has the tokenizer"
                 f" {self.tokenizer.name} one in tokenizer_config.json or chat_template.jinja; give one of them"
             )
+        from gristmill.stages.chat_template import ChatTemplate  # noqa: PLC0415 - Jinja, which texts do without
+
         if declared.mask_user_turns and not ChatTemplate(template, today=declared.today).has_generation:
             raise RecipeError(
                 f"{where}: the chat template has no {{% generation %}} block, so nothing would say what the assistant"

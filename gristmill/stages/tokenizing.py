@@ -1,6 +1,7 @@
 """Tokenizing: the tokenizers on the shelf, and how a text becomes a row of ids."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import check_name, check_numbered, tokenizer_asset
 from gristmill.lake.ledger import Recipe
 from gristmill.lake.store import Store
-from gristmill.stages.chat_template import template_in
+from gristmill.stages.tokenizer_facts import FACTS, TokenizerFacts, load_facts
 
 TOKENIZING = 1
 """Version of the way we write token caches; the next number rebuilds all of them."""
@@ -160,6 +161,21 @@ def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
     return ledger, data
 
 
+def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
+    """What the reference says of a tokenizer in the lake; None where an earlier version of Gristmill put it there.
+
+    Raises:
+        DataError: the file is not the one that the ledger names.
+    """
+    if FACTS not in ledger.files:
+        return None
+    path = f"{ledger.asset}/{FACTS}"
+    found = store.read_tagged(path)
+    if found is None or hashlib.sha256(found[0]).hexdigest() != ledger.files[FACTS]:
+        raise DataError(f"{path}: lost or changed; materialize the tokenizer once more: the file is made again")
+    return load_facts(found[0])
+
+
 def read_template(store: Store, name: str) -> str | None:
     """The chat template that a tokenizer in the lake brings, or None.
 
@@ -175,6 +191,34 @@ def read_template(store: Store, name: str) -> str | None:
             if hashlib.sha256(found[file]).hexdigest() != ledger.files[file]:
                 raise DataError(f"{tokenizer_path(name, file)}: changed under its name; restore the file")
     return template_in(found.get(CONFIG), found.get(JINJA))
+
+
+def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
+    """The template that a tokenizer brings.
+
+    Args:
+        config: bytes of `tokenizer_config.json`, whose `chat_template` is a text, or a list of named ones of which
+            `default` counts.
+        jinja: bytes of `chat_template.jinja`, looked at if the configuration has none.
+
+    Raises:
+        RecipeError: the configuration is no JSON, or has templates but no default.
+    """
+    try:
+        declared = json.loads(config).get("chat_template") if config else None
+    except (ValueError, AttributeError) as error:
+        raise RecipeError(f"tokenizer_config.json is no JSON object ({error}); mend it") from error
+    if isinstance(declared, list):
+        named = {str(each.get("name")): each.get("template") for each in declared if isinstance(each, dict)}
+        declared = named.get("default")
+        if not isinstance(declared, str):
+            raise RecipeError(
+                f"tokenizer_config.json has the chat templates {', '.join(sorted(named)) or 'of no name'}, but no"
+                " default; give the format its chat_template"
+            )
+    if isinstance(declared, str):
+        return declared
+    return jinja.decode() if jinja is not None else None
 
 
 def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:

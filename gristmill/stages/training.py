@@ -16,8 +16,8 @@ from gristmill.lake.ledger import Recipe, dump, read_ledger
 from gristmill.lake.rows import decode_rows
 from gristmill.lake.shards import read_blocks
 from gristmill.lake.store import Store
-from gristmill.stages.chat_template import template_in
 from gristmill.stages.grinding import Say
+from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of
 from gristmill.stages.tokenizing import (
     CONFIG,
     JINJA,
@@ -27,8 +27,10 @@ from gristmill.stages.tokenizing import (
     Training,
     brought_files,
     ledger_path,
+    read_facts,
     read_tokenizer,
     read_tokenizer_ledger,
+    template_in,
     tokenizer_path,
 )
 
@@ -88,8 +90,8 @@ def make_tokenizer(
                 f"{tokenizer_asset(tokenizer.name)} is there already, made of {_short(old.recipe.parameters)}, not of"
                 f" {_short(recipe.parameters)}; a tokenizer never changes: declare one of the next number"
             )
-        read_tokenizer(store, tokenizer.name)
-        return old, False
+        _, data = read_tokenizer(store, tokenizer.name)
+        return _with_facts(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
     counts = {"documents": 0, "characters": 0}
     if tokenizer.training is None:
@@ -99,6 +101,20 @@ def make_tokenizer(
         data, counts = _train(store, tokenizer, tokenizer.training, chosen, say)
         brought = {JSON: data}
     return _write(store, tokenizer, recipe, brought, inputs, counts), True
+
+
+def _with_facts(store: Store, name: str, old: TokenizerLedger, data: bytes) -> TokenizerLedger:
+    """The ledger of a tokenizer that is there; what the reference says of it is written if it is missing or old."""
+    try:
+        if read_facts(store, old) is not None:
+            return old
+    except DataError:
+        pass  # lost or changed: the same is made again, from the tokenizer itself
+    facts = dump_facts(facts_of(data))
+    store.put(tokenizer_path(name, FACTS), facts)
+    ledger = msgspec.structs.replace(old, files=old.files | {FACTS: hashlib.sha256(facts).hexdigest()})
+    store.put(ledger_path(name), dump(ledger))
+    return ledger
 
 
 def _short(value: object) -> str:
@@ -177,7 +193,8 @@ def _write(
         "model_max_length": 1_000_000_000_000,
     }
     shown = json.dumps({k: v for k, v in config.items() if v is not None}, indent=2, sort_keys=True).encode()
-    files = {JSON: data, CONFIG: shown}
+    facts = facts_of(data)
+    files = {JSON: data, CONFIG: shown, FACTS: dump_facts(facts)}
     for name, content in files.items():
         store.put(tokenizer_path(tokenizer.name, name), content)
     ledger = TokenizerLedger(
@@ -187,7 +204,7 @@ def _write(
         recipe=recipe,
         inputs=inputs,
         files={name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
-        vocabulary=Trained.from_str(data.decode()).get_vocab_size(with_added_tokens=True),
+        vocabulary=facts.size,
         documents=counts["documents"],
         characters=counts["characters"],
     )

@@ -1,6 +1,7 @@
 """Tables over a tokenizer's ids: how many bytes each stands for, and which are no characters of their own."""
 
 import re
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,48 +19,58 @@ the characters from 256 on, in order."""
 Counts = npt.NDArray[np.int64]
 
 
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """Tables of as many elements as there are ids.
-
-    Args:
-        tokenizer_json: the bytes of `tokenizer.json`.
-        reference: the same tokenizer, loaded.
 
     Attributes:
         size: the highest id and one.
         byte_level: whether every entry stands for bytes; else the three tables of bytes are 0.
+        unknown: the id of the unknown token, or None.
         bytes: bytes that an id stands for.
         lead: spaces in front, of these.
         trail: spaces behind.
         fragments: ids that are pieces of a character: bytes that are no UTF-8 alone, or a byte fallback (`<0x0A>`).
-        unknown: the id of the unknown token, or None.
     """
 
-    def __init__(self, tokenizer_json: bytes, reference: Tokenizer) -> None:
-        entries = reference.get_vocab(with_added_tokens=True)
-        added = {number: token.content for number, token in reference.get_added_tokens_decoder().items()}
-        unknown = msgspec.json.decode(tokenizer_json, type=_Declared).model.unk_token
-        self.unknown: int | None = entries.get(unknown) if isinstance(unknown, str) else None
-        self.size = max(entries.values(), default=-1) + 1
-        self.bytes: Counts = np.zeros(self.size, np.int64)
-        self.lead: Counts = np.zeros(self.size, np.int64)
-        self.trail: Counts = np.zeros(self.size, np.int64)
-        self.fragments: npt.NDArray[np.bool_] = np.zeros(self.size, np.bool_)
-        own = {token: number for token, number in entries.items() if number not in added}
-        self.byte_level = _ALPHABET.issuperset("".join(own))
-        if not self.byte_level:
-            self.fragments[[number for token, number in own.items() if _FALLBACK.fullmatch(token)]] = True
-            return
-        numbers = np.fromiter(own.values(), np.int64, len(own))
-        self.bytes[numbers] = np.fromiter(map(len, own), np.int64, len(own))
-        for token, number in own.items():
-            if token[:1] == SPACE or token[-1:] == SPACE:
-                self.lead[number], self.trail[number] = _around(token, SPACE)
-            if not token.isascii() and _is_fragment(token):
-                self.fragments[number] = True
-        for number, text in added.items():
-            self.bytes[number] = len(text.encode())
-            self.lead[number], self.trail[number] = _around(text, None)
+    size: int
+    byte_level: bool
+    unknown: int | None
+    bytes: Counts
+    lead: Counts
+    trail: Counts
+    fragments: npt.NDArray[np.bool_]
+
+
+def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
+    """The tables of a tokenizer: the bytes of its `tokenizer.json`, and the same, loaded."""
+    entries = reference.get_vocab(with_added_tokens=True)
+    added = {number: token.content for number, token in reference.get_added_tokens_decoder().items()}
+    unknown = msgspec.json.decode(tokenizer_json, type=_Declared).model.unk_token
+    size = max(entries.values(), default=-1) + 1
+    own = {token: number for token, number in entries.items() if number not in added}
+    found = Vocabulary(
+        size,
+        byte_level=_ALPHABET.issuperset("".join(own)),
+        unknown=entries.get(unknown) if isinstance(unknown, str) else None,
+        bytes=np.zeros(size, np.int64),
+        lead=np.zeros(size, np.int64),
+        trail=np.zeros(size, np.int64),
+        fragments=np.zeros(size, np.bool_),
+    )
+    if not found.byte_level:
+        found.fragments[[number for token, number in own.items() if _FALLBACK.fullmatch(token)]] = True
+        return found
+    numbers = np.fromiter(own.values(), np.int64, len(own))
+    found.bytes[numbers] = np.fromiter(map(len, own), np.int64, len(own))
+    for token, number in own.items():
+        if token[:1] == SPACE or token[-1:] == SPACE:
+            found.lead[number], found.trail[number] = _around(token, SPACE)
+        if not token.isascii() and _is_fragment(token):
+            found.fragments[number] = True
+    for number, text in added.items():
+        found.bytes[number] = len(text.encode())
+        found.lead[number], found.trail[number] = _around(text, None)
+    return found
 
 
 class _Model(msgspec.Struct):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from gristmill.stages.token_offsets import TokenOffsets
-from gristmill.stages.vocabulary import Vocabulary
+from gristmill.stages.vocabulary import vocabulary_of
 
 EOS = "<|endoftext|>"
 CORPUS = ["the cat  sat on the mat", " caf\u00e9 \u4f60\u597d\u4f60\u597d", "  \n\n  x = 1\n\tdef f(): pass"] * 20
@@ -37,7 +37,7 @@ KINDS = {
     "lower": trained(normalizer=normalizers.Lowercase(), post_processor=processors.ByteLevel(trim_offsets=True)),
 }
 READY = {
-    name: TokenOffsets(each.to_str().encode(), each, Vocabulary(each.to_str().encode(), each))
+    name: TokenOffsets(each.to_str().encode(), each, vocabulary_of(each.to_str().encode(), each))
     for name, each in KINDS.items()
 }
 TEXTS = st.lists(
@@ -88,7 +88,7 @@ def test_byte_level_tokenizers_need_no_reference() -> None:
     words = Tokenizer(models.WordLevel({"a": 0, "\u00e9\u4e00": 1, "[UNK]": 2}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     data = words.to_str().encode()
-    vocabulary = Vocabulary(data, words)
+    vocabulary = vocabulary_of(data, words)
     assert (vocabulary.byte_level, vocabulary.unknown) == (False, 2)
     offsets = TokenOffsets(data, words, vocabulary)
     assert not offsets.fast
@@ -97,7 +97,7 @@ def test_byte_level_tokenizers_need_no_reference() -> None:
 
 def test_pieces_of_characters_are_told_from_characters() -> None:
     tokenizer = KINDS["plain"]
-    vocabulary = Vocabulary(tokenizer.to_str().encode(), tokenizer)
+    vocabulary = vocabulary_of(tokenizer.to_str().encode(), tokenizer)
     entries = tokenizer.get_vocab()
     fragments = {number for number in entries.values() if vocabulary.fragments[number]}
     for token, number in entries.items():

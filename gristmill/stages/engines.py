@@ -1,0 +1,109 @@
+"""The engines that turn texts into ids: `tokenizers`, the reference, and `fastokens`, which has to prove itself."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from fastokens import Tokenizer as FastTokenizer
+from tokenizers import Tokenizer
+
+from gristmill.errors import DataError
+from gristmill.stages.space_runs import MARK, marked, without_runs
+
+Found = npt.NDArray[np.uint32]
+Lengths = npt.NDArray[np.int64]
+
+ONE_CORE = {"FASTOKENS_BPE_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+"""What both packages read when they first encode."""
+REFERENCE_CHARACTERS = 400_000  # what one call gets; its Encoding objects are large
+REFERENCE_TEXTS = 64
+
+
+class Engine(Protocol):
+    """One implementation of the tokenizer: all texts' ids one after another, and each text's number of ids."""
+
+    name: str
+
+    def encode(self, texts: list[str]) -> tuple[Found, Lengths]: ...
+
+
+class Fast:
+    """The `fastokens` package. Its cache of pre-tokens stops growing at about 100 MB."""
+
+    name = "fastokens"
+
+    def __init__(self, tokenizer_json: str) -> None:
+        self._tokenizer = FastTokenizer.from_json_str(tokenizer_json)
+
+    def encode(self, texts: list[str]) -> tuple[Found, Lengths]:
+        ids, offsets = self._tokenizer.encode_batch_flat(texts)
+        bounds = np.frombuffer(offsets, "<u8").astype(np.int64)
+        return np.frombuffer(ids, "<u4"), bounds[1:] - bounds[:-1]
+
+
+class FastWithRuns(Fast):
+    """The same, for tokenizers with a token for each run of spaces: see space_runs."""
+
+    def __init__(self, tokenizer_json: str, of_length: Found) -> None:
+        super().__init__(tokenizer_json)
+        self._of_length = of_length
+        (self._mark,) = super().encode([MARK])[0].tolist()
+        self._of_length[0] = self._mark
+
+    def encode(self, texts: list[str]) -> tuple[Found, Lengths]:
+        short, runs = marked(texts, len(self._of_length) - 1)
+        ids, lengths = super().encode(short)
+        if not len(runs):
+            return ids, lengths
+        ids = ids.copy()
+        places = np.flatnonzero(ids == self._mark)
+        if len(places) != len(runs):
+            raise DataError(f"fastokens gave {len(places)} ids for {len(runs)} runs of spaces; use engine='tokenizers'")
+        ids[places] = self._of_length[runs]
+        return ids, lengths
+
+
+class Reference:
+    """The `tokenizers` package, without offsets (`encode_batch_fast`: the same ids for two thirds of the CPU)."""
+
+    name = "tokenizers"
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def encode(self, texts: list[str]) -> tuple[Found, Lengths]:
+        rows: list[Found] = []
+        for batch in batched(texts, REFERENCE_CHARACTERS, REFERENCE_TEXTS):
+            encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            rows.extend(np.array(encoding.ids, np.uint32) for encoding in encodings)
+        return joined(rows, np.uint32), np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def fast_engine(tokenizer_json: str) -> Fast:
+    """The fast engine as it is fastest for this tokenizer.
+
+    Raises:
+        ValueError, RuntimeError: fastokens does not know such a tokenizer.
+    """
+    lean = without_runs(tokenizer_json)
+    return Fast(tokenizer_json) if lean is None else FastWithRuns(*lean)
+
+
+def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[str]]:
+    """Batches of at most so many characters (or one text) and texts."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and (size + len(text) > characters or len(batch) >= most):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch
+
+
+def joined(parts: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """One array of all of them."""
+    return np.concatenate(parts) if parts else np.empty(0, dtype)

@@ -1,0 +1,85 @@
+"""What the reference says of a tokenizer, kept in the lake: the same answers, made anew where they are missing."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+from testkit import Mill
+from tokenizers import Tokenizer as Loaded
+from wholelake import CACHE, TOKENIZER, make_cache, make_whole, table
+
+from gristmill.errors import DataError
+from gristmill.lake.ledger import dump
+from gristmill.stages import encoding
+from gristmill.stages.encoding import Encoder
+from gristmill.stages.encoding_probes import probes
+from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of, load_facts
+from gristmill.stages.tokenizing import ledger_path, read_facts, read_tokenizer, tokenizer_path
+from gristmill.stages.training import make_tokenizer
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Mill:
+    return make_whole(tmp_path / "whole")
+
+
+def test_facts_are_read_as_they_were_asked_for(whole: Mill) -> None:
+    ledger, data = read_tokenizer(whole.store, TOKENIZER.name)
+    asked, kept = facts_of(data), read_facts(whole.store, ledger)
+    assert kept is not None
+    assert kept.texts == probes(Loaded.from_str(data.decode()))
+    for one, other in zip(asked[:-1], kept[:-1], strict=True):
+        assert np.array_equal(np.asarray(one), np.asarray(other))
+    for one, other in zip(asked.vocabulary, kept.vocabulary, strict=True):
+        assert np.array_equal(np.asarray(one), np.asarray(other))
+    assert dump_facts(kept) == dump_facts(asked) == whole.store.read(tokenizer_path(TOKENIZER.name, FACTS))
+
+
+def test_the_fast_engine_is_tried_against_them_at_every_start(whole: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, data = read_tokenizer(whole.store, TOKENIZER.name)
+    facts = read_facts(whole.store, ledger)
+    assert facts is not None
+    with monkeypatch.context() as patched:  # the reference is not even loaded
+        patched.setattr(encoding, "load_reference", None)
+        assert Encoder(data, eos=TOKENIZER.eos, bos=None, facts=facts).engine == "fastokens"
+    other = facts.ids.copy()
+    other[-1] += 1
+    refused = Encoder(data, eos=TOKENIZER.eos, bos=None, facts=facts._replace(ids=other))
+    assert refused.engine == "tokenizers"
+    assert "gives other ids" in refused.engine_reason
+
+
+def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(whole: Mill) -> None:
+    path = tokenizer_path(TOKENIZER.name, FACTS)
+    before, ledger = whole.store.read(path), whole.store.read(ledger_path(TOKENIZER.name))
+
+    def renewed() -> bool:
+        _, made = make_tokenizer(whole.store, TOKENIZER, whole.said.append)
+        return not made and (whole.store.read(path), whole.store.read(ledger_path(TOKENIZER.name))) == (before, ledger)
+
+    found, _ = read_tokenizer(whole.store, TOKENIZER.name)
+    whole.store.put(path, before[:-1] + b"x")
+    with pytest.raises(DataError, match=r"facts\.msgpack\.zst: lost or changed; materialize the tokenizer once more"):
+        read_facts(whole.store, found)
+    assert renewed()
+    whole.store.delete([path])
+    assert renewed()
+    bare = msgspec.structs.replace(found, files={name: sha for name, sha in found.files.items() if name != FACTS})
+    whole.store.put(ledger_path(TOKENIZER.name), dump(bare))
+    assert read_facts(whole.store, bare) is None
+    assert renewed()
+    older = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(before)) | {"probes": 1, "texts": None}
+    assert load_facts(zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(older))) is None
+
+
+def test_caches_are_the_same_with_and_without_them(tmp_path: Path) -> None:
+    one, other = make_whole(tmp_path / "one"), make_whole(tmp_path / "other")
+    parts = [entry.path for entry in other.store.list("token_caches/")]
+    other.store.delete(parts)
+    found, _ = read_tokenizer(other.store, TOKENIZER.name)
+    bare = msgspec.structs.replace(found, files={name: sha for name, sha in found.files.items() if name != FACTS})
+    other.store.put(ledger_path(TOKENIZER.name), dump(bare))
+    make_cache(other)
+    assert table(one, CACHE) == table(other, CACHE)
