@@ -29,10 +29,17 @@ def datatrove(cache: Path = CACHE) -> Path:
     return environment(cache / "datatrove", ROOT / "bench" / "requirements-datatrove.txt", NEWER)
 
 
-def levanter(cache: Path = CACHE) -> Path:
-    """The Python of an environment that has the real Levanter: the named one, or one made here (2 GB, Python 3.12)."""
+def levanter() -> Path:
+    """The Python of the real Levanter's environment: the named one, or that of `make proofs`, made here if need be.
+
+    Raises:
+        BenchError: there is no Python 3.12, or the installation failed.
+    """
     named = os.environ.get(LEVANTER)
-    return Path(named) if named else environment(cache / "levanter", ROOT / "requirements" / "levanter.txt", ("3.12",))
+    if named:
+        return Path(named)
+    maker = ROOT / "tests" / "real_levanter" / "environment.py"
+    return Path(_succeed([sys.executable, str(maker), str(ROOT / ".cache" / "levanter")]).strip())
 
 
 def environment(folder: Path, requirements: Path, fitting: Sequence[str] = FITTING) -> Path:
@@ -67,7 +74,9 @@ def _candidates(fitting: Sequence[str]) -> Iterator[str]:
             yield program
 
 
-def _succeed(command: list[str]) -> None:
+def _succeed(command: list[str]) -> str:
+    """What a program wrote to its standard output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BenchError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2_000:]}")
+    return done.stdout

@@ -224,13 +224,17 @@ def blocks(pieces: Iterable[bytes], size: int = BLOCK) -> Iterator[bytes]:
         end = piece.rfind(b"\n") + 1
         if not end:
             continue
-        pending[-1] = piece[:end]
-        yield b"".join(pending)
         rest = piece[end:]
+        pending[-1] = piece[:end]
+        whole = [b"".join(pending)]
         pending, waiting = ([rest], len(rest)) if rest else ([], 0)
+        yield whole.pop()  # a row may be huge: nothing is held here while it is worked on
     if waiting:
-        last = b"".join(pending)
-        yield last if last.endswith(b"\n") else last + b"\n"
+        if not pending[-1].endswith(b"\n"):
+            pending.append(b"\n")
+        whole = [b"".join(pending)]
+        pending.clear()
+        yield whole.pop()
 
 
 def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = BLOCK) -> Iterator[bytes]:

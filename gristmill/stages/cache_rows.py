@@ -14,6 +14,8 @@ Lengths = npt.NDArray[np.int64]
 Fields = dict[str, tuple[Values, Lengths]]
 """Of each field all rows' elements one after another, and each row's number of elements."""
 
+STRETCH = 2**20
+"""Characters, or tokens, of a huge text that are looked at together."""
 MISSING = object()
 SPECIAL = "special token in the text"
 
@@ -82,7 +84,16 @@ def words_of(value: Any) -> str:
 
 def sizes_of(texts: Sequence[str]) -> Lengths:
     """Bytes of UTF-8 of each text."""
-    return np.fromiter((len(t) if t.isascii() else len(t.encode()) for t in texts), np.int64, len(texts))
+    return np.fromiter(map(size_of, texts), np.int64, len(texts))
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text's UTF-8; a huge one is never encoded whole."""
+    if text.isascii():
+        return len(text)
+    if len(text) <= STRETCH:
+        return len(text.encode())
+    return sum(len(text[start : start + STRETCH].encode()) for start in range(0, len(text), STRETCH))
 
 
 class Settled(NamedTuple):

@@ -77,7 +77,8 @@ class Reference:
         for batch in batched(texts, REFERENCE_CHARACTERS, REFERENCE_TEXTS):
             encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
             rows.extend(np.array(encoding.ids, np.uint32) for encoding in encodings)
-        return joined(rows, np.uint32), np.fromiter(map(len, rows), np.int64, len(rows))
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return joined(rows, np.uint32), lengths
 
 
 def fast_engine(tokenizer_json: str) -> Fast:
@@ -105,5 +106,11 @@ def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[s
 
 
 def joined(parts: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """One array of all of them."""
-    return np.concatenate(parts) if parts else np.empty(0, dtype)
+    """One array of all of them, which are let go one by one: `parts` ends empty."""
+    whole = np.empty(sum(map(len, parts)), dtype)
+    end = len(whole)
+    while parts:
+        part = parts.pop()
+        whole[end - len(part) : end] = part
+        end -= len(part)
+    return whole

@@ -136,8 +136,10 @@ class Tokenizing:
         first = 0
         for block in read_blocks(self._store, path, shard.sha256):
             documents = decode_rows(self._decoder, block, path, first)
+            del block  # a text may be huge: its bytes are not held beside it
             self._append(documents, path, first, part, counting, apart)
             first += len(documents)
+            del documents
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
         part.end(shard, counting.facts(), tuple(apart.dropped), held)
 

@@ -13,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from gristmill.stages.cache_rows import STRETCH, size_of
 from gristmill.stages.encoding_probes import FIXED
 from gristmill.stages.vocabulary import Vocabulary
+from gristmill.stages.windows import BREAKS, windows
 
 Ids = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int64]
 Spans = Sequence[tuple[int, int]]
 LEADING = (" the", "  the", " \u00e9t\u00e9 ", " 1", "\u00e9", "\n the")
 """Further texts of the check: how they begin matters to offsets."""
@@ -77,26 +80,42 @@ class TokenOffsets:
 
     def _fast(self, text: str, ids: Ids, places: Sequence[int]) -> list[int] | None:
         """The tokens of characters (-1: none); None where ids alone do not tell."""
-        data = text.encode()
-        ends = np.cumsum(self._bytes[ids])
-        if int(ends[-1]) != len(data):
-            return None
-        asked = self._normalizer is not None and not (self._composes and text.isascii())
-        if asked and self._normalizer.normalize_str(text) != text:
-            return None
+        size = size_of(text)
         at = np.asarray(places, np.int64)
         inside = (at >= 0) & (at < len(text))
-        if len(data) != len(text):
-            at = _in_bytes(text, np.where(inside, at, 0).tolist())
-        tokens = np.searchsorted(ends, np.where(inside, at, 0), side="right")
+        at = np.where(inside, at, 0)
+        if size != len(text):
+            at = _in_bytes(text, at.tolist())
+        tokens, ends, total = self._tokens_at(ids, at)
+        if total != size or not self._is_kept(text):
+            return None
         if self._trims:
             own = ids[tokens]
-            starts_at = ends[tokens] - self._bytes[own]
+            starts_at = ends - self._bytes[own]
             kept = np.where(starts_at == 0, self._prefixed, 0)  # a space that the tokenizer might have put there
             begins = starts_at + np.maximum(self._lead[own] - kept, 0)
-            inside &= (at >= begins) & (at < ends[tokens] - self._trail[own])
+            inside &= (at >= begins) & (at < ends - self._trail[own])
         found: list[int] = np.where(inside, tokens, -1).tolist()
         return found
+
+    def _tokens_at(self, ids: Ids, at: Places) -> tuple[Places, Places, int]:
+        """The token of each byte, where that token ends, and the bytes of all tokens: some of them at a time."""
+        tokens, ends = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+        before = 0
+        for start in range(0, len(ids), STRETCH):
+            sums = np.cumsum(self._bytes[ids[start : start + STRETCH]]) + before
+            here = (at >= before) & (at < sums[-1])
+            found = np.searchsorted(sums, at[here], side="right")
+            tokens[here], ends[here] = found + start, sums[found]
+            before = int(sums[-1])
+        return tokens, ends, before
+
+    def _is_kept(self, text: str) -> bool:
+        """Whether the normalizer leaves a text as it is; of a huge one, each of its windows."""
+        if self._normalizer is None or (self._composes and text.isascii()):
+            return True
+        parts = (text,) if len(text) <= STRETCH else windows(text, "", BREAKS, lambda _, __: True)
+        return all(self._normalizer.normalize_str(part) == part for part in parts)
 
     def _agrees(self, text: str) -> bool:
         """Whether every character of a text lies where the reference says."""
@@ -113,7 +132,8 @@ def _in_bytes(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
     found: dict[int, int] = {}
     before = size = 0
     for place in sorted(set(places)):
-        size += len(text[before:place].encode())
+        for start in range(before, place, STRETCH):
+            size += len(text[start : min(start + STRETCH, place)].encode())
         found[place] = size
         before = place
     return np.array([found[place] for place in places], np.int64)
