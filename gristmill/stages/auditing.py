@@ -1,8 +1,8 @@
 """Audits: what ledgers say, proven from the bytes. The twins of stages/checks.py; nothing is trusted but a reading.
 
 Every object that a ledger names is read whole: its sha256, its rows, their form, ids and order, the id index made
-anew, the tables' sums and the fingerprints, Levanter arrays down to the last token. What is wrong comes back as
-findings; an error is raised only where the lake does not answer.
+anew, the tables' sums and the fingerprints, Levanter arrays down to the last token, consolidated copies included. What
+is wrong comes back as findings; an error is raised only where the lake does not answer.
 """
 
 from collections.abc import Iterable
@@ -14,6 +14,7 @@ from gristmill.lake.ledger import list_ledgers
 from gristmill.lake.store import Store
 from gristmill.stages.audit_attributes import attribute_findings
 from gristmill.stages.audit_caches import cache_findings, tokenizer_findings
+from gristmill.stages.audit_copies import COPIES, copies, copy_findings
 from gristmill.stages.audit_documents import document_findings
 from gristmill.stages.audit_spelling import spelling_findings
 from gristmill.stages.finding import Finding
@@ -104,12 +105,15 @@ def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False)
         case ["token_caches", mix, tokenizer, "ledgers", stream, file]:
             here = place(f"token_caches/{mix}/{tokenizer}/{stream}", file.removesuffix(".json"))
             return audit_cache(store, here, say, first_only=first_only)
+        case ["token_caches", _, _, "index", "consolidated", _, _, "sums.json"]:
+            return _all(copy_findings(store, path), first_only=first_only)
         case _:
             raise RecipeError(f"{path}: no asset has its ledger there")
 
 
 def audited_ledgers(store: Store, prefix: str = "") -> list[str]:
-    """Paths of all ledgers whose assets begin with a prefix, upstream before downstream.
+    """Paths of all ledgers whose assets begin with a prefix, upstream before downstream; of a consolidated token cache
+    its `sums.json`.
 
     Args:
         store: the lake.
@@ -121,6 +125,10 @@ def audited_ledgers(store: Store, prefix: str = "") -> list[str]:
         asset, _, file = entry.path.rpartition("/")
         if file == TOKENIZER_LEDGER and asset.count("/") == 1 and _below(asset, word):
             found.append((_rank(asset), entry.path))
+    for path in copies(store):
+        asset = path.partition(COPIES)[0] + "/index"
+        if _below(asset, word):
+            found.append((_rank(asset), path))
     return [path for _, path in sorted(found)]
 
 
@@ -148,4 +156,8 @@ def _rank(asset: str) -> tuple[int, str, int]:
     tops = ("sources", "mixes", "tokenizers", "token_caches")
     version = asset.split("/")[2] if top == "sources" else ""
     number = int(version[1:]) if version[1:].isdigit() else 0
-    return (tops.index(top) * 1000 + number, asset.split("/")[1], int("/attributes/" in asset))
+    return (
+        tops.index(top) * 1000 + number,
+        asset.split("/")[1],
+        int("/attributes/" in asset or asset.endswith("/index")),
+    )

@@ -11,6 +11,7 @@ from wholelake import (
     DOCUMENTS,
     REVISED,
     STREAM,
+    TOKENIZER,
     WORDS,
     even,
     flip,
@@ -27,6 +28,7 @@ from gristmill.lake.ledger import pack_table
 from gristmill.lake.shards import ShardWriter, gzip_bytes
 from gristmill.stages.auditing import audit_documents, audit_ledger, audited_ledgers
 from gristmill.stages.finding import Finding
+from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Stream
 from gristmill.stages.mixing_step import stream_step
 
@@ -308,6 +310,25 @@ def test_a_lie_is_found_and_named(mill: Mill, lie: str) -> None:
     assert any(f.path.endswith(path) and f.row == row and what in f.what for f in found), "\n".join(map(str, found))
     first, _ = audit(mill, first_only=True)
     assert first == found[:1]
+
+
+def test_a_consolidated_copy_is_proven_behind_its_slices(mill: Mill) -> None:
+    index_cache(mill.store, even(), TOKENIZER, {"pages": mill.source()}, {"pages": [SNAPSHOT]}, consolidated=True)
+    paths = audited_ledgers(mill.store)
+    [copy] = set(paths) - set(LEDGERS)
+    assert paths[-1] == copy
+    assert copy.startswith("token_caches/even/tiny-1/index/consolidated/pages-")
+    assert copy.endswith("/train/sums.json")
+    assert audited_ledgers(mill.store, "token_caches/even/tiny-1/index") == [copy]
+    assert audit(mill) == ([], [])
+    folder = copy.removesuffix("sums.json")
+    flip(mill, f"{folder}input_ids/data/c/0")
+    found, _ = audit(mill)
+    assert [(each.path, each.what) for each in found] == [
+        (copy, f"{folder}input_ids/data/c/0 is not what sums.json says; write the cache again")
+    ]
+    mill.store.delete([f"{folder}input_ids/data/c/0"])
+    assert "input_ids/data/c/0 is missing" in audit(mill)[0][0].what
 
 
 def test_one_asset_is_audited_by_whole_words(mill: Mill) -> None:
