@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from talklake import BYTES, TEMPLATE, mix_of, row, started, talk
 from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import reseal_shard
 
@@ -14,50 +15,16 @@ from gristmill.lake.ledger import Ledger, read_ledger
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.row_sets import unpack_bits
 from gristmill.stages.audit_caches import cache_findings
-from gristmill.stages.auditing import audit_spelling
+from gristmill.stages.auditing import audit_spelling, audited_ledgers
 from gristmill.stages.checks import cache_complete
 from gristmill.stages.formats import Chat, Format, Prebuilt, Text
 from gristmill.stages.index import index_cache
-from gristmill.stages.mixing import Mix, Stream
+from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import stream_step
 from gristmill.stages.summed_objects import prove
 from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.tokenizing import Tokenizer, Training
+from gristmill.stages.tokenizing import Tokenizer
 from gristmill.stages.training import make_tokenizer
-
-TEMPLATE = (
-    "{% for m in messages %}{{ m.role[0] }}:{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
-    "{% endgeneration %}{% else %}{{ m.content }}{% endif %};{% endfor %}"
-)
-BYTES = Tokenizer(
-    name="bytes-1", training=Training(mix="talk", snapshots={"pages": (SNAPSHOT,)}, vocabulary=258), eos="<|endoftext|>"
-)
-"""Too small for any merge: every byte is a token, but for the two special ones."""
-
-
-def row(number: int, metadata: dict[str, Any], text: str = "x") -> dict[str, Any]:
-    return {"id": f"d{number}", "text": text, "source": "pages", "metadata": metadata}
-
-
-def talk(*said: str) -> dict[str, Any]:
-    return {"messages": [{"role": ("user", "assistant")[n % 2], "content": words} for n, words in enumerate(said)]}
-
-
-def mix_of(declared: Format, **options: Any) -> Mix:
-    return Mix(name="talk", streams=(Stream(source="pages", version="v0", format=declared),), draft=True, **options)
-
-
-def started(root: Path, *rows: dict[str, Any]) -> Mill:
-    root.mkdir()
-    mill = Mill(root)
-    half = (len(rows) + 1) // 2
-    mill.raw("a.jsonl.gz", rows[:half])
-    mill.raw("b.jsonl.gz", rows[half:])
-    mill.convert()
-    mix = mix_of(Text())
-    mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
-    make_tokenizer(mill.store, BYTES, mill.said.append)
-    return mill
 
 
 def build(mill: Mill, mix: Mix) -> Ledger:
@@ -330,3 +297,18 @@ def test_a_brought_tokenizers_folder_gives_its_template_and_a_changed_file_is_re
         mill.make(TokenCacheStep(mix_of(Chat()), "pages", here, SNAPSHOT, SHELVES))
     with pytest.raises(RecipeError, match=r"neither nowhere nor nowhere/tokenizer\.json"):
         make_tokenizer(mill.store, Tokenizer(name="no-1", file="lake:nowhere", sha256="0"), mill.said.append)
+
+
+@pytest.mark.parametrize("declared", [Chat(chat_template=TEMPLATE), Prebuilt(loss_weights_key="loss_weights")])
+def test_a_snapshot_with_no_rows_is_a_cache_with_none(tmp_path: Path, declared: Format) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("a", "b")))
+    mill.raw("a.jsonl.gz", [])
+    mill.raw("b.jsonl.gz", [])
+    mill.convert()
+    mix = mix_of(declared, parts=2)
+    made = build(mill, mix)
+    assert (made.totals["rows"], made.totals["tokens"]) == (0, 0)
+    assert rows_of(mill) == []
+    index_cache(mill.store, mix, BYTES, {"pages": mill.source()}, {"pages": [SNAPSHOT]}, consolidated=True)
+    [copy] = [path for path in audited_ledgers(mill.store) if path.endswith("sums.json")]
+    assert prove(mill.store, copy.removesuffix("sums.json"))["total_num_rows"] == 0

@@ -1,0 +1,69 @@
+"""The token cache of the lake of conversations, as a process of its own: `python chat_step.py LAKE [FOLDER]`.
+
+It makes the cache and its index with a consolidated copy. With FOLDER that happens again and again, each time to a copy
+of the lake there, `killed-1`, `killed-2`, ..., by a child that kills itself before its first, second, ... change of it,
+until one lives through all of its changes.
+"""
+
+import os
+import signal
+import sys
+import traceback
+import uuid
+from pathlib import Path
+
+from mishaps.lakes import link
+from one_step import STORE_ERROR, Changes
+from talklake import BYTES, TEMPLATE, mix_of
+from testkit import SHELVES, SNAPSHOT, Mill
+
+from gristmill.errors import StoreError
+from gristmill.stages.formats import Chat
+from gristmill.stages.grinding import Inline
+from gristmill.stages.index import index_cache
+from gristmill.stages.mixing import Mix
+from gristmill.stages.step import make
+from gristmill.stages.token_cache_step import TokenCacheStep
+
+
+def spelled() -> Mix:
+    """Conversations, some of them held out, in two parts."""
+    return mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=2, validation=0.3)
+
+
+def work(mill: Mill) -> None:
+    """Makes the cache and the index."""
+    mix = spelled()
+    step = TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES)
+    make(step, mill.lake, Inline(), uuid.uuid4().hex, mill.said.append)
+    index_cache(mill.store, mix, BYTES, {"pages": mill.source()}, {"pages": [SNAPSHOT]}, consolidated=True)
+
+
+def main(root: str, folder: str | None) -> int:
+    """The exit code."""
+    if folder is None:
+        try:
+            work(Mill(Path(root)))
+        except StoreError:
+            traceback.print_exc()
+            return STORE_ERROR
+        return 0
+    number, code = 0, -signal.SIGKILL
+    while code == -signal.SIGKILL:
+        number += 1
+        code = _killed(link(Path(root), Path(folder) / f"killed-{number}"), number)
+    return code
+
+
+def _killed(root: Path, number: int) -> int:
+    """The exit code of a child that should die before that change."""
+    child = os.fork()
+    if not child:
+        Changes(str(root), number)
+        work(Mill(root))
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None))
