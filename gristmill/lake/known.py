@@ -20,6 +20,7 @@ from gristmill.lake.ledger import (
 )
 from gristmill.lake.receipts import RawStamp, Receipt, RunNote, Stamp, folders_of, objects_of, read_receipts
 from gristmill.lake.shards import unpacked
+from gristmill.lake.sha256 import sha256_of
 from gristmill.lake.store import Entry, Store
 
 
@@ -56,20 +57,12 @@ class Known(msgspec.Struct, frozen=True):
             entry = self.objects.get(path)
             if entry is None or (size is not None and entry.size != size):
                 return None
-            if receipt.stamps.get(path) != (entry.size, entry.etag) and _sha256(store, path) != sha256:
+            if receipt.stamps.get(path) != (entry.size, entry.etag) and sha256_of(store, path) != sha256:
                 return None
             stamps[path] = (entry.size, entry.etag)
         inputs = (i.shard for i in receipt.row.inputs)
         raw = {name: self.raw[name] for name in inputs if name in self.raw} if self.raw else {}
         return Receipt(receipt.row, stamps, raw)
-
-
-def _sha256(store: Store, path: str) -> str:
-    """Reads an object whole: after a lake was copied or touched, its bytes are the only evidence."""
-    digest = hashlib.sha256()
-    for piece in store.stream(path):
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 def look(store: Store, place: Place, folders: Sequence[str] | None = None) -> Known:

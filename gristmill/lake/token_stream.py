@@ -18,6 +18,7 @@ from gristmill.lake.levanter_array import Values
 from gristmill.lake.levanter_array_reader import MEND, RangeRead
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
+from gristmill.lake.sha256 import sha256_of
 from gristmill.lake.store import Store
 
 Objects = Mapping[str, tuple[str, int]]
@@ -59,11 +60,9 @@ class Proven:
             raise DataError(f"{path} is missing; {MEND}")
         if entry.size != size:
             raise DataError(f"{path}: {entry.size} bytes, in its ledger {size}; {MEND}")
-        digest = hashlib.sha256()
-        for piece in self._store.stream(path):
-            digest.update(piece)
-        if digest.hexdigest() != sha256:
-            raise DataError(f"{path}: its sha256 is {digest.hexdigest()}, in its ledger {sha256}: damaged; {MEND}")
+        found = sha256_of(self._store, path)
+        if found != sha256:
+            raise DataError(f"{path}: its sha256 is {found}, in its ledger {sha256}: damaged; {MEND}")
 
 
 class TokenStream:

@@ -1,6 +1,5 @@
 """A part of a token cache: a Levanter cache a split, over some shards of a snapshot, and where each lies in it."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -13,7 +12,8 @@ from gristmill.lake.ledger import Shard
 from gristmill.lake.levanter_array import DType
 from gristmill.lake.levanter_cache import CacheWriter
 from gristmill.lake.receipts import Stamp
-from gristmill.lake.store import Store, Upload
+from gristmill.lake.sha256 import HashedUpload
+from gristmill.lake.store import Entry, Store
 from gristmill.stages.cache_rows import Lengths, Values
 from gristmill.stages.cache_statistics import Facts
 
@@ -57,32 +57,21 @@ class OldShard(msgspec.Struct, frozen=True, omit_defaults=True):
         return not rows or bool(self.facts.lengths)
 
 
-class _Sink:
-    """One object of a part: hashed while it is written."""
-
-    def __init__(self, upload: Upload, path: str, objects: dict[str, tuple[str, int, Stamp]]) -> None:
-        self._upload, self._path, self._objects = upload, path, objects
-        self._digest = hashlib.sha256()
-
-    def write(self, data: bytes, /) -> None:
-        self._digest.update(data)
-        self._upload.write(data)
-
-    def close(self) -> None:
-        entry = self._upload.close()
-        self._objects[self._path] = (self._digest.hexdigest(), entry.size, (entry.size, entry.etag))
-
-    def abort(self) -> None:
-        self._upload.abort()
-
-
 class _Split(CacheWriter):
     """One split of a part: a Levanter cache, and the digests of its rows."""
 
     def __init__(
         self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, Stamp]]
     ) -> None:
-        super().__init__(lambda name: _Sink(store.upload(folder + name), folder + name, objects), dtypes, clevel=CLEVEL)
+        def opened(name: str) -> HashedUpload:
+            path = folder + name
+
+            def done(sha256: str, entry: Entry) -> None:
+                objects[path] = (sha256, entry.size, (entry.size, entry.etag))
+
+            return HashedUpload(store.upload(path), done)
+
+        super().__init__(opened, dtypes, clevel=CLEVEL)
         self._digests = RowDigests(dtypes)
         self._ids = next(iter(dtypes))
         self.tokens = 0

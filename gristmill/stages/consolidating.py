@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from gristmill.lake.identity import digest_of
 from gristmill.lake.levanter_cache import CacheWriter, copy_range
 from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, load_ledger
+from gristmill.lake.sha256 import HashedUpload
 from gristmill.lake.store import Store
 from gristmill.lake.token_stream import TokenStream
 from gristmill.stages.formats import Format
 from gristmill.stages.mixing import Stream
-from gristmill.stages.summed_objects import SUMS, Summed, put_sums
+from gristmill.stages.summed_objects import SUMS, put_sums, summed
 
 CLEVEL = 5
 """The one level that Levanter before Marin's reads."""
@@ -39,8 +40,8 @@ def consolidate(store: Store, source: TokenStream, merged: Ledger, declared: For
         return load_ledger(store.read(folder + LEDGER_NAME), folder + LEDGER_NAME)
     sums: dict[str, str] = {}
 
-    def opened(name: str) -> Summed:
-        return Summed(store.upload(folder + name), name, sums)
+    def opened(name: str) -> HashedUpload:
+        return summed(store, folder + name, name, sums)
 
     writer = CacheWriter(opened, declared.dtypes, clevel=CLEVEL)
     try:

@@ -19,9 +19,10 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.levanter_array import ITEM_BYTES, DType
 from gristmill.lake.levanter_cache import CacheWriter
 from gristmill.lake.levanter_ledger import Ledger
+from gristmill.lake.sha256 import HashedUpload
 from gristmill.lake.store import Store, open_store
 from gristmill.stages.consolidating import CLEVEL
-from gristmill.stages.summed_objects import SUMS, Summed, prove, put_sums
+from gristmill.stages.summed_objects import SUMS, prove, put_sums, summed
 
 BATCH = 1 << 20
 """Elements that are held before they are written."""
@@ -65,8 +66,8 @@ class DirectCache:
         self._held = 0
         self._number = 0
 
-    def _open(self, name: str) -> Summed:
-        return Summed(self._store.upload(name), name, self._sums)
+    def _open(self, name: str) -> HashedUpload:
+        return summed(self._store, name, name, self._sums)
 
     def append(self, row: Row) -> None:
         """Adds a row.

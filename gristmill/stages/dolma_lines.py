@@ -6,11 +6,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from gristmill.lake.raw_spots import Spot
-from gristmill.lake.shards import blocks, rows_of, unpacked
 from gristmill.stages.conversion import Converted, Copied, RawObject, Refused
-
-BOM = b"\xef\xbb\xbf"
+from gristmill.stages.raw_lines import raw_lines
 
 
 class _Row(msgspec.Struct):
@@ -37,19 +34,12 @@ class DolmaLines:
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """See gristmill.stages.conversion.Source.convert."""
-        number = offset = 0
-        for block in blocks(unpacked(raw.chunks(), raw.path)):
-            for line in rows_of(block):
-                if not number and line.startswith(BOM):
-                    line = line[len(BOM) :]  # noqa: PLW2901 - a mark in front of a file is no part of its first row
-                    offset = len(BOM)
-                raw.spot = spot = Spot(offset, offset + len(line))
-                row = self._row(line)
-                if isinstance(row, Refused):
-                    row = row._replace(where=f"{raw.name} row {number} (bytes {spot.start}-{spot.end} unpacked)")
-                yield row
-                number += 1
-                offset += len(line) + 1
+        for number, line in raw_lines(raw):
+            row = self._row(line)
+            if isinstance(row, Refused) and raw.spot is not None:
+                where = f"{raw.name} row {number} (bytes {raw.spot.start}-{raw.spot.end} unpacked)"
+                row = row._replace(where=where)
+            yield row
 
     def _row(self, line: bytes) -> Converted:
         try:

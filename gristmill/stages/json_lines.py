@@ -4,12 +4,9 @@ from collections.abc import Iterator
 
 import orjson
 
-from gristmill.lake.raw_spots import Spot
-from gristmill.lake.shards import blocks, rows_of, unpacked
 from gristmill.stages.conversion import Converted, RawObject, Refused
+from gristmill.stages.raw_lines import raw_lines
 from gristmill.stages.row_documents import RowDocuments
-
-BOM = b"\xef\xbb\xbf"
 
 
 class JsonLines(RowDocuments):
@@ -17,14 +14,8 @@ class JsonLines(RowDocuments):
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """See gristmill.stages.conversion.Source.convert."""
-        number = offset = 0
-        for block in blocks(unpacked(raw.chunks(), raw.path)):
-            for line in rows_of(block):
-                start = len(BOM) if not number and line.startswith(BOM) else 0
-                raw.spot = Spot(offset + start, offset + len(line))
-                yield self._row(line[start:], raw, number)
-                number += 1
-                offset += len(line) + 1
+        for number, line in raw_lines(raw):
+            yield self._row(line, raw, number)
 
     def _row(self, line: bytes, raw: RawObject, number: int) -> Converted:
         try:

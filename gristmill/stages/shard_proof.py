@@ -8,6 +8,7 @@ import xxhash
 
 from gristmill.errors import DataError
 from gristmill.lake.ledger import Quarantine, Shard
+from gristmill.lake.sha256 import sha256_of
 from gristmill.lake.shards import blocks, unpacked
 from gristmill.lake.store import Store
 from gristmill.stages.finding import Finding, differs
@@ -26,11 +27,9 @@ def prove_object(store: Store, path: str, sha256: str, size: int | None = None) 
     if size is not None and entry.size != size:
         yield Finding(path, None, differs("the object's bytes are", entry.size, size), MEND)
         return
-    digest = hashlib.sha256()
-    for piece in store.stream(path):
-        digest.update(piece)
-    if digest.hexdigest() != sha256:
-        yield Finding(path, None, differs("its sha256 is", digest.hexdigest(), sha256), MEND)
+    found = sha256_of(store, path)
+    if found != sha256:
+        yield Finding(path, None, differs("its sha256 is", found, sha256), MEND)
 
 
 class ShardProof:

@@ -1,37 +1,24 @@
 """Objects of a cache that stands alone, with the sha256 of each in `sums.json`: Levanter reads a lost one as zeros."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 
 from gristmill.errors import DataError
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.levanter_ledger import Ledger
-from gristmill.lake.store import Store, Upload
+from gristmill.lake.sha256 import HashedUpload, sha256_of
+from gristmill.lake.store import Entry, Store
 
 SUMS = "sums.json"
 
 
-class Summed:
-    """An object of the cache, hashed as it is written; `sums` gets its sha256 under its name when it is whole."""
+def summed(store: Store, path: str, name: str, sums: dict[str, str]) -> HashedUpload:
+    """An object of the cache to be written; `sums` gets its sha256 under its name when it is whole."""
 
-    def __init__(self, upload: Upload, name: str, sums: dict[str, str]) -> None:
-        self._upload, self._name, self._sums = upload, name, sums
-        self._digest = hashlib.sha256()
+    def done(sha256: str, _: Entry) -> None:
+        sums[name] = sha256
 
-    def write(self, data: bytes, /) -> None:
-        """Appends bytes."""
-        self._digest.update(data)
-        self._upload.write(data)
-
-    def close(self) -> None:
-        """Publishes the object."""
-        self._upload.close()
-        self._sums[self._name] = self._digest.hexdigest()
-
-    def abort(self) -> None:
-        """Leaves nothing behind."""
-        self._upload.abort()
+    return HashedUpload(store.upload(path), done)
 
 
 def put_sums(store: Store, folder: str, sums: Mapping[str, str]) -> None:
@@ -55,10 +42,7 @@ def prove(store: Store, folder: str) -> Ledger:
     for name, sha256 in json.loads(found[0]).items():
         if store.head(folder + name) is None:
             raise DataError(f"{folder}{name} is missing; write the cache again")
-        digest = hashlib.sha256()
-        for piece in store.stream(folder + name):
-            digest.update(piece)
-        if digest.hexdigest() != sha256:
+        if sha256_of(store, folder + name) != sha256:
             raise DataError(f"{folder}{name} is not what {SUMS} says; write the cache again")
     read = ranges_of(store)
     reader = CacheReader(lambda path, start, end: read(path.lstrip("/"), start, end), folder.rstrip("/"))

@@ -4,7 +4,6 @@ A part's folder carries the digest of everything it is made from, so it is never
 folder, and the ledger says which one counts.
 """
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from gristmill.lake.levanter_cache import CacheReader, copy_range, ranges_of
 from gristmill.lake.receipts import Receipt, leave_receipt
 from gristmill.lake.row_sets import pack_bits
 from gristmill.lake.rows import decode_rows
+from gristmill.lake.sha256 import sha256_of
 from gristmill.lake.shards import read_blocks
 from gristmill.stages.cache_part import OldPart, Part
 from gristmill.stages.cache_rows import chosen, settle
@@ -107,13 +107,10 @@ class Tokenizing:
         and a copy would certify it.
         """
         for path, (sha256, _) in old.objects.items():
-            digest = hashlib.sha256()
             try:
-                for piece in self._store.stream(path):
-                    digest.update(piece)
+                if sha256_of(self._store, path) != sha256:
+                    return False
             except StoreError:
-                return False
-            if digest.hexdigest() != sha256:
                 return False
         return True
 

@@ -1,0 +1,26 @@
+"""The lines of a raw object: each with its number, and the raw object told where it lies."""
+
+from collections.abc import Iterator
+
+from gristmill.lake.raw_spots import Spot
+from gristmill.lake.shards import blocks, rows_of, unpacked
+from gristmill.stages.conversion import RawObject
+
+BOM = b"\xef\xbb\xbf"
+"""A mark in front of a file is no part of its first row."""
+
+
+def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
+    """Number and bytes of each line of a packed or plain file; `raw.spot` is where it lies, unpacked.
+
+    Raises:
+        DataError: the file is truncated or not what its name says.
+    """
+    number = offset = 0
+    for block in blocks(unpacked(raw.chunks(), raw.path)):
+        for line in rows_of(block):
+            start = len(BOM) if not number and line.startswith(BOM) else 0
+            raw.spot = Spot(offset + start, offset + len(line))
+            yield number, line[start:] if start else line
+            number += 1
+            offset += len(line) + 1
