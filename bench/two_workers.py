@@ -8,7 +8,7 @@ from bench.cost import Cost
 from bench.row import Row
 from bench.tokenizing import bring, forget, spell, text_lake
 
-SHARDS, SIZE = 32, 16_000_000
+SHARDS, SIZE = 64, 16_000_000
 SEED, STOCK = 4_711, 4
 """Shards repeat the texts of the first few: what is made of them is measured, not they."""
 REQUIRED = 1.8

@@ -4,12 +4,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+import orjson
 
 from gristmill.errors import MalformedRow, Misaligned
 from gristmill.lake.shards import read_blocks, rows_of
 from gristmill.lake.store import Store
 
 T = TypeVar("T")
+
+HUGE = 1 << 25
+"""Bytes of a block from which on its rows are decoded one by one: blocks are 4 MiB, but for longer rows."""
 
 
 def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, first: int) -> list[T]:
@@ -24,6 +28,10 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
     Raises:
         MalformedRow: a row is not valid JSON or not of the type; names file and row.
     """
+    if len(block) > HUGE:
+        found = _huge_rows(decoder, block)
+        if found is not None:
+            return found
     try:
         decoded = decoder.decode_lines(block)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -39,6 +47,26 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
             reason = "an empty line" if not line.strip() else str(error)
             raise MalformedRow(path, first + number, reason) from error
     return [decoder.decode(line) for line in lines]  # white space before an object is still JSON
+
+
+def _huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | None:
+    """Rows of a block with a huge one, decoded by orjson, which makes a text in its final width at once: msgspec widens
+    it as it reads, and holds it twice. None if a row is no such JSON object: the usual way says what it is.
+    """
+    view, found = memoryview(block), list[T]()
+    start = 0
+    while start < len(block):
+        end = block.find(b"\n", start)
+        end = len(block) if end < 0 else end
+        try:
+            row = orjson.loads(view[start:end])
+            if not isinstance(row, dict):
+                return None
+            found.append(msgspec.convert(row, decoder.type))
+        except (orjson.JSONDecodeError, msgspec.ValidationError):
+            return None
+        start = end + 1
+    return found
 
 
 class RowFeed:

@@ -12,9 +12,21 @@ DECODER = msgspec.json.Decoder(Document)
 GOOD = b'{"id":"a","text":"","source":"s"}\n'
 
 
+@pytest.fixture(autouse=True, params=["as they come", "as huge ones"])
+def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Huge rows are decoded another way, with the same rows and errors."""
+    if request.param == "as huge ones":
+        monkeypatch.setattr("gristmill.lake.rows.HUGE", 0)
+
+
 def test_every_row_of_a_block_is_decoded() -> None:
     assert [row.id for row in decode_rows(DECODER, GOOD * 3, "a", 0)] == ["a", "a", "a"]
     assert decode_rows(DECODER, b"", "a", 0) == []
+
+
+def test_what_one_decoder_alone_takes_is_taken() -> None:
+    row = b'{"id":"a","text":"","source":"s","metadata":{"big":123456789012345678901234567890}}\n'
+    assert len(decode_rows(DECODER, GOOD + row, "a", 0)) == 2
 
 
 def test_white_space_around_a_row_is_still_json() -> None:
