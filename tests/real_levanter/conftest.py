@@ -22,11 +22,16 @@ def ask_examples() -> Ask:
     return asking("examples_client.py")
 
 
-def asking(name: str) -> Ask:
-    """What puts jobs to a client that runs in the environment of the real Levanter."""
-    python = os.environ.get("GRISTMILL_LEVANTER_PYTHON")
+@pytest.fixture(scope="module")
+def ask_old() -> Ask:
+    return asking("old_levanter_client.py", "GRISTMILL_OLD_LEVANTER_PYTHON", "levanter==1.2.dev1644 chex GitPython")
+
+
+def asking(name: str, variable: str = "GRISTMILL_LEVANTER_PYTHON", packages: str = "requirements/levanter.txt") -> Ask:
+    """What puts jobs to a client that runs in the environment of a real Levanter."""
+    python = os.environ.get(variable)
     if not python:
-        pytest.skip("GRISTMILL_LEVANTER_PYTHON names no Python with requirements/levanter.txt")
+        pytest.skip(f"{variable} names no Python with {packages}")
     client = Path(__file__).with_name(name)
 
     def answers(*jobs: Mapping[str, object]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.stages.formats import Chat, Prebuilt
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix, Stream
@@ -113,6 +114,22 @@ def check(answers: list[dict[str, Any]]) -> None:
 def test_levanter_loads_all_three_formats_from_a_folder(ask: Ask, mill: Mill, tmp_path: Path) -> None:
     given = grown(mill)
     check(ask(*jobs_of(mill, given, tmp_path / "tokenizer")))
+
+
+def test_levanter_before_marins_loads_the_consolidated_copies(ask_old: Ask, mill: Mill) -> None:
+    grown(mill)
+    config = json.loads(mill.store.read("token_caches/three/tiny-1/index/consolidated/data.yaml"))
+    jobs: list[dict[str, Any]] = []
+    expected: list[list[dict[str, Any]]] = []
+    for stream in MIX.streams:
+        for split in ("train", "validation"):
+            folder = f"{config['components'][stream.key]['cache_dir']}/{split}"
+            path = folder.removeprefix(f"{mill.store.url}/")
+            jobs.append({"cache": folder, "fields": stream.format.dtypes})
+            reader = CacheReader(ranges_of(mill.store), path)
+            expected.append([{f: reader.row(f, n).tolist() for f in reader.fields} for n in range(reader.rows)])
+    assert [answer["rows"] for answer in ask_old(*jobs)] == expected
+    assert all(expected)
 
 
 def test_levanter_loads_all_three_formats_from_an_s3_server(
