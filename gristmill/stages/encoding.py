@@ -31,7 +31,7 @@ from tokenizers import Tokenizer
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.stages.encoding_pieces import LONG, cut
-from gristmill.stages.engines import ONE_CORE, Engine, Found, Lengths, Reference, batched, fast_engine, joined
+from gristmill.stages.engines import ONE_CORE, Engine, Found, Lengths, Reference, batched, fast_engines, joined
 from gristmill.stages.tokenizer_facts import TokenizerFacts, facts_of, load_reference
 from gristmill.stages.windows import WINDOW, windows
 
@@ -235,12 +235,12 @@ def _spelled_out(tokenizer_json: bytes) -> Reference:
 def _proven(tokenizer_json: str, facts: TokenizerFacts) -> tuple[Engine | None, str]:
     """The fast engine if it supports the tokenizer and agrees with the reference on every probe; and why."""
     try:
-        fast = fast_engine(tokenizer_json)
-        ids, lengths = fast.encode(facts.texts)
+        for fast in fast_engines(tokenizer_json):
+            ids, lengths = fast.encode(facts.texts)
+            if np.array_equal(ids, facts.ids) and np.array_equal(lengths, facts.lengths):
+                return fast, f"the same ids as tokenizers on {len(facts.texts)} probes"
     except (ValueError, RuntimeError) as error:
         return None, f"fastokens: {error}"
-    if np.array_equal(ids, facts.ids) and np.array_equal(lengths, facts.lengths):
-        return fast, f"the same ids as tokenizers on {len(facts.texts)} probes"
     return None, f"fastokens gives other ids than tokenizers on some of {len(facts.texts)} probes"
 
 

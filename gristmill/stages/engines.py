@@ -81,14 +81,16 @@ class Reference:
         return joined(rows, np.uint32), lengths
 
 
-def fast_engine(tokenizer_json: str) -> Fast:
-    """The fast engine as it is fastest for this tokenizer.
+def fast_engines(tokenizer_json: str) -> Iterator[Fast]:
+    """The fast engine in the forms that may do for this tokenizer, the fastest first.
 
     Raises:
         ValueError, RuntimeError: fastokens does not know such a tokenizer.
     """
     lean = without_runs(tokenizer_json)
-    return Fast(tokenizer_json) if lean is None else FastWithRuns(*lean)
+    if lean is not None:
+        yield FastWithRuns(*lean)
+    yield Fast(tokenizer_json)
 
 
 def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[str]]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 MARK = "\x0b"
 SPELLED = re.compile("\u010b|\\\\u010[bB]")
 """How a byte-level vocabulary writes the mark: itself, or escaped."""
+ENTRY = re.compile(f'"(?:{SPELLED.pattern})"\\s*:')
 _SPACE, _MARK, _BETWEEN = 0x20, 0x0B, b"\xff"  # the last is no part of any UTF-8
 
 Lengths = npt.NDArray[np.int64]
@@ -62,7 +63,7 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
         and (declared.normalizer is None or declared.normalizer.get("type") == "NFC")
         and _cuts_as_gpt2(declared.pre_tokenizer)
         and bytes(declared.model.get("type", b"")).strip() == b'"BPE"'
-        and len(SPELLED.findall(tokenizer_json)) == 1
+        and len(SPELLED.findall(tokenizer_json)) == len(ENTRY.findall(tokenizer_json)) == 1
     )
     if not certain:
         return None
