@@ -1,7 +1,7 @@
 """The token cache of the lake of conversations, as a process of its own: `python chat_step.py LAKE [FOLDER]`.
 
 It makes the cache and its index with a consolidated copy. With FOLDER that happens again and again, each time to a copy
-of the lake there, `killed-1`, `killed-2`, ..., by a child that kills itself before its first, second, ... change of it,
+of the lake there, `killed-1`, `killed-4`, ..., by a child that kills itself before its first, fourth, ... change of it,
 until one lives through all of its changes.
 """
 
@@ -24,6 +24,9 @@ from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix
 from gristmill.stages.step import make
 from gristmill.stages.token_cache_step import TokenCacheStep
+
+EACH = 3
+"""Every which change is not lived to see; all of them take three minutes."""
 
 
 def spelled() -> Mix:
@@ -48,9 +51,9 @@ def main(root: str, folder: str | None) -> int:
             traceback.print_exc()
             return STORE_ERROR
         return 0
-    number, code = 0, -signal.SIGKILL
+    number, code = 1 - EACH, -signal.SIGKILL
     while code == -signal.SIGKILL:
-        number += 1
+        number += EACH
         code = _killed(link(Path(root), Path(folder) / f"killed-{number}"), number)
     return code
 
