@@ -27,7 +27,7 @@ from gristmill.stages.finding import Finding
 from gristmill.stages.formats import format_of
 from gristmill.stages.grinding import Say
 from gristmill.stages.row_makers import row_maker
-from gristmill.stages.tokenizing import read_facts, read_tokenizer
+from gristmill.stages.tokenizing import read_tokenizer
 
 SEED = 0x7370656C6C  # "spell": another draw than the mixes' and the validation's
 
@@ -105,9 +105,9 @@ def _maker(store: Store, parameters: dict[str, Any], tokenizer: str, claim: Part
         specials=parameters.get("specials", "tokens"),
         template=metadata.get("chat_template"),
     )
-    ledger, data = read_tokenizer(store, tokenizer)
+    _, data = read_tokenizer(store, tokenizer)
     kind = format_of({"type": "text"} if declared == "text" else declared)
-    return row_maker(kind, spelling, data, read_facts(store, ledger), reference=True).maker
+    return row_maker(kind, spelling, data, reference=True).maker  # the reference itself, not what is kept of it
 
 
 def _places(old: OldShard, rows: int) -> list[tuple[str, int]]:
