@@ -9,7 +9,7 @@ from assets.keys import address_of, key_of, plain
 from assets.partitions import snapshots_of
 from assets.report import failures
 from gristmill.lake.address import place
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.auditing import audit_ledger
 from resources.lake import LakeResource
 

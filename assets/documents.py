@@ -6,7 +6,7 @@ from assets.keys import plain
 from assets.steps import Check, Output, StepAssets
 from gristmill.lake.address import attributes_asset, documents_asset, place, raw_asset
 from gristmill.lake.ledger import Shard, read_ledger
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict, ids_stable, ids_unique
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from assets.partitions import snapshots_of
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.index import Index
 from gristmill.stages.mixing import Mix
 from gristmill.stages.mixture_blocks import shares

@@ -4,7 +4,7 @@ import dagster as dg
 
 from gristmill.errors import RecipeError
 from gristmill.lake.nameplate import is_new, nameplate, read_nameplate
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 SHOWN = "gristmill/lake"
 """The key under which Dagster's own storage keeps the id of the lake that it shows."""

@@ -13,7 +13,7 @@ from gristmill.errors import DataError, RecipeError, StoreError, Superseded
 from gristmill.lake.address import Place
 from gristmill.lake.ledger import Ledger, Shard
 from gristmill.lake.making import Making
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict
 from resources.environment import CHECKOUT
 

@@ -20,7 +20,7 @@ from assets.report import check_result, commit_of_code, failures, ledger_metadat
 from gristmill.lake.address import place
 from gristmill.lake.ledger import Shard
 from gristmill.lake.making import Folded
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.grinding import raise_failures

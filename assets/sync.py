@@ -27,7 +27,8 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.ledger import list_ledgers, read_head
 from gristmill.lake.nameplate import nameplate
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.index import read_index
 from gristmill.stages.tokenizing import TokenizerLedger, read_tokenizer_ledger
 from resources.lake import LakeResource

@@ -21,7 +21,7 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger import Shard, read_ledger
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict, cache_complete
 from gristmill.stages.formats import Text, parameters_of
 from gristmill.stages.index import index_cache

@@ -18,8 +18,8 @@ from bench.place import SNAPSHOT
 from bench.row import Row
 from bench.shelf import new_lake, raw_folder, variables, write_shelf
 from gristmill.lake.address import place
-from gristmill.lake.folder import FolderStore
 from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.store.folder import FolderStore
 
 SHARDS = 1_000
 MEGABYTES = 960

@@ -18,8 +18,8 @@ from bench.bpe import write_tokenizer
 from bench.cost import ROOT, Cost, answer, timed
 from bench.row import Row
 from bench.shelf import new_lake, write_shelf
-from gristmill.lake.folder import FolderStore
-from gristmill.lake.store import Store
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Store
 
 SHARDS = 8
 MEGABYTES = 960

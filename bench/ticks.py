@@ -13,7 +13,7 @@ import dagster as dg
 
 from assets.nameplate import show_lake
 from bench.cost import Cost, measured, peak_memory
-from gristmill.lake.store import open_store
+from gristmill.lake.store.open import open_store
 from gristmill.stages.conversion import Source
 from gristmill.stages.dolma_lines import DolmaLines
 from resources.environment import read_environment

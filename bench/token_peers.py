@@ -20,8 +20,8 @@ from tokenizers import Tokenizer
 from bench.cost import ROOT, Cost, timed
 from bench.environments import datatrove, dolma, levanter
 from bench.shelf import EOS
-from gristmill.lake.folder import FolderStore
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.encoding import Encoder
 
 Ids = npt.NDArray[np.int32]

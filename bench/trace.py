@@ -21,15 +21,15 @@ from bench.cost import Cost, timed
 from bench.row import Row
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_asset
 from gristmill.lake.documents import DocumentsWriter
-from gristmill.lake.folder import FolderStore
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, compose, dump, pack_table
 from gristmill.lake.levanter_cache import CacheWriter
 from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
-from gristmill.lake.raw_spots import Spot, SpotsWriter
-from gristmill.lake.row_sets import pack_bits
-from gristmill.lake.shards import ShardWriter
-from gristmill.lake.store import Store
+from gristmill.lake.rows.bitmap import pack_bits
+from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
+from gristmill.lake.rows.shard_file import ShardWriter
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.raw_places import Shelves
 from gristmill.stages.whereabouts import of_document, of_token
 

@@ -17,7 +17,8 @@ from gristmill.lake.address import (
     tokenizer_asset,
 )
 from gristmill.lake.ledger import changed_fields, list_ledgers, read_head
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.grinding import Lake

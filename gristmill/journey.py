@@ -6,7 +6,7 @@ import msgspec
 
 from gristmill.catalogue import Catalogue
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.mixing import Mix

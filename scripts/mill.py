@@ -18,7 +18,8 @@ from definitions import build
 from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.journey import cache_steps, mix_steps, pending, source_steps
 from gristmill.lake.address import mix_asset
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import Source
 from gristmill.stages.index import is_closed
 from gristmill.stages.mixing import Mix

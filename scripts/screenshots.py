@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
 from gristmill.lake.ledger import read_ledger
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from resources.environment import CHECKOUT
 from scripts.mill import Mill, open_mill
 from scripts.progress import say, stop

@@ -18,7 +18,8 @@ from definitions import build
 from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger import read_ledger
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.step import survey
 from gristmill.stages.tokenizing import tokenizer_path
 from gristmill.stages.tracing import first_tokens

@@ -18,9 +18,9 @@ from assets.partitions import snapshots_of
 from gristmill.catalogue import Catalogue
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, blocklist_path, documents_asset, mix_asset, place
-from gristmill.lake.blocklist import Blocklist, read_blocklist
 from gristmill.lake.identity import digest_of
-from gristmill.lake.store import Store
+from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.blocking import Hashes, hashes_by_name, touched_shards
 from gristmill.stages.selection import Selection
 from resources.environment import INTERVAL

@@ -11,7 +11,8 @@ from assets.nameplate import UNSHOWN, is_shown
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import raw_asset
 from gristmill.lake.inventory import Inventory
-from gristmill.lake.store import Lister, Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Lister, Store
 from gristmill.stages.conversion import Source
 from gristmill.stages.raw_pass import RawPass, Seen
 from gristmill.stages.raw_watch import Watch, dump_watch, load_watch

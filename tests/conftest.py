@@ -5,7 +5,7 @@ import pytest
 from seaweed import Seaweed
 from testkit import Mill
 
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 
 
 @pytest.fixture

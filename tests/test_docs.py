@@ -15,7 +15,7 @@ from dagster._core.instance.config import dagster_instance_config
 from gristmill.__main__ import parser
 from gristmill.catalogue import read_catalogue
 from gristmill.journey import cache_steps, mix_steps, source_steps
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.grinding import Inline, Lake
 from gristmill.stages.step import Step, make
 from gristmill.stages.training import make_tokenizer

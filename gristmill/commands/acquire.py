@@ -9,7 +9,7 @@ from gristmill.acquire import INSTALLED, Acquired, acquire_installed, acquire_pa
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.address import blocklist_path
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 HELP = "put the standard library, published packages or installed distributions into a lake as raw snapshots"
 KINDS = ("stdlib", "packages", INSTALLED)

@@ -8,9 +8,9 @@ from typing import Any
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import place
-from gristmill.lake.blocklist import read_blocklist
 from gristmill.lake.ledger import Ledger, check_same_recipe, list_ledgers, read_ledger
-from gristmill.lake.store import Store
+from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.store.protocol import Store
 from gristmill.shelf import find
 from gristmill.stages.conversion import Source
 from gristmill.stages.index import newest

@@ -6,7 +6,7 @@ import msgspec
 
 from gristmill.errors import Superseded
 from gristmill.lake.address import Place
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 
 def claimed_by(store: Store, place: Place) -> str | None:

@@ -7,8 +7,8 @@ from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger import Input, Quarantine, Shard
 from gristmill.lake.receipts import Stamp
-from gristmill.lake.shards import ShardWriter
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import ShardWriter
+from gristmill.lake.store.protocol import Store
 
 
 class DocumentsWriter:

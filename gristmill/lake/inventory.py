@@ -12,8 +12,9 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.shards import blocks, unpacked
-from gristmill.lake.store import Entry, Store, open_store
+from gristmill.lake.rows.shard_file import blocks, unpacked
+from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.open import open_store
 
 NAME = "manifest.json"
 NEEDED = ("Key", "Size", "ETag")

@@ -19,9 +19,9 @@ from gristmill.lake.ledger import (
     parse_table,
 )
 from gristmill.lake.receipts import RawStamp, Receipt, RunNote, Stamp, folders_of, objects_of, read_receipts
-from gristmill.lake.shards import unpacked
-from gristmill.lake.sha256 import sha256_of
-from gristmill.lake.store import Entry, Store
+from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Entry, Store
 
 
 class Want(msgspec.Struct, frozen=True, gc=False):

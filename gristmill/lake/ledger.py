@@ -13,8 +13,8 @@ import msgspec
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.identity import digest_of
-from gristmill.lake.shards import gzip_bytes, rows_of, unpacked
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
+from gristmill.lake.store.protocol import Store
 
 SCHEMA = 1
 

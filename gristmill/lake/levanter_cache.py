@@ -14,7 +14,7 @@ from gristmill.errors import DataError
 from gristmill.lake.levanter_array import ArrayWriter, DType, ObjectSink, OpenObject, Values
 from gristmill.lake.levanter_array_reader import MEND, ArrayReader, RangeRead
 from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, consolidated, dump_ledger, load_ledger
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 Batch = dict[str, tuple[Values, npt.NDArray[np.int64]]]
 COPY_ROWS = 65_536

@@ -27,8 +27,8 @@ from gristmill.lake.ledger import (
     unpack_rows,
 )
 from gristmill.lake.receipts import Receipt, RunNote, Stamp, folders_of, objects_of
-from gristmill.lake.shards import gzip_bytes, unpacked
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
+from gristmill.lake.store.protocol import Store
 
 
 class Making(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import msgspec
 from gristmill.errors import Conflict, DataError
 from gristmill.lake.address import VERSION, place_of_ledger
 from gristmill.lake.ledger import dump
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 NAMEPLATE = "lake.json"
 """Where it lies: at the root. A copy of a lake is the same lake, until it is given a nameplate of its own."""

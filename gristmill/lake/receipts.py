@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger import Shard, dump
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 Stamp = tuple[int, str]
 """Size and etag of an object when it was written or read."""

@@ -18,8 +18,8 @@ from gristmill.lake.levanter_array import Values
 from gristmill.lake.levanter_array_reader import MEND, RangeRead
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
-from gristmill.lake.sha256 import sha256_of
-from gristmill.lake.store import Store
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Store
 
 Objects = Mapping[str, tuple[str, int]]
 """(sha256, size) of each object, by its path."""

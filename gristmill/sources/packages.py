@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.lake.document import Document
-from gristmill.lake.raw_spots import Spot
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import Spot
 from gristmill.stages.archives import ENTRY_LIMIT, TOTAL_LIMIT, Member, members
 from gristmill.stages.catalogues import translated_text
 from gristmill.stages.conversion import Hashed, RawObject, Refused, Revision, Source

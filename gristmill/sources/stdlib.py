@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gristmill.lake.document import Document
-from gristmill.lake.raw_spots import Spot
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import Spot
 from gristmill.stages.conversion import Hashed, RawObject, Refused, Revision, Source
 from gristmill.stages.decoding import Unfit, python_text
 from gristmill.stages.rules import Rule, field, score

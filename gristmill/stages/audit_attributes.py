@@ -8,12 +8,12 @@ import msgspec
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place
-from gristmill.lake.attribute import AttributeRow, parse_rows
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger import Shard
-from gristmill.lake.rows import decode_rows
-from gristmill.lake.shards import read_blocks, rows_of
-from gristmill.lake.store import Store
+from gristmill.lake.rows.attribute import AttributeRow, parse_rows
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.audit_documents import table_of
 from gristmill.stages.finding import Finding, differs
 from gristmill.stages.grinding import Say

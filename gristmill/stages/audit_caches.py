@@ -12,7 +12,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger import Ledger, Shard, Upstream
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.audit_documents import table_of
 from gristmill.stages.cache_claims import MEND, Claims, PartClaim, claim_of, ids_of
 from gristmill.stages.cache_part import RowDigests

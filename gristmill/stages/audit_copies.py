@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.finding import Finding
 from gristmill.stages.summed_objects import SUMS, prove
 

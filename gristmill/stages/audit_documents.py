@@ -6,13 +6,13 @@ import msgspec
 
 from gristmill.errors import DataError, MalformedRow, RecipeError
 from gristmill.lake.address import Place, blocklist_path, place
-from gristmill.lake.blocklist import Blocklist, read_blocklist
-from gristmill.lake.document import Document
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
 from gristmill.lake.ledger import Ledger, Shard, read_table
-from gristmill.lake.rows import decode_rows
-from gristmill.lake.shards import read_blocks, rows_of
-from gristmill.lake.store import Store
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.finding import Finding, differs
 from gristmill.stages.grinding import Say
 from gristmill.stages.id_search import first_duplicate, index_reader, repeated_highs

@@ -16,10 +16,10 @@ from gristmill.lake.identity import fraction
 from gristmill.lake.ledger import read_ledger
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
-from gristmill.lake.row_sets import unpack_bits
-from gristmill.lake.rows import decode_rows
-from gristmill.lake.shards import read_blocks
-from gristmill.lake.store import Store
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.bitmap import unpack_bits
+from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.cache_claims import MEND, PartClaim, claim_of
 from gristmill.stages.cache_part import OldShard
 from gristmill.stages.cache_rows import RowMaker

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.address import Place
-from gristmill.lake.blocklist import Blocklist
 from gristmill.lake.identity import HASH_BYTES, digest_of, hashes_of, load_hashes, shared_by
 from gristmill.lake.ledger import Input, Shard, read_table
-from gristmill.lake.store import Store
+from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.store.protocol import Store
 
 Hashes = Mapping[str, NDArray[np.uint64]]
 """The sorted hashes of each list's pairs, shape (n, 2), by the list's name."""

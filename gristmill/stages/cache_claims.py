@@ -9,7 +9,7 @@ from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger import Shard
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.levanter_ledger import Ledger as LevanterLedger
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.cache_part import OldShard
 from gristmill.stages.finding import Finding, differs
 

@@ -12,8 +12,8 @@ from gristmill.lake.ledger import Shard
 from gristmill.lake.levanter_array import DType
 from gristmill.lake.levanter_cache import CacheWriter
 from gristmill.lake.receipts import Stamp
-from gristmill.lake.sha256 import HashedUpload
-from gristmill.lake.store import Entry, Store
+from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.protocol import Entry, Store
 from gristmill.stages.cache_rows import Lengths, Values
 from gristmill.stages.cache_statistics import Facts
 

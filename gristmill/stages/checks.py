@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gristmill.lake.address import Place
-from gristmill.lake.blocklist import Blocklist
 from gristmill.lake.identity import hashes_of
 from gristmill.lake.ledger import Shard
-from gristmill.lake.store import Store
+from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.cache_claims import Claims
 from gristmill.stages.id_search import (
     BUCKET,

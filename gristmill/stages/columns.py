@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from gristmill.errors import MalformedRow, RecipeError
-from gristmill.lake.attribute import AttributeRow
+from gristmill.lake.rows.attribute import AttributeRow
 from gristmill.stages.rules import Column
 from gristmill.stages.selection import is_attribute, label_of, set_of
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from gristmill.lake.identity import digest_of
 from gristmill.lake.levanter_cache import CacheWriter, copy_range
 from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, load_ledger
-from gristmill.lake.sha256 import HashedUpload
-from gristmill.lake.store import Store
+from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import TokenStream
 from gristmill.stages.formats import Format
 from gristmill.stages.mixing import Stream

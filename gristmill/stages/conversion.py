@@ -14,9 +14,9 @@ from gristmill.lake.address import (
     check_name,
     check_shard,
 )
-from gristmill.lake.document import Document
-from gristmill.lake.raw_spots import Spot
-from gristmill.lake.store import Store
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import Spot
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.selection import Selection
 
 CONVERSION = 1

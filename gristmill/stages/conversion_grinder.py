@@ -9,14 +9,15 @@ from msgspec import UNSET
 from gristmill.errors import DataError, GristmillError, StoreError
 from gristmill.lake.address import Place, raw_asset
 from gristmill.lake.claim import check_claim
-from gristmill.lake.document import Document
 from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger import Input, Quarantine
-from gristmill.lake.raw_spots import Spot, SpotsWriter
 from gristmill.lake.receipts import RawStamp, Receipt, Stamp, leave_receipt
-from gristmill.lake.shards import ShardWriter
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
+from gristmill.lake.rows.shard_file import ShardWriter
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.shelf import find
 from gristmill.stages.conversion import Converted, Copied, RawObject, Refused, Source
 from gristmill.stages.grinding import Ground, Item, Job, Outcome

@@ -9,7 +9,8 @@ from gristmill.lake.known import Known, Target, Want, raw_stamps
 from gristmill.lake.ledger import Input, Recipe, Upstream
 from gristmill.lake.making import Making
 from gristmill.lake.receipts import RawStamp, Receipt
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import CONVERSION, Source
 from gristmill.stages.conversion_grinder import Body, RawEntry, Spec
 from gristmill.stages.grinding import Item, raw

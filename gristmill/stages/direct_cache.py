@@ -19,8 +19,9 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.levanter_array import ITEM_BYTES, DType
 from gristmill.lake.levanter_cache import CacheWriter
 from gristmill.lake.levanter_ledger import Ledger
-from gristmill.lake.sha256 import HashedUpload
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.consolidating import CLEVEL
 from gristmill.stages.summed_objects import SUMS, prove, put_sums, summed
 

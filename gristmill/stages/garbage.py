@@ -10,7 +10,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import Place, place
 from gristmill.lake.ledger import read_ledger
 from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
-from gristmill.lake.store import Entry, Store
+from gristmill.lake.store.protocol import Entry, Store
 from gristmill.stages.cache_claims import claim_of
 from gristmill.stages.grinding import Say
 

@@ -22,7 +22,8 @@ from gristmill.errors import (
     Superseded,
 )
 from gristmill.lake.receipts import Receipt
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 
 STAGES = "gristmill.stages."
 

@@ -8,7 +8,7 @@ import numpy as np
 from gristmill.lake.address import Place, place
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger import Shard, read_head, read_table
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict
 from gristmill.stages.id_search import BUCKET, Highs, ReadIndex, index_reader, load_whole, repeated_highs, sightings
 

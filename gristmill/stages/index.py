@@ -11,7 +11,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger import Ledger as Head
 from gristmill.lake.ledger import dump, read_head, read_ledger
 from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, load_ledger, merge
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import open_split
 from gristmill.stages.consolidating import consolidate, consolidated_folder
 from gristmill.stages.conversion import Source

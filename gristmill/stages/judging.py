@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from gristmill.errors import MalformedRow
 from gristmill.lake.address import Place
-from gristmill.lake.attribute import parse_rows
-from gristmill.lake.blocklist import Blocklist
 from gristmill.lake.identity import Pair, fraction
 from gristmill.lake.ledger import Shard
-from gristmill.lake.rows import RowFeed, check_same_ids, decode_rows
-from gristmill.lake.shards import read_blocks
-from gristmill.lake.store import Store
+from gristmill.lake.rows.attribute import parse_rows
+from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
+from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.columns import ColumnReader
 from gristmill.stages.rule_engine import RuleEngine, RuleFailed, ValueRefused
 from gristmill.stages.rules import Column, Rule

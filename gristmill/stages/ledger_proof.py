@@ -20,8 +20,8 @@ from gristmill.lake.ledger import (
     table_bytes,
 )
 from gristmill.lake.receipts import objects_of
-from gristmill.lake.shards import unpacked
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.finding import Finding, differs
 from gristmill.stages.grinding import Say
 from gristmill.stages.tokenizing import read_tokenizer_ledger

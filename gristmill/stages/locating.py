@@ -16,8 +16,8 @@ from gristmill.lake.address import Place
 from gristmill.lake.id_index import IdIndex, hash_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger import Ledger, Shard, Upstream, find_ledger
-from gristmill.lake.shards import member_of, member_rows
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import member_of, member_rows
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.id_search import sightings
 
 AT_ONCE = 64

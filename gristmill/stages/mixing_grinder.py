@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place
-from gristmill.lake.blocklist import Blocklist, read_blocklist
 from gristmill.lake.claim import check_claim
 from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger import Input, Shard
 from gristmill.lake.receipts import Receipt, leave_receipt
-from gristmill.lake.shards import rows_of
+from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.stages.grinding import Ground, Item, Job, Outcome
 from gristmill.stages.judging import Judge
 from gristmill.stages.rules import Column, Rule

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place
-from gristmill.lake.blocklist import Blocklist, read_blocklist
 from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
 from gristmill.lake.making import Making
-from gristmill.lake.store import Store
+from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.blocking import blocked_inputs, blocklist_asset, hashes_by_name
 from gristmill.stages.conversion import Source
 from gristmill.stages.grinding import Item, raw

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.errors import DataError
-from gristmill.lake.raw_spots import Spot
+from gristmill.lake.rows.raw_spans import Spot
 from gristmill.stages.conversion import Converted, RawObject
 from gristmill.stages.row_documents import RowDocuments
 

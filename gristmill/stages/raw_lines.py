@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gristmill.lake.raw_spots import Spot
-from gristmill.lake.shards import blocks, rows_of, unpacked
+from gristmill.lake.rows.raw_spans import Spot
+from gristmill.lake.rows.shard_file import blocks, rows_of, unpacked
 from gristmill.stages.conversion import RawObject
 
 BOM = b"\xef\xbb\xbf"

@@ -4,7 +4,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import SHARD_SUFFIX, raw_asset
-from gristmill.lake.store import Entry, Store
+from gristmill.lake.store.protocol import Entry, Store
 from gristmill.stages.conversion import OneToOne, Source
 from gristmill.stages.raw_pass import raw_top
 

@@ -12,7 +12,7 @@ import xxhash
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import raw_asset, raw_folder, snapshot_trouble
-from gristmill.lake.store import Entry, Lister
+from gristmill.lake.store.protocol import Entry, Lister
 from gristmill.stages.conversion import Source
 
 TOLD = 20

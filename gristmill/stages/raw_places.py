@@ -11,11 +11,12 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import raw_folder
-from gristmill.lake.document import Document
 from gristmill.lake.id_index import IdIndex
 from gristmill.lake.ledger import Input
-from gristmill.lake.raw_spots import Spot, find_spot
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import Spot, find_spot
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 from gristmill.shelf import find
 from gristmill.stages.conversion import Converted, Copied, RawObject, Source
 from gristmill.stages.conversion_grinder import converted

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from gristmill.lake.identity import digest_of
-from gristmill.lake.store import Lister
+from gristmill.lake.store.protocol import Lister
 from gristmill.stages.conversion import Source
 from gristmill.stages.raw_pass import EMPTY, RawPass, Seen, present
 

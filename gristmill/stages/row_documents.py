@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.conversion import RawObject, Refused
 from gristmill.stages.formats import Chat, Format, Prebuilt, Text
 

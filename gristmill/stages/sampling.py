@@ -9,11 +9,11 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import attributes_asset, documents_asset, place
-from gristmill.lake.blocklist import read_blocklist
 from gristmill.lake.identity import Pair, fraction
 from gristmill.lake.ledger import Shard, read_ledger
-from gristmill.lake.shards import rows_of
-from gristmill.lake.store import Store
+from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.judging import Judge, Judged
 from gristmill.stages.selection import Selection
 

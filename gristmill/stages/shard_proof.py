@@ -8,9 +8,9 @@ import xxhash
 
 from gristmill.errors import DataError
 from gristmill.lake.ledger import Quarantine, Shard
-from gristmill.lake.sha256 import sha256_of
-from gristmill.lake.shards import blocks, unpacked
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import blocks, unpacked
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.finding import Finding, differs
 
 MEND = "restore this object, or make its shard again"

@@ -17,8 +17,8 @@ from gristmill.lake.known import Known, Target, Want, decide, is_finished, look
 from gristmill.lake.ledger import Ledger, dump, unpack_rows
 from gristmill.lake.making import Folded, Making, begin, fold, publish
 from gristmill.lake.receipts import Receipt
-from gristmill.lake.shards import gzip_bytes, unpacked
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.grinding import (
     Engine,
     Failed,

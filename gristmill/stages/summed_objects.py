@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from gristmill.errors import DataError
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
 from gristmill.lake.levanter_ledger import Ledger
-from gristmill.lake.sha256 import HashedUpload, sha256_of
-from gristmill.lake.store import Entry, Store
+from gristmill.lake.store.hashing import HashedUpload, sha256_of
+from gristmill.lake.store.protocol import Entry, Store
 
 SUMS = "sums.json"
 

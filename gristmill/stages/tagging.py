@@ -6,8 +6,8 @@ from typing import Any
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 from gristmill.lake.address import check_numbered
-from gristmill.lake.document import Document, Span
 from gristmill.lake.ledger import Recipe
+from gristmill.lake.rows.document import Document, Span
 
 TAGGING = 1
 """Version of the way we write attribute sets; the next number rebuilds all of them."""

@@ -7,15 +7,15 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place
-from gristmill.lake.attribute import checked_spans, encode_row, rounded
 from gristmill.lake.claim import check_claim
-from gristmill.lake.document import Document
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger import Input, Shard
 from gristmill.lake.receipts import Receipt, leave_receipt
-from gristmill.lake.rows import decode_rows
-from gristmill.lake.shards import ShardWriter, read_blocks
-from gristmill.lake.store import Store
+from gristmill.lake.rows.attribute import checked_spans, encode_row, rounded
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.shard_file import ShardWriter, read_blocks
+from gristmill.lake.store.protocol import Store
 from gristmill.shelf import find
 from gristmill.stages.grinding import Failed, Ground, Item, Job, Outcome, failure_of
 from gristmill.stages.tagging import Label, Stumbled, Tagger

@@ -7,7 +7,7 @@ from gristmill.lake.address import Place, attributes_asset, documents_asset, pla
 from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger import Input, Shard, read_ledger
 from gristmill.lake.making import Making
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.grinding import Item, raw
 from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_grinder import Body, SetSpec, Spec

@@ -17,10 +17,10 @@ from gristmill.lake.identity import digest_of, fraction
 from gristmill.lake.ledger import Input, Shard
 from gristmill.lake.levanter_cache import CacheReader, copy_range, ranges_of
 from gristmill.lake.receipts import Receipt, leave_receipt
-from gristmill.lake.row_sets import pack_bits
-from gristmill.lake.rows import decode_rows
-from gristmill.lake.sha256 import sha256_of
-from gristmill.lake.shards import read_blocks
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.bitmap import pack_bits
+from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.store.hashing import sha256_of
 from gristmill.stages.cache_part import OldPart, Part
 from gristmill.stages.cache_rows import chosen, settle
 from gristmill.stages.cache_statistics import Counting, Facts, summed

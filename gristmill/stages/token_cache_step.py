@@ -13,7 +13,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
 from gristmill.lake.making import Making
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.cache_part import CLEVEL, OldPart, OldShard
 from gristmill.stages.formats import Chat, Text, parameters_of
 from gristmill.stages.grinding import Item, raw

@@ -16,10 +16,10 @@ from gristmill.lake.address import SPLITS, mix_asset, place
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger import Shard
 from gristmill.lake.levanter_ledger import LEDGER_NAME
-from gristmill.lake.row_sets import unpack_bits
-from gristmill.lake.rows import decode_rows
-from gristmill.lake.shards import read_blocks
-from gristmill.lake.store import Store
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.bitmap import unpack_bits
+from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import INDEX_MEND, open_split
 from gristmill.stages.cache_part import OldShard
 from gristmill.stages.locating import REMADE, Located, Standing, row_of, standing

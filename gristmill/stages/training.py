@@ -13,9 +13,9 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger import Recipe, dump, read_ledger
-from gristmill.lake.rows import decode_rows
-from gristmill.lake.shards import read_blocks
-from gristmill.lake.store import Store
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.grinding import Say
 from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of
 from gristmill.stages.tokenizing import (

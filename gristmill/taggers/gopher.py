@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.codepoints import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers, columns
 from gristmill.stages.lines import Lines
 from gristmill.stages.repeats import Repeats

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.errors import RecipeError
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Label, Tagger
 
 _MODEL = Path(__file__).parents[1] / "models" / "lid.176.ftz"

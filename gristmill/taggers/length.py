@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.codepoints import columns
 from gristmill.stages.tagging import Label, Tagger
 from gristmill.stages.words import Words

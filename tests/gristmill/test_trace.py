@@ -13,7 +13,7 @@ from testkit import Mill
 from tracelake import CACHE, even, make_trace_lake
 
 from gristmill.__main__ import main
-from gristmill.lake.store import open_store
+from gristmill.lake.store.open import open_store
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 

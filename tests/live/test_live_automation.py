@@ -38,7 +38,7 @@ pytestmark = pytest.mark.live
 
 TAGGER = '''"""A tagger that the tests change."""
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Label, Tagger
 
 

@@ -22,7 +22,7 @@ from assets.arrivals import report_arrivals
 from assets.keys import key_of
 from gristmill.catalogue import read_catalogue
 from gristmill.lake.address import raw_folder
-from gristmill.lake.store import open_store
+from gristmill.lake.store.open import open_store
 
 pytestmark = pytest.mark.live
 

@@ -9,8 +9,8 @@ import pytest
 from splits import ASSET, CHAT, TEXT, WEIGHED, Row, texts, write_split
 
 from gristmill.errors import DataError
-from gristmill.lake.folder import FolderStore
 from gristmill.lake.levanter_array import DType
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.token_stream import open_split
 from gristmill.stages.examples import Example, examples_of
 from gristmill.stages.formats import Chat, Format, Prebuilt, Text

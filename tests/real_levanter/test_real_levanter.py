@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from gristmill.lake.folder import FolderStore
 from gristmill.lake.levanter_array import DType, ObjectSink
 from gristmill.lake.levanter_cache import CacheReader, CacheWriter, ranges_of
 from gristmill.lake.levanter_ledger import Ledger, dump_ledger, merge
+from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.encoding import Encoder
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from dagster import DagsterEventType
@@ -17,9 +17,12 @@ from definitions import build
 from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.lake.address import blocklist_path, place, raw_folder
 from gristmill.lake.ledger import Ledger, read_head
-from gristmill.lake.shards import read_blocks, rows_of
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.open import open_store
 from resources.environment import Environment
+
+if TYPE_CHECKING:
+    from gristmill.lake.store.protocol import Store
 
 SHELVES = ("dagshelf",)
 LETTERS_V0 = "sources/letters/v0/documents"

@@ -11,7 +11,8 @@ from urllib.parse import quote_plus
 from seaweed import BUCKET, Seaweed
 
 from gristmill.lake.inventory import Inventory
-from gristmill.lake.store import Entry, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Entry
 
 SCHEMA = "Bucket, Key, VersionId, IsLatest, IsDeleteMarker, Size, ETag"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from obstore.store import S3Store
 
-from gristmill.lake.bucket import BucketStore
+from gristmill.lake.store.s3 import BucketStore
 
 BUCKET = "corpus"
 REGION = "us-east-1"

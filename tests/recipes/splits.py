@@ -10,7 +10,7 @@ from gristmill.lake.ledger import Recipe, Shard, compose, dump, pack_table
 from gristmill.lake.levanter_array import DType, ObjectSink
 from gristmill.lake.levanter_cache import CacheWriter
 from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 ASSET = "token_caches/blend/tiny-1/pages"
 Row = Mapping[str, Sequence[float]]

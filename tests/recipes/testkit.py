@@ -12,7 +12,7 @@ from gristmill.errors import StoreError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger import Ledger, Shard, read_ledger
 from gristmill.lake.nameplate import NAMEPLATE
-from gristmill.lake.shards import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.shelf import find
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
@@ -24,7 +24,7 @@ from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 
 if TYPE_CHECKING:
-    from gristmill.lake.store import Store
+    from gristmill.lake.store.protocol import Store
 
 SHELVES = ("gristmill", "testshelf")
 SNAPSHOT = "2024"

@@ -5,7 +5,7 @@ import pytest
 from proxy import FaultyProxy
 from seaweed import REGION, Seaweed
 
-from gristmill.lake.bucket import BucketStore
+from gristmill.lake.store.s3 import BucketStore
 
 
 @pytest.fixture

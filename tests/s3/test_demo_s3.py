@@ -9,7 +9,8 @@ import pytest
 from seaweed import SECRET, Seaweed
 
 from gristmill.lake.ledger import list_ledgers, read_ledger
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -16,9 +16,11 @@ from seaweed import BUCKET, KEY, REGION, SECRET, Seaweed
 from testkit import Mill
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake import bucket, bucket_trouble, multipart
-from gristmill.lake.bucket import BucketStore
-from gristmill.lake.store import Store
+from gristmill.lake.store import s3 as bucket
+from gristmill.lake.store import s3_multipart as multipart
+from gristmill.lake.store import s3_retry as bucket_trouble
+from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.s3 import BucketStore
 
 BIG = random.Random(1).randbytes(9_000_001)
 OTHER = random.Random(2).randbytes(9_000_001)

@@ -18,9 +18,9 @@ from testkit import Mill
 from definitions import build
 from gristmill.__main__ import main
 from gristmill.catalogue import read_catalogue
-from gristmill.lake.bucket import BucketStore
 from gristmill.lake.ledger import read_ledger
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.s3 import BucketStore
 from resources.pool import LocalPool
 
 JOURNEY = (

@@ -2,7 +2,7 @@ import pytest
 from splits import ASSET, texts, write_split
 
 from gristmill.errors import DataError
-from gristmill.lake.bucket import BucketStore
+from gristmill.lake.store.s3 import BucketStore
 from gristmill.lake.token_stream import open_split
 
 IDS = "input_ids"

@@ -5,14 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import check_name, check_shard, check_snapshot
-from gristmill.lake.folder import FolderStore
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.open import open_store
+
+if TYPE_CHECKING:
+    from gristmill.lake.store.protocol import Store
 
 CLIMBERS = ["..", "../up", "a/../../up", "a/..", "/etc/passwd", "a//b", "./a", "a/.", "a\x00b", "a\\..\\b", ""]
 

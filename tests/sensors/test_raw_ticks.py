@@ -28,7 +28,7 @@ from assets.arrivals import report_arrivals, reported
 from gristmill.__main__ import main
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import place
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.grinding import Lake

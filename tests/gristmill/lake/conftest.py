@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from seaweed import KEY, SECRET, Seaweed
 
-from gristmill.lake.bucket import BucketStore
-from gristmill.lake.folder import FolderStore
-from gristmill.lake.store import Store
+from gristmill.lake.store.s3 import BucketStore
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Store
 
 BUCKET = "a-bucket"
 

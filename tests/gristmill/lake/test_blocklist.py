@@ -1,8 +1,8 @@
 import pytest
 
 from gristmill.errors import MalformedRow, RecipeError
-from gristmill.lake.blocklist import read_blocklist
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.store.folder import FolderStore
 
 ROW = b'{"source":"s","id":"%s","reason":"asked for"}\n'
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake.folder import INCOMING, FolderStore
+from gristmill.lake.store.folder import INCOMING, FolderStore
 
 WRITER = """
 import sys, time
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 upload = FolderStore(sys.argv[1]).upload("a/b")
 upload.write(b"half")
 print("written", flush=True)

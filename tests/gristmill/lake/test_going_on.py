@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from seaweed import Seaweed
 
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 
 NAMES = ("a", "a-b", "a.b", "b", "a0", "b c", "é", "x=1", "a%20b", "a+b", "~z", "#h")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError
 from gristmill.lake.address import place
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.id_index import IdIndex, hash_of, place_of
 from gristmill.lake.identity import HASH_BYTES, IdDigest
 from gristmill.lake.ledger import Shard

@@ -10,7 +10,7 @@ from seaweed import BUCKET, Seaweed
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.inventory import Inventory
-from gristmill.lake.store import Entry
+from gristmill.lake.store.protocol import Entry
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.levanter_array import CHUNK, CHUNKS, ArrayWriter, DType, ObjectSink, Values
 from gristmill.lake.levanter_array_reader import ArrayReader
 from gristmill.lake.levanter_cache import ranges_of

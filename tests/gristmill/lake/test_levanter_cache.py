@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.levanter_array import CHUNK, DType, ObjectSink
 from gristmill.lake.levanter_array_reader import ArrayReader
 from gristmill.lake.levanter_cache import Batch, CacheReader, CacheWriter, copy_range, ranges_of

@@ -6,7 +6,7 @@ import pytest
 from testkit import Mill, Stopping, make_documents
 
 from gristmill.errors import StoreError
-from gristmill.lake.bucket import BucketStore
+from gristmill.lake.store.s3 import BucketStore
 from resources.pool import LocalPool
 
 

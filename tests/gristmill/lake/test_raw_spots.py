@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError
-from gristmill.lake.raw_spots import Found, Spot, SpotsWriter, find_spot
+from gristmill.lake.rows.raw_spans import Found, Spot, SpotsWriter, find_spot
 
 SPOTS = st.builds(Spot, st.integers(0, 2**40), st.integers(2**40, 2**41), st.sampled_from(["", "a/b.py", "ü"]))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError
-from gristmill.lake.row_sets import pack_bits, unpack_bits
+from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 
 
 def flags(*numbers: int, count: int) -> np.ndarray:

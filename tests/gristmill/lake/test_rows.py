@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from gristmill.errors import MalformedRow, Misaligned
-from gristmill.lake.document import Document
-from gristmill.lake.folder import FolderStore
-from gristmill.lake.rows import RowFeed, check_same_ids, decode_rows
+from gristmill.lake.rows.document import Document
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 
 DECODER = msgspec.json.Decoder(Document)
 GOOD = b'{"id":"a","text":"","source":"s"}\n'
@@ -16,7 +16,7 @@ GOOD = b'{"id":"a","text":"","source":"s"}\n'
 def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Huge rows are decoded another way, with the same rows and errors."""
     if request.param == "as huge ones":
-        monkeypatch.setattr("gristmill.lake.rows.HUGE", 0)
+        monkeypatch.setattr("gristmill.lake.rows.batches.HUGE", 0)
 
 
 def test_every_row_of_a_block_is_decoded() -> None:

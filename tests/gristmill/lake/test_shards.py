@@ -14,19 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.folder import FolderStore
-from gristmill.lake.shards import (
-    MEMBER,
-    ShardWriter,
-    Written,
-    blocks,
-    gzip_bytes,
-    member_of,
-    member_rows,
-    read_blocks,
-    rows_of,
-    unpacked,
-)
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.rows.shard_file import MEMBER, ShardWriter, Written, blocks, gzip_bytes, member_of, member_rows, read_blocks, rows_of, unpacked
 
 
 def write(store: FolderStore, path: str, *chunks: bytes) -> Written:
@@ -264,8 +253,8 @@ def test_blocks_are_whole_rows_however_the_pieces_come(rows: list[bytes], cut: i
 
 COPY = """
 import resource, sys
-from gristmill.lake.folder import FolderStore
-from gristmill.lake.shards import ShardWriter, read_blocks
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.rows.shard_file import ShardWriter, read_blocks
 store = FolderStore(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 writer = ShardWriter(store, "b.jsonl.gz")

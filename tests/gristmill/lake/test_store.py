@@ -4,7 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gristmill.errors import Conflict, RecipeError, StoreError
-from gristmill.lake.store import Store, open_store
+from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.open import open_store
 
 
 def paths(store: Store, prefix: str = "") -> list[str]:

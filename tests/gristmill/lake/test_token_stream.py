@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from splits import ASSET, CHAT, Row, texts, write_part, write_split
 
 from gristmill.errors import DataError
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.token_stream import TokenStream, open_split
 
 IDS = "input_ids"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.conversion import RawObject
 
 

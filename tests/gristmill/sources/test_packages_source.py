@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.sources.packages import LICENCES, PACKAGES, convert
 from gristmill.stages.conversion import RawObject, Refused
 

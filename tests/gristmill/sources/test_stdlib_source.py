@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.sources.stdlib import STDLIB, convert
 from gristmill.stages.conversion import RawObject, Refused
 

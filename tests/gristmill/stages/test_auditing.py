@@ -25,7 +25,7 @@ from wholelake import (
 
 from gristmill.lake.identity import dump_hashes, hashes_of
 from gristmill.lake.ledger import pack_table
-from gristmill.lake.shards import ShardWriter, gzip_bytes
+from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
 from gristmill.stages.auditing import audit_documents, audit_ledger, audited_ledgers
 from gristmill.stages.finding import Finding
 from gristmill.stages.index import index_cache

@@ -13,7 +13,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger import Ledger, read_ledger
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
-from gristmill.lake.row_sets import unpack_bits
+from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.auditing import audit_spelling, audited_ledgers
 from gristmill.stages.checks import cache_complete

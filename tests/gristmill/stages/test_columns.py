@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from gristmill.errors import MalformedRow, RecipeError
-from gristmill.lake.attribute import AttributeRow
-from gristmill.lake.rows import decode_rows
+from gristmill.lake.rows.attribute import AttributeRow
+from gristmill.lake.rows.batches import decode_rows
 from gristmill.stages.columns import ColumnReader
 from gristmill.stages.rules import Column, field, score, spans
 

@@ -9,7 +9,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import raw_folder
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.shelf import find, read_shelf
 from gristmill.stages.conversion import Everything, Folders, Hashed, Matching, OneToOne, RawObject, Revision, Source
 from gristmill.stages.conversion_step import ConversionStep

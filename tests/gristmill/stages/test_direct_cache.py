@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.folder import FolderStore
 from gristmill.lake.levanter_array import DType
 from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.direct_cache import DirectCache, verify
 
 FIELDS: dict[str, DType] = {"input_ids": "int32", "loss_weights": "float32"}

@@ -7,7 +7,7 @@ import zstandard
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.conversion import Copied, RawObject, Refused
 from gristmill.stages.dolma_lines import DolmaLines
 

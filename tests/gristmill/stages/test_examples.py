@@ -2,7 +2,7 @@ import pytest
 from splits import ASSET, CHAT, TEXT, WEIGHED, Row, texts, write_split
 
 from gristmill.errors import DataError
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.token_stream import TokenStream, open_split
 from gristmill.stages.examples import Example, Examples, examples_of, show
 from gristmill.stages.formats import Chat, Prebuilt, Text

@@ -12,7 +12,7 @@ from wholelake import reseal_shard
 from gristmill.__main__ import main
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place, place
-from gristmill.lake.blocklist import read_blocklist
+from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.stages.blocking import hashes_by_name, touched_shards
 from gristmill.stages.ids_across import ids_across
 from gristmill.stages.mixing_step import stream_step

@@ -17,9 +17,9 @@ from testkit import Mill
 
 from bench.key_server import Keys
 from gristmill.errors import RecipeError, StoreError
-from gristmill.lake.bucket import BucketStore
-from gristmill.lake.folder import FolderStore
-from gristmill.lake.store import Entry, Store
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.s3 import BucketStore
 from gristmill.stages import raw_pass
 from gristmill.stages.conversion import Converted, Matching, RawObject, Source
 from gristmill.stages.raw_pass import EMPTY, RawPass, Seen, pass_over, present

@@ -16,7 +16,7 @@ from testkit import SNAPSHOT, Mill, lines, make_documents
 from wholelake import reseal_shard
 
 from gristmill.lake.address import documents_asset, place
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.store.folder import FolderStore
 from gristmill.shelf import HOME
 from gristmill.sources.packages import PACKAGES
 from gristmill.stages import conversion_grinder, raw_places

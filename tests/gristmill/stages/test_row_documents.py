@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.lake.document import Document
-from gristmill.lake.folder import FolderStore
+from gristmill.lake.rows.document import Document
+from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.conversion import RawObject, Refused
 from gristmill.stages.formats import Chat, Prebuilt, Text
 from gristmill.stages.json_lines import JsonLines

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.document import Span
+from gristmill.lake.rows.document import Span
 from gristmill.stages.rule_engine import RuleEngine, RuleFailed, ValueRefused, typed_array
 from gristmill.stages.rules import Column, Rule, field, score, spans
 

@@ -5,7 +5,7 @@ import pytest
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 from resources.pool import LocalPool

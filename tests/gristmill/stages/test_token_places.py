@@ -13,7 +13,7 @@ from wholelake import reseal
 from gristmill.errors import DataError
 from gristmill.lake.address import place
 from gristmill.lake.levanter_ledger import dump_ledger, load_ledger
-from gristmill.lake.row_sets import pack_bits, unpack_bits
+from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 from gristmill.stages.formats import Text
 from gristmill.stages.mixing_step import stream_step
 from gristmill.stages.token_places import TokenPlace

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.taggers.gopher import GOPHER, tag
 
 REQUIRED = {"the", "be", "to", "of", "and", "that", "have", "with"}

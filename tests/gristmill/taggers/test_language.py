@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.taggers.language import LANGUAGE, model, tag
 
 ENGLISH = "All human beings are born free and equal in dignity and rights. They are endowed with reason.\n"

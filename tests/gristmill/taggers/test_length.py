@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.taggers.length import LENGTH, tag
 
 

@@ -16,7 +16,7 @@ from gristmill.lake.address import raw_folder
 from gristmill.lake.ledger import list_ledgers, read_ledger
 from gristmill.lake.nameplate import NAMEPLATE
 from gristmill.lake.receipts import objects_of
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
 from gristmill.stages.auditing import audit_ledger, audited_ledgers, headless
 from gristmill.stages.grinding import Engine, Inline
 

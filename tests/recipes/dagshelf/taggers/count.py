@@ -1,4 +1,4 @@
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Label, Tagger
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Label, Tagger
 
 

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from gristmill.errors import StoreError
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Label, Tagger
 
 _PATIENCE = 600

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from slowshelf.dawdling import dawdle
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Label, Tagger
 
 

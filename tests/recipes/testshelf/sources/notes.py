@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.conversion import Converted, Hashed, RawObject, Refused, Source
 
 

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.conversion import RawObject, Source
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gristmill.lake.document import Document, Span
+from gristmill.lake.rows.document import Document, Span
 from gristmill.stages.tagging import Label, Tagger
 
 

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from gristmill.lake.document import Document
+from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Label, Tagger
 
 

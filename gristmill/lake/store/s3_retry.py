@@ -5,10 +5,9 @@ import re
 import time
 from collections.abc import Callable
 from typing import TypeVar
-
 import msgspec
-
 from gristmill.errors import StoreError
+
 
 T = TypeVar("T")
 

@@ -1,7 +1,6 @@
 """Document and Span: one row of text, and one scored stretch of it."""
 
 from typing import Any, NamedTuple
-
 import msgspec
 from msgspec import UNSET, UnsetType
 

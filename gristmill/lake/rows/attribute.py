@@ -8,12 +8,11 @@ a source.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
 import msgspec
 import orjson
-
 from gristmill.errors import DataError, MalformedRow
-from gristmill.lake.document import Span
+from gristmill.lake.rows.document import Span
+
 
 DIGITS = 5
 """Decimals of a score; rounded here and nowhere else, so that a rerun gives the same bytes."""

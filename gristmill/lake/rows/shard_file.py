@@ -7,14 +7,13 @@ them, and the offsets of the members allow random access. `.gz`, `.zst` and plai
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator
-
 import msgspec
 import xxhash
 import zstandard
 from isal import igzip_lib
-
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.store import Store
+from gristmill.lake.store.protocol import Store
+
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""

@@ -1,12 +1,11 @@
 """Blocklists: (source, id) pairs that no mix may contain: takedowns, evaluation sets."""
 
 import msgspec
-
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair, digest_of
-from gristmill.lake.shards import blocks, rows_of
-from gristmill.lake.store import Store
+from gristmill.lake.rows.shard_file import blocks, rows_of
+from gristmill.lake.store.protocol import Store
 
 
 class _Row(msgspec.Struct):

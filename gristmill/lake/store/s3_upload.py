@@ -1,11 +1,11 @@
 """An object on its way into a bucket: put in one request if it is small, else in parts."""
 
 from typing import TYPE_CHECKING, Protocol
+from gristmill.lake.store.protocol import Entry
 
-from gristmill.lake.store import Entry
 
 if TYPE_CHECKING:
-    from gristmill.lake.multipart import Parts
+    from gristmill.lake.store.s3_multipart import Parts
 
 SMALL = 8 << 20
 """Objects up to this size are put in one request; larger ones in parts of this size (at most 10,000)."""

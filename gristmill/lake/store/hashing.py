@@ -2,8 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-
-from gristmill.lake.store import Entry, Store, Upload
+from gristmill.lake.store.protocol import Entry, Store, Upload
 
 
 def sha256_of(store: Store, path: str) -> str:

@@ -5,10 +5,9 @@ All code above speaks to this protocol alone. Paths are relative to the lake's r
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
-
 import msgspec
-
 from gristmill.errors import RecipeError, StoreError
+
 
 PIECE = 1 << 20
 """Bytes a piece of a stream has at the most."""
@@ -120,24 +119,3 @@ def check_prefix(prefix: str) -> str:
     if prefix:
         check_path(prefix.removesuffix("/"))
     return prefix
-
-
-def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
-    """The store at a folder's path or at `s3://bucket/prefix`.
-
-    Args:
-        url: the lake's root.
-        options: endpoint, region and the like, for buckets; never secrets: those come from the environment.
-
-    Raises:
-        RecipeError: the url is of no kind we know.
-    """
-    if url.startswith("s3://"):
-        from gristmill.lake.bucket import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client
-
-        return BucketStore(url, options or {})
-    if "://" in url:
-        raise RecipeError(f"lake {url!r}: give a folder or s3://bucket/prefix")
-    from gristmill.lake.folder import FolderStore  # noqa: PLC0415 - see above
-
-    return FolderStore(url)

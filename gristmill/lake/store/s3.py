@@ -6,32 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-
 import msgspec
 import obstore
 from obstore import exceptions
 from obstore.store import S3Store
-
 from gristmill.errors import Conflict, RecipeError, StoreError
-from gristmill.lake.bucket_trouble import (
-    FIRST_PAUSE,
-    LONGEST_PAUSE,
-    NO_BUCKET,
-    PATIENCE,
-    TIMEOUT,
-    GaveUp,
-    Trouble,
-    patiently,
-    read_trouble,
-    store_error,
-)
-from gristmill.lake.bucket_upload import BucketUpload
-from gristmill.lake.store import PIECE, Entry, check_path, check_prefix
+from gristmill.lake.store.s3_retry import FIRST_PAUSE, LONGEST_PAUSE, NO_BUCKET, PATIENCE, TIMEOUT, GaveUp, Trouble, patiently, read_trouble, store_error
+from gristmill.lake.store.s3_upload import BucketUpload
+from gristmill.lake.store.protocol import PIECE, Entry, check_path, check_prefix
+
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode
 
-    from gristmill.lake.multipart import Parts
+    from gristmill.lake.store.s3_multipart import Parts
 
 T = TypeVar("T")
 
@@ -236,10 +224,7 @@ class BucketStore:
 
     def open_parts(self, path: str, etag: str | None) -> "Parts":
         """A multipart upload that ends well if the object is still the one with this etag (None: if there is none)."""
-        from gristmill.lake.multipart import (  # noqa: PLC0415 - costs a third of a second, for large objects only
-            Parts,
-            open_client,
-        )
+        from gristmill.lake.store.s3_multipart import Parts, open_client
 
         if self._part_client is None:
             self._part_client = open_client(self._options)

@@ -10,13 +10,12 @@ import zlib
 from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
-
 from gristmill.errors import DataError
-from gristmill.lake.shards import gzip_bytes
+from gristmill.lake.rows.shard_file import gzip_bytes
+
 
 _NOWHERE = -1
 
