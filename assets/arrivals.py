@@ -9,7 +9,7 @@ from dagster import DagsterEventType
 from assets.keys import key_of
 from assets.partitions import snapshots_of
 from gristmill.lake.address import place, raw_asset
-from gristmill.lake.ledger import read_head
+from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import Source
 from gristmill.stages.raw_pass import EMPTY, Seen, pass_over, present

@@ -6,7 +6,8 @@ from assets.keys import plain
 from assets.steps import Check, Output, StepAssets
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import attributes_asset, documents_asset, place
-from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict, row_alignment
 from gristmill.stages.conversion import Source

@@ -6,10 +6,10 @@ from typing import Any
 
 import dagster as dg
 
-from gristmill.lake.ledger import Shard
+from gristmill.lake.ledger.model import Shard
+from gristmill.reports.histogram import Histogram, draw
 from gristmill.stages.cache_claims import claim_of
 from gristmill.stages.cache_statistics import Facts, edges_of, summed
-from gristmill.stages.histograms import Histogram, draw
 
 
 def drawing(histogram: Histogram, title: str, unit: str) -> str:

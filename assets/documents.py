@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from assets.keys import plain
 from assets.steps import Check, Output, StepAssets
 from gristmill.lake.address import attributes_asset, documents_asset, place, raw_asset
-from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict, ids_stable, ids_unique
 from gristmill.stages.conversion import Source

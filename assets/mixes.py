@@ -12,7 +12,7 @@ from assets.report import failures
 from assets.steps import Check, Output, StepAssets
 from gristmill.catalogue import Catalogue
 from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, mix_index, place
-from gristmill.lake.ledger import Shard
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict, blocklist_respected

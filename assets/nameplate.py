@@ -3,7 +3,7 @@
 import dagster as dg
 
 from gristmill.errors import RecipeError
-from gristmill.lake.nameplate import is_new, nameplate, read_nameplate
+from gristmill.lake.ledger.lake_id import is_new, nameplate, read_nameplate
 from gristmill.lake.store.protocol import Store
 
 SHOWN = "gristmill/lake"

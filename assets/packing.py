@@ -15,9 +15,9 @@ from assets.nameplate import check_lake
 from assets.report import failures
 from gristmill.lake.address import cache_index, cache_packing
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger import dump
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.histograms import Histogram
+from gristmill.reports.histogram import Histogram
 from gristmill.stages.mixing import Mix
 from gristmill.stages.packing_plans import Planned, plan_cache
 from gristmill.stages.packing_report import Report

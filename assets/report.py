@@ -11,7 +11,7 @@ import dagster as dg
 
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded
 from gristmill.lake.address import Place
-from gristmill.lake.ledger import Ledger, Shard
+from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.making import Making
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict

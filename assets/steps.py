@@ -18,7 +18,7 @@ from assets.keys import address_of, key_of, plain
 from assets.nameplate import check_lake
 from assets.report import check_result, commit_of_code, failures, ledger_metadata, packages
 from gristmill.lake.address import place
-from gristmill.lake.ledger import Shard
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.making import Folded
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict

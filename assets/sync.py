@@ -25,8 +25,8 @@ from gristmill.lake.address import (
     raw_asset,
     tokenizer_asset,
 )
-from gristmill.lake.ledger import list_ledgers, read_head
-from gristmill.lake.nameplate import nameplate
+from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.lake_id import nameplate
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.index import read_index

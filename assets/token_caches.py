@@ -20,7 +20,8 @@ from gristmill.lake.address import (
     tokenizer_asset,
 )
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict, cache_complete
 from gristmill.stages.formats import Text, parameters_of

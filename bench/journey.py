@@ -15,7 +15,7 @@ from bench.place import SNAPSHOT
 from bench.row import Row
 from bench.shelf import new_lake, raw_folder, variables, write_shelf
 from gristmill.lake.address import place
-from gristmill.lake.ledger import read_ledger
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
 
 SHARDS = 250

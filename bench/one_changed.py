@@ -18,7 +18,8 @@ from bench.place import SNAPSHOT
 from bench.row import Row
 from bench.shelf import new_lake, raw_folder, variables, write_shelf
 from gristmill.lake.address import place
-from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.folder import FolderStore
 
 SHARDS = 1_000

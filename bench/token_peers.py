@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from bench.cost import ROOT, Cost, timed
 from bench.environments import datatrove, dolma, levanter
 from bench.shelf import EOS
-from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.encoding import Encoder
 

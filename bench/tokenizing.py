@@ -32,7 +32,7 @@ from bench.token_peers import (
     tokenizers_alone,
 )
 from gristmill.lake.address import cache_asset, place
-from gristmill.lake.ledger import read_ledger
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.tokenizing import Tokenizer
 from gristmill.stages.training import make_tokenizer

@@ -19,12 +19,13 @@ import numpy as np
 
 from bench.cost import Cost, timed
 from bench.row import Row
+from gristmill.formats.levanter.cache import CacheWriter
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_asset
 from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, compose, dump, pack_table
-from gristmill.lake.levanter_cache import CacheWriter
-from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
+from gristmill.lake.ledger.files import compose, dump, pack_table
+from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
 from gristmill.lake.rows.shard_file import ShardWriter

@@ -16,7 +16,7 @@ from gristmill.lake.address import (
     place,
     tokenizer_asset,
 )
-from gristmill.lake.ledger import changed_fields, list_ledgers, read_head
+from gristmill.lake.ledger.files import changed_fields, list_ledgers, read_head
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import Source

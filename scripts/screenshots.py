@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
-from gristmill.lake.ledger import read_ledger
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
 from resources.environment import CHECKOUT
 from scripts.mill import Mill, open_mill

@@ -17,7 +17,7 @@ from assets.partitions import snapshots_of
 from definitions import build
 from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
-from gristmill.lake.ledger import read_ledger
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.step import survey

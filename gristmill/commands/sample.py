@@ -8,7 +8,8 @@ from typing import Any
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import place
-from gristmill.lake.ledger import Ledger, check_same_recipe, list_ledgers, read_ledger
+from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_ledger
+from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.shelf import find

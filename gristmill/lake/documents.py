@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest, Pair
-from gristmill.lake.ledger import Input, Quarantine, Shard
-from gristmill.lake.receipts import Stamp
+from gristmill.lake.ledger.model import Input, Quarantine, Shard
+from gristmill.lake.ledger.receipts import Stamp
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
 

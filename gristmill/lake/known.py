@@ -7,18 +7,9 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
-from gristmill.lake.ledger import (
-    Input,
-    Ledger,
-    Recipe,
-    Shard,
-    Upstream,
-    check_same_recipe,
-    compose,
-    parse_head,
-    parse_table,
-)
-from gristmill.lake.receipts import RawStamp, Receipt, RunNote, Stamp, folders_of, objects_of, read_receipts
+from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
+from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table
+from gristmill.lake.ledger.receipts import RawStamp, Receipt, RunNote, Stamp, folders_of, objects_of, read_receipts
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, Store

@@ -14,19 +14,9 @@ from gristmill.errors import StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.claim import check_claim, claimed_by, others_at_work
 from gristmill.lake.known import Known, Target, Want, decide, look, read_note
-from gristmill.lake.ledger import (
-    Ledger,
-    Recipe,
-    Shard,
-    Upstream,
-    check_same_recipe,
-    compose,
-    dump,
-    parse_head,
-    table_bytes,
-    unpack_rows,
-)
-from gristmill.lake.receipts import Receipt, RunNote, Stamp, folders_of, objects_of
+from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
+from gristmill.lake.ledger.files import check_same_recipe, compose, dump, parse_head, table_bytes, unpack_rows
+from gristmill.lake.ledger.receipts import Receipt, RunNote, Stamp, folders_of, objects_of
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.protocol import Store
 

@@ -9,7 +9,7 @@ import msgspec
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest
-from gristmill.lake.ledger import Shard
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.shard_file import read_blocks, rows_of

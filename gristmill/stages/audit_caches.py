@@ -7,11 +7,11 @@ import msgspec
 from tokenizers import Tokenizer as Reader
 
 from gristmill.errors import DataError
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger import Ledger, Shard, Upstream
-from gristmill.lake.levanter_cache import CacheReader, ranges_of
-from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
+from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.audit_documents import table_of
 from gristmill.stages.cache_claims import MEND, Claims, PartClaim, claim_of, ids_of

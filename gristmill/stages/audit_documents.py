@@ -7,7 +7,9 @@ import msgspec
 from gristmill.errors import DataError, MalformedRow, RecipeError
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
-from gristmill.lake.ledger import Ledger, Shard, read_table
+from gristmill.lake.ledger.files import read_table
+from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_highs
+from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.document import Document
@@ -15,7 +17,6 @@ from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.finding import Finding, differs
 from gristmill.stages.grinding import Say
-from gristmill.stages.id_search import first_duplicate, index_reader, repeated_highs
 from gristmill.stages.ledger_proof import LedgerProof, input_of
 from gristmill.stages.shard_proof import MEND, ShardProof, prove_object
 

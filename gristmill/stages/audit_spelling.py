@@ -11,22 +11,22 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import DataError
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.identity import fraction
-from gristmill.lake.ledger import read_ledger
-from gristmill.lake.levanter_cache import CacheReader, ranges_of
-from gristmill.lake.levanter_ledger import LEDGER_NAME, load_ledger
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.cache_claims import MEND, PartClaim, claim_of
 from gristmill.stages.cache_part import OldShard
-from gristmill.stages.cache_rows import RowMaker
 from gristmill.stages.finding import Finding
 from gristmill.stages.formats import format_of
 from gristmill.stages.grinding import Say
 from gristmill.stages.row_makers import row_maker
+from gristmill.stages.token_cache.rows import RowMaker
 from gristmill.stages.tokenizing import read_tokenizer
 
 SEED = 0x7370656C6C  # "spell": another draw than the mixes' and the validation's

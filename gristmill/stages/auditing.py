@@ -10,7 +10,7 @@ from itertools import islice
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
-from gristmill.lake.ledger import list_ledgers
+from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.audit_attributes import attribute_findings
 from gristmill.stages.audit_caches import cache_findings, tokenizer_findings

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, digest_of, hashes_of, load_hashes, shared_by
-from gristmill.lake.ledger import Input, Shard, read_table
+from gristmill.lake.ledger.files import read_table
+from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.store.protocol import Store
 

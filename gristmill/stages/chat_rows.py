@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import RecipeError
-from gristmill.stages.cache_rows import MISSING, SPECIAL, CacheRows, Trouble, field_of, sizes_of, words_of
 from gristmill.stages.chat_template import ChatTemplate, Span, Turn, Unrendered
 from gristmill.stages.encoding import Encoder
 from gristmill.stages.formats import Chat
+from gristmill.stages.token_cache.rows import MISSING, SPECIAL, CacheRows, Trouble, field_of, words_of
 from gristmill.stages.token_offsets import TokenOffsets
+from gristmill.text.utf8 import sizes_of
 
 FORBIDDEN = ("tokenize", "return_assistant_tokens_mask", "return_dict")
 """What a row may not tell the template: they are arguments of the one who renders, not of the template."""

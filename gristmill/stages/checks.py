@@ -10,11 +10,7 @@ import numpy as np
 
 from gristmill.lake.address import Place
 from gristmill.lake.identity import hashes_of
-from gristmill.lake.ledger import Shard
-from gristmill.lake.rows.blocklist import Blocklist
-from gristmill.lake.store.protocol import Store
-from gristmill.stages.cache_claims import Claims
-from gristmill.stages.id_search import (
+from gristmill.lake.ledger.id_search import (
     BUCKET,
     first_duplicate,
     index_reader,
@@ -24,6 +20,10 @@ from gristmill.stages.id_search import (
     repeated_highs,
     sightings,
 )
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.cache_claims import Claims
 
 
 @dataclass(frozen=True, slots=True)

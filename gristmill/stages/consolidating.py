@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
+from gristmill.formats.levanter.cache import CacheWriter, copy_range
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, load_ledger
+from gristmill.formats.levanter.checksums import SUMS, put_sums, summed
 from gristmill.lake.identity import digest_of
-from gristmill.lake.levanter_cache import CacheWriter, copy_range
-from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, load_ledger
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import TokenStream
 from gristmill.stages.formats import Format
 from gristmill.stages.mixing import Stream
-from gristmill.stages.summed_objects import SUMS, put_sums, summed
 
 CLEVEL = 5
 """The one level that Levanter before Marin's reads."""

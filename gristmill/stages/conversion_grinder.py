@@ -11,8 +11,8 @@ from gristmill.lake.address import Place, raw_asset
 from gristmill.lake.claim import check_claim
 from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger import Input, Quarantine
-from gristmill.lake.receipts import RawStamp, Receipt, Stamp, leave_receipt
+from gristmill.lake.ledger.model import Input, Quarantine
+from gristmill.lake.ledger.receipts import RawStamp, Receipt, Stamp, leave_receipt
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
 from gristmill.lake.rows.shard_file import ShardWriter

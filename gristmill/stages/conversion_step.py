@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.known import Known, Target, Want, raw_stamps
-from gristmill.lake.ledger import Input, Recipe, Upstream
+from gristmill.lake.ledger.model import Input, Recipe, Upstream
+from gristmill.lake.ledger.receipts import RawStamp, Receipt
 from gristmill.lake.making import Making
-from gristmill.lake.receipts import RawStamp, Receipt
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import CONVERSION, Source

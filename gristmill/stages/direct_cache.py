@@ -16,14 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.levanter_array import ITEM_BYTES, DType
-from gristmill.lake.levanter_cache import CacheWriter
-from gristmill.lake.levanter_ledger import Ledger
+from gristmill.formats.levanter.array_writer import ITEM_BYTES
+from gristmill.formats.levanter.cache import CacheWriter
+from gristmill.formats.levanter.cache_ledger import Ledger
+from gristmill.formats.levanter.checksums import SUMS, prove, put_sums, summed
+from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.consolidating import CLEVEL
-from gristmill.stages.summed_objects import SUMS, prove, put_sums, summed
 
 BATCH = 1 << 20
 """Elements that are held before they are written."""

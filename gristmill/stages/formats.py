@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from gristmill.errors import RecipeError
-from gristmill.lake.levanter_array import DType
+from gristmill.formats.levanter.dtype import DType
 
 OnTrouble = Literal["raise", "drop", "keep"]
 """What becomes of a row in trouble: it stops its shard, or is left out, or is kept as far as it can be; counted."""

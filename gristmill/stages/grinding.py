@@ -21,7 +21,7 @@ from gristmill.errors import (
     StoreError,
     Superseded,
 )
-from gristmill.lake.receipts import Receipt
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 

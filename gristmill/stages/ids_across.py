@@ -7,10 +7,19 @@ import numpy as np
 
 from gristmill.lake.address import Place, place
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger import Shard, read_head, read_table
+from gristmill.lake.ledger.files import read_head, read_table
+from gristmill.lake.ledger.id_search import (
+    BUCKET,
+    Highs,
+    ReadIndex,
+    index_reader,
+    load_whole,
+    repeated_highs,
+    sightings,
+)
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.checks import Verdict
-from gristmill.stages.id_search import BUCKET, Highs, ReadIndex, index_reader, load_whole, repeated_highs, sightings
 
 NAME = "ids_unique_across"
 _BETWEEN = "\x1f"

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, load_ledger, merge
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, mix_asset, mix_index, place
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger import Ledger as Head
-from gristmill.lake.ledger import dump, read_head, read_ledger
-from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, load_ledger, merge
+from gristmill.lake.ledger.files import dump, read_head, read_ledger
+from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import open_split
 from gristmill.stages.consolidating import consolidate, consolidated_folder

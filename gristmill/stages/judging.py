@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gristmill.errors import MalformedRow
 from gristmill.lake.address import Place
 from gristmill.lake.identity import Pair, fraction
-from gristmill.lake.ledger import Shard
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 from gristmill.lake.rows.blocklist import Blocklist

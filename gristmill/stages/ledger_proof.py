@@ -8,18 +8,9 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.lake.address import SPLITS, Place, place
 from gristmill.lake.known import read_note
-from gristmill.lake.ledger import (
-    Ledger,
-    Shard,
-    Upstream,
-    compose,
-    parse_head,
-    parse_table,
-    read_head,
-    read_table,
-    table_bytes,
-)
-from gristmill.lake.receipts import objects_of
+from gristmill.lake.ledger.files import compose, parse_head, parse_table, read_head, read_table, table_bytes
+from gristmill.lake.ledger.model import Ledger, Shard, Upstream
+from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.finding import Finding, differs

@@ -13,12 +13,13 @@ import numpy as np
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
-from gristmill.lake.id_index import IdIndex, hash_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger import Ledger, Shard, Upstream, find_ledger
+from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.id_index import IdIndex, hash_of
+from gristmill.lake.ledger.id_search import sightings
+from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.rows.shard_file import member_of, member_rows
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.id_search import sightings
 
 AT_ONCE = 64
 """Indexes that are read at the same time: a bucket answers each in some 20 ms."""

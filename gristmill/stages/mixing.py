@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gristmill.errors import RecipeError
+from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weights
 from gristmill.lake.address import VERSION, check_name
-from gristmill.lake.ledger import Recipe
+from gristmill.lake.ledger.model import Recipe
 from gristmill.stages.formats import Format, Text, format_of
-from gristmill.stages.mixture_blocks import LARGEST_BLOCK, check_weights
 from gristmill.stages.selection import Selection
 
 MIXING = 1

@@ -11,8 +11,8 @@ from gristmill.lake.address import Place
 from gristmill.lake.claim import check_claim
 from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger import Input, Shard
-from gristmill.lake.receipts import Receipt, leave_receipt
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.stages.grinding import Ground, Item, Job, Outcome

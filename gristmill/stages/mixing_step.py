@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place
 from gristmill.lake.known import Known, Target, Want
-from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.making import Making
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store

@@ -10,7 +10,7 @@ import numpy as np
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import SPLITS, cache_asset, packing_stem
-from gristmill.lake.ledger import dump
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import TokenStream, open_split
 from gristmill.stages.formats import Format

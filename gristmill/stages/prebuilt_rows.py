@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gristmill.stages.cache_rows import CacheRows, Fields, Trouble, Values, field_of, sizes_of, words_of
 from gristmill.stages.formats import Prebuilt
+from gristmill.stages.token_cache.rows import CacheRows, Fields, Trouble, Values, field_of, words_of
+from gristmill.text.utf8 import sizes_of
 
 
 class _Built(msgspec.Struct):

@@ -11,8 +11,8 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import raw_folder
-from gristmill.lake.id_index import IdIndex
-from gristmill.lake.ledger import Input
+from gristmill.lake.ledger.id_index import IdIndex
+from gristmill.lake.ledger.model import Input
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import Spot, find_spot
 from gristmill.lake.store.open import open_store

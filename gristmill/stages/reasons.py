@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from gristmill.lake.known import Known, Target, Want
-from gristmill.lake.ledger import Upstream, changed_fields, compose
-from gristmill.lake.receipts import Receipt
+from gristmill.lake.ledger.files import changed_fields, compose
+from gristmill.lake.ledger.model import Upstream
+from gristmill.lake.ledger.receipts import Receipt
 
 _NAMED = 3
 """Shards that are named; the rest is counted."""

@@ -3,11 +3,11 @@
 from typing import Literal, NamedTuple, Protocol
 
 from gristmill.errors import RecipeError
-from gristmill.stages.cache_rows import RowMaker
 from gristmill.stages.encoding import Encoder
 from gristmill.stages.formats import Chat, Format, Text
 from gristmill.stages.prebuilt_rows import PrebuiltRows
 from gristmill.stages.text_rows import TextRows
+from gristmill.stages.token_cache.rows import RowMaker
 from gristmill.stages.tokenizer_facts import TokenizerFacts, facts_of
 from gristmill.stages.vocabulary import Vocabulary
 

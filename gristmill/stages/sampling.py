@@ -10,7 +10,8 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.identity import Pair, fraction
-from gristmill.lake.ledger import Shard, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store

@@ -7,7 +7,7 @@ from itertools import pairwise
 import xxhash
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger import Quarantine, Shard
+from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.shard_file import blocks, unpacked
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store

@@ -14,9 +14,10 @@ import msgspec
 from gristmill.lake.address import Place
 from gristmill.lake.claim import check_claim, claimed_by
 from gristmill.lake.known import Known, Target, Want, decide, is_finished, look
-from gristmill.lake.ledger import Ledger, dump, unpack_rows
+from gristmill.lake.ledger.files import dump, unpack_rows
+from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.making import Folded, Making, begin, fold, publish
-from gristmill.lake.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.grinding import (

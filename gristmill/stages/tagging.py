@@ -6,7 +6,7 @@ from typing import Any
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 from gristmill.lake.address import check_numbered
-from gristmill.lake.ledger import Recipe
+from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
 
 TAGGING = 1

@@ -9,8 +9,8 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.claim import check_claim
 from gristmill.lake.identity import IdDigest
-from gristmill.lake.ledger import Input, Shard
-from gristmill.lake.receipts import Receipt, leave_receipt
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.rows.attribute import checked_spans, encode_row, rounded
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.known import Known, Target, Want
-from gristmill.lake.ledger import Input, Shard, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.making import Making
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.grinding import Item, raw

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from gristmill.stages.cache_rows import SPECIAL, CacheRows, Trouble, field_of, sizes_of, words_of
 from gristmill.stages.encoding import Encoder
 from gristmill.stages.formats import Text
+from gristmill.stages.token_cache.rows import SPECIAL, CacheRows, Trouble, field_of, words_of
+from gristmill.text.utf8 import sizes_of
 
 
 class _Text(msgspec.Struct, gc=False):

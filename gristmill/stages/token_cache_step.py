@@ -11,7 +11,8 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.known import Known, Target, Want
-from gristmill.lake.ledger import Input, Recipe, Shard, Upstream, read_ledger
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.making import Making
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.cache_part import CLEVEL, OldPart, OldShard

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from gristmill.stages.cache_rows import STRETCH, size_of
 from gristmill.stages.encoding_probes import FIXED
 from gristmill.stages.vocabulary import Vocabulary
 from gristmill.stages.windows import BREAKS, windows
+from gristmill.text.utf8 import STRETCH, size_of
 
 Ids = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]

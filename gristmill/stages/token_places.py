@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, mix_asset, place
 from gristmill.lake.identity import fraction
-from gristmill.lake.ledger import Shard
-from gristmill.lake.levanter_ledger import LEDGER_NAME
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks

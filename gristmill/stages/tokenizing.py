@@ -11,7 +11,7 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import check_name, check_numbered, tokenizer_asset
-from gristmill.lake.ledger import Recipe
+from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.tokenizer_facts import FACTS, TokenizerFacts, load_facts
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from gristmill.formats.levanter.cache_ledger import Ledger
 from gristmill.lake.address import cache_asset, cache_index, tokenizer_asset
-from gristmill.lake.levanter_ledger import Ledger
 from gristmill.stages.formats import Text
 from gristmill.stages.mixing import Mix
 from gristmill.stages.tokenizing import Tokenizer

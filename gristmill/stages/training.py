@@ -12,7 +12,8 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import fraction
-from gristmill.lake.ledger import Recipe, dump, read_ledger
+from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store

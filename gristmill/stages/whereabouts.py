@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.errors import DataError, Misaligned
 from gristmill.lake.address import VERSION, Place, attributes_asset, cache_asset, documents_asset, mix_asset, place
-from gristmill.lake.ledger import read_head
+from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.locating import AT_ONCE, REMADE, Located, Standing, find, find_in, parent_of, row_of, standing
 from gristmill.stages.raw_places import RawPlace, Shelves, raw_place

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.codepoints import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers, columns
-from gristmill.stages.lines import Lines
-from gristmill.stages.repeats import Repeats
 from gristmill.stages.tagging import Label, Tagger
-from gristmill.stages.words import Words
+from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers, columns
+from gristmill.text.lines import Lines
+from gristmill.text.repeats import Repeats
+from gristmill.text.words import Words
 
 Shares = NDArray[np.float64]
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.codepoints import columns
 from gristmill.stages.tagging import Label, Tagger
-from gristmill.stages.words import Words
+from gristmill.text.code_points import columns
+from gristmill.text.words import Words
 
 _COLUMN = 500_000  # code points looked at together: what stays in the processor's cache
 

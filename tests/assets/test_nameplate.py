@@ -22,7 +22,7 @@ from dagster_kit import (
 from assets.keys import key_of
 from assets.nameplate import UNSHOWN, check_lake, shown_lake
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.nameplate import NAMEPLATE, is_new, nameplate, read_nameplate
+from gristmill.lake.ledger.lake_id import NAMEPLATE, is_new, nameplate, read_nameplate
 from resources.lake import lake_resource
 
 RAW = "sources/letters/raw"

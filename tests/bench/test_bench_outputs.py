@@ -7,7 +7,7 @@ from bench.corpus import texts, write_raw
 from bench.memory import write_shard
 from bench.one_changed import ASSETS, CACHE, DOCUMENTS, beyond, change
 from bench.tagging import compare
-from gristmill.lake.ledger import Shard
+from gristmill.lake.ledger.model import Shard
 
 
 def attributes(folder: Path, *rows: dict[str, Any], prefix: str = "ours__") -> Path:

@@ -12,7 +12,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, packed
 from wholelake import CACHE, DOCUMENTS, STREAM, WORDS, even, flip, make_cache, make_whole, reseal, table
 
 from gristmill.__main__ import main
-from gristmill.lake.ledger import dump, read_ledger
+from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.stages.mixing_step import stream_step
 
 SHELF = ["--shelves", "gristmill,testshelf"]

@@ -14,7 +14,7 @@ from testkit import Mill, packed
 
 from gristmill.errors import StoreError
 from gristmill.lake.address import place
-from gristmill.lake.ledger import read_ledger
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.shelf import find
 from gristmill.stages.conversion import Source

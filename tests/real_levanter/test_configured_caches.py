@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.stages.formats import Chat, Prebuilt
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix, Stream

@@ -9,7 +9,7 @@ import pytest
 from splits import ASSET, CHAT, TEXT, WEIGHED, Row, texts, write_split
 
 from gristmill.errors import DataError
-from gristmill.lake.levanter_array import DType
+from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.token_stream import open_split
 from gristmill.stages.examples import Example, examples_of

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from gristmill.lake.levanter_array import DType, ObjectSink
-from gristmill.lake.levanter_cache import CacheReader, CacheWriter, ranges_of
-from gristmill.lake.levanter_ledger import Ledger, dump_ledger, merge
+from gristmill.formats.levanter.array_writer import ObjectSink
+from gristmill.formats.levanter.cache import CacheReader, CacheWriter, ranges_of
+from gristmill.formats.levanter.cache_ledger import Ledger, dump_ledger, merge
+from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.encoding import Encoder
 

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from gristmill.formats.levanter.array_writer import ObjectSink
+from gristmill.formats.levanter.cache import CacheWriter
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
+from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import place
-from gristmill.lake.ledger import Recipe, Shard, compose, dump, pack_table
-from gristmill.lake.levanter_array import DType, ObjectSink
-from gristmill.lake.levanter_cache import CacheWriter
-from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
+from gristmill.lake.ledger.files import compose, dump, pack_table
+from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.store.protocol import Store
 
 ASSET = "token_caches/blend/tiny-1/pages"

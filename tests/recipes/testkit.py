@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
-from gristmill.lake.ledger import Ledger, Shard, read_ledger
-from gristmill.lake.nameplate import NAMEPLATE
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.lake_id import NAMEPLATE
+from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.shelf import find
 from gristmill.stages.conversion import Source

@@ -9,7 +9,8 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.documents import DocumentsWriter
-from gristmill.lake.ledger import Shard, compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.model import Shard
 from gristmill.shelf import find
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from seaweed import SECRET, Seaweed
 
-from gristmill.lake.ledger import list_ledgers, read_ledger
+from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 

@@ -1,6 +1,6 @@
 """Raw spots: where in its raw object each document of a shard was found, as far as the converter says.
 
-They are packed behind the id index of v0 (lake/id_index.py), in gzip: a line of JSON, and, if any row has a spot, for
+They are packed behind the id index of v0 (lake/ledger/id_index.py), in gzip: a line of JSON, and, if any row has a spot, for
 each row two numbers as 8 bytes, big-endian: how far it begins behind the end of the row before it, and how long it is.
 The bytes of these numbers stand plane by plane (all the highest ones first), for most of them are zeros: 1.6 bytes a
 row are left.

@@ -6,7 +6,8 @@ import pytest
 from testkit import SNAPSHOT, Mill, make_documents
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.ledger import Recipe, check_same_recipe, dump, list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.model import Recipe
+from gristmill.lake.ledger.files import check_same_recipe, dump, list_ledgers, read_head, read_ledger
 from gristmill.stages.conversion_step import ConversionStep
 from resources.pool import LocalPool
 

@@ -6,9 +6,10 @@ import pytest
 
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.levanter_array import CHUNK, CHUNKS, ArrayWriter, DType, ObjectSink, Values
-from gristmill.lake.levanter_array_reader import ArrayReader
-from gristmill.lake.levanter_cache import ranges_of
+from gristmill.formats.levanter.array_writer import CHUNK, CHUNKS, ArrayWriter, ObjectSink, Values
+from gristmill.formats.levanter.dtype import DType
+from gristmill.formats.levanter.array_reader import ArrayReader
+from gristmill.formats.levanter.cache import ranges_of
 
 INDEX = 512 * 16 + 4
 

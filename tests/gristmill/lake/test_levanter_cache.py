@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.levanter_array import CHUNK, DType, ObjectSink
-from gristmill.lake.levanter_array_reader import ArrayReader
-from gristmill.lake.levanter_cache import Batch, CacheReader, CacheWriter, copy_range, ranges_of
-from gristmill.lake.levanter_ledger import Ledger
+from gristmill.formats.levanter.array_writer import CHUNK, ObjectSink
+from gristmill.formats.levanter.dtype import DType
+from gristmill.formats.levanter.array_reader import ArrayReader
+from gristmill.formats.levanter.cache import Batch, CacheReader, CacheWriter, copy_range, ranges_of
+from gristmill.formats.levanter.cache_ledger import Ledger
 
 Rows = list[list[int]]
 TEXT: dict[str, DType] = {"input_ids": "int32"}

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.lake.levanter_ledger import Ledger, consolidated, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import Ledger, consolidated, dump_ledger, load_ledger, merge
 
 PREPROCESSOR = {"tokenizer": "gpt-neox-1", "vocab_size": 50_280, "append_bos": False, "append_eos": True}
 

@@ -10,8 +10,8 @@ import pytest
 from testkit import SHELVES, SNAPSHOT, Mill, Stopping, make_documents
 
 from gristmill.errors import DataError, GristmillError, StoreError, Superseded
-from gristmill.lake.ledger import read_ledger
-from gristmill.lake.receipts import Receipt, leave_receipt
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.grinding import Inline, raise_failures
 from gristmill.stages.mixing import Stream

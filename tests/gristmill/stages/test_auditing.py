@@ -24,7 +24,7 @@ from wholelake import (
 )
 
 from gristmill.lake.identity import dump_hashes, hashes_of
-from gristmill.lake.ledger import pack_table
+from gristmill.lake.ledger.files import pack_table
 from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
 from gristmill.stages.auditing import audit_documents, audit_ledger, audited_ledgers
 from gristmill.stages.finding import Finding

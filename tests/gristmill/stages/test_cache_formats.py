@@ -10,9 +10,11 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import reseal_shard
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.checksums import prove
 from gristmill.lake.address import cache_asset, place
-from gristmill.lake.ledger import Ledger, read_ledger
-from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.auditing import audit_spelling, audited_ledgers
@@ -21,7 +23,6 @@ from gristmill.stages.formats import Chat, Format, Prebuilt, Text
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import stream_step
-from gristmill.stages.summed_objects import prove
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.tokenizing import Tokenizer
 from gristmill.stages.training import make_tokenizer

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.levanter_array import DType
-from gristmill.lake.levanter_cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.direct_cache import DirectCache, verify
 

@@ -6,8 +6,8 @@ import pytest
 from testkit import Mill
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, Superseded
-from gristmill.lake.ledger import Shard
-from gristmill.lake.receipts import Receipt
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.stages.grinding import (
     Done,
     Failed,

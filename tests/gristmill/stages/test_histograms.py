@@ -2,7 +2,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from gristmill.stages.histograms import Histogram, Tally, doubling, draw, trimmed
+from gristmill.reports.histogram import Histogram, Tally, doubling, draw, trimmed
 
 
 def counted(edges: list[int], *numbers: int) -> Histogram:

@@ -13,7 +13,8 @@ from testkit import Mill, lines, make_documents
 
 from gristmill.errors import DataError, MalformedRow, Misaligned, RecipeError, StoreError
 from gristmill.lake.identity import IdDigest
-from gristmill.lake.ledger import Recipe, Shard, compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.rules import Rule, field, score, spans
 

@@ -3,8 +3,8 @@
 import pytest
 
 from gristmill.errors import RecipeError
+from gristmill.formats.levanter.mixture_weights import sequences_of, shares
 from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.mixture_blocks import sequences_of, shares
 
 
 def mix(*weights: float, block: int = 2048) -> Mix:

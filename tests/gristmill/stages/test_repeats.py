@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.stages.repeats import Repeats
+from gristmill.text.repeats import Repeats
 
 
 def test_keys_that_occur_twice_are_found_where_they_stand() -> None:

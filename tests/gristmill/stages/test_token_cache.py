@@ -7,7 +7,7 @@ import pytest
 from testkit import Mill, make_documents
 from wholelake import CACHE, even, make_cache, make_whole, table
 
-from gristmill.lake.ledger import read_ledger
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.stages.mixing_step import stream_step
 
 ARRAY = "input_ids/data/c/0"

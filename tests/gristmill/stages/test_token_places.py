@@ -11,8 +11,8 @@ from tracelake import CACHE, even, in_mix, make_trace_lake, spell, where, whose
 from wholelake import reseal
 
 from gristmill.errors import DataError
+from gristmill.formats.levanter.cache_ledger import dump_ledger, load_ledger
 from gristmill.lake.address import place
-from gristmill.lake.levanter_ledger import dump_ledger, load_ledger
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 from gristmill.stages.formats import Text
 from gristmill.stages.mixing_step import stream_step

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as Loaded
 from wholelake import CACHE, TOKENIZER, make_cache, make_whole, table
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger import dump
+from gristmill.lake.ledger.files import dump
 from gristmill.stages import encoding
 from gristmill.stages.encoding import Encoder
 from gristmill.stages.encoding_probes import probes

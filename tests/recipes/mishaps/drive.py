@@ -8,7 +8,7 @@ from dataclasses import replace
 from dagster_kit import SHELVES
 
 from assets.keys import key_of
-from gristmill.lake.ledger import list_ledgers, read_head
+from gristmill.lake.ledger.files import list_ledgers, read_head
 from resources.environment import read_environment
 from scripts.demo import grind
 from scripts.mill import Mill, open_mill

@@ -13,9 +13,9 @@ from one_step import STEPS, work
 from testkit import SNAPSHOT, Mill, make_documents
 
 from gristmill.lake.address import raw_folder
-from gristmill.lake.ledger import list_ledgers, read_ledger
-from gristmill.lake.nameplate import NAMEPLATE
-from gristmill.lake.receipts import objects_of
+from gristmill.lake.ledger.files import list_ledgers, read_ledger
+from gristmill.lake.ledger.lake_id import NAMEPLATE
+from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.auditing import audit_ledger, audited_ledgers, headless
 from gristmill.stages.grinding import Engine, Inline

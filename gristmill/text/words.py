@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.stages.codepoints import SPACE, CodePoints, Hashes, Numbers, mixed
-from gristmill.stages.repeats import Repeats
+from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.repeats import Repeats
 
 _HISTOGRAM = 64  # word lengths from here on share a bin; their median is looked up text by text
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numcodecs import blosc
 
 from gristmill.errors import DataError
-from gristmill.lake.levanter_array import ABSENT, INDEX_TYPE, ITEM_BYTES, Values
+from gristmill.formats.levanter.array_writer import ABSENT, INDEX_TYPE, ITEM_BYTES, Values
 
 READ_AHEAD = 8 * 2**20  # bytes of neighbouring frames fetched by one request
 BLOSC_HEADER = struct.Struct("<BBBBIII")  # version, its zstd's, flags, type size, bytes, block bytes, frame bytes

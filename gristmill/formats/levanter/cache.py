@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError
-from gristmill.lake.levanter_array import ArrayWriter, DType, ObjectSink, OpenObject, Values
-from gristmill.lake.levanter_array_reader import MEND, ArrayReader, RangeRead
-from gristmill.lake.levanter_ledger import LEDGER_NAME, Ledger, consolidated, dump_ledger, load_ledger
+from gristmill.formats.levanter.array_reader import MEND, ArrayReader, RangeRead
+from gristmill.formats.levanter.array_writer import ArrayWriter, ObjectSink, OpenObject, Values
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, consolidated, dump_ledger, load_ledger
+from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.protocol import Store
 
 Batch = dict[str, tuple[Values, npt.NDArray[np.int64]]]

@@ -7,14 +7,13 @@ must stand is known within a few square roots of their number before anything is
 
 from collections.abc import Callable
 from math import isqrt
-
 import xxhash
-
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, canonical
-from gristmill.lake.ledger import Shard
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
+
 
 ReadRange = Callable[[int, int], bytes]
 """Reads bytes [start, end) of an index."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from typing import Any
-
 import msgspec
-
 from gristmill.lake.address import SPLITS, Place
-from gristmill.lake.ledger import Shard, dump
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
+
 
 Stamp = tuple[int, str]
 """Size and etag of an object when it was written or read."""

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 
 from gristmill.errors import DataError
-from gristmill.lake.levanter_cache import CacheReader, ranges_of
-from gristmill.lake.levanter_ledger import Ledger
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache_ledger import Ledger
 from gristmill.lake.store.hashing import HashedUpload, sha256_of
 from gristmill.lake.store.protocol import Entry, Store
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gristmill.stages.codepoints import Hashes, Numbers
+from gristmill.text.code_points import Hashes, Numbers
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,11 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.stages.formats import OnTrouble
+from gristmill.text.utf8 import Lengths
 
 Values = npt.NDArray[Any]
-Lengths = npt.NDArray[np.int64]
 Fields = dict[str, tuple[Values, Lengths]]
 """Of each field all rows' elements one after another, and each row's number of elements."""
-
-STRETCH = 2**20
-"""Characters, or tokens, of a huge text that are looked at together."""
 MISSING = object()
 SPECIAL = "special token in the text"
 
@@ -80,20 +77,6 @@ def field_of(document: Any, name: str) -> Any:
 def words_of(value: Any) -> str:
     """What a value is, in words for a message."""
     return "missing" if value is MISSING else "null" if value is None else f"{type(value).__name__}"
-
-
-def sizes_of(texts: Sequence[str]) -> Lengths:
-    """Bytes of UTF-8 of each text."""
-    return np.fromiter(map(size_of, texts), np.int64, len(texts))
-
-
-def size_of(text: str) -> int:
-    """Bytes of a text's UTF-8; a huge one is never encoded whole."""
-    if text.isascii():
-        return len(text)
-    if len(text) <= STRETCH:
-        return len(text.encode())
-    return sum(len(text[start : start + STRETCH].encode()) for start in range(0, len(text), STRETCH))
 
 
 class Settled(NamedTuple):

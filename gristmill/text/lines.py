@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gristmill.stages.codepoints import BREAK, CodePoints, Hashes, Numbers, mixed
-from gristmill.stages.repeats import Repeats
+from gristmill.text.code_points import BREAK, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.repeats import Repeats
 
 _START = 8  # code points that are compared before whole lines are
 

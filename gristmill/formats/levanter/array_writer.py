@@ -11,14 +11,15 @@ Sources: zarr v3 core specification and its sharding-indexed codec; marin-levant
 
 import json
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import google_crc32c
 import numpy as np
 import numpy.typing as npt
 from numcodecs import blosc
 
-DType: TypeAlias = Literal["int32", "int64", "float32"]
+from gristmill.formats.levanter.dtype import DType
+
 Values: TypeAlias = npt.NDArray[Any]
 
 CHUNK = 262_144  # elements of an inner chunk
