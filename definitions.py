@@ -24,8 +24,8 @@ from assets.sync import sync_job
 from assets.token_caches import cache_index_asset, token_cache_assets
 from assets.tokenizers import tokenizer_asset_of
 from gristmill.catalogue import Catalogue, read_catalogue
+from gristmill.environment import Environment, read_environment
 from resources.engine import engine_resource
-from resources.environment import Environment, read_environment
 from resources.lake import lake_resource
 from sensors.automation import automation_sensors
 from sensors.blocklists import blocklist_sensors

@@ -11,8 +11,8 @@ from assets.partitions import snapshots_of
 from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.scan import EMPTY, Seen, pass_over, present
 from gristmill.stages.conversion import Source
-from gristmill.stages.raw_pass import EMPTY, Seen, pass_over, present
 
 DATA_VERSION = "dagster/data_version"
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from assets.keys import plain
 from assets.steps import Check, Output, StepAssets
+from gristmill.execution.checks import Verdict, ids_stable, ids_unique
+from gristmill.execution.step import Step
 from gristmill.lake.address import attributes_asset, documents_asset, place, raw_asset
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.checks import Verdict, ids_stable, ids_unique
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.mixing import selection_recipe
 from gristmill.stages.mixing_step import revision_step
-from gristmill.stages.step import Step
 from resources.lake import LakeResource
 
 UNIQUE = "every id stands once in the snapshot"

@@ -9,13 +9,13 @@ from typing import Any
 
 import dagster as dg
 
+from gristmill.environment import CHECKOUT
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded
+from gristmill.execution.checks import Verdict
+from gristmill.execution.commit import Making
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Ledger, Shard
-from gristmill.lake.making import Making
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.checks import Verdict
-from resources.environment import CHECKOUT
 
 _RETRIES = 2
 _DELAY = 5

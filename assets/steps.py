@@ -17,14 +17,14 @@ from assets.cache_report import cache_facts
 from assets.keys import address_of, key_of, plain
 from assets.nameplate import check_lake
 from assets.report import check_result, commit_of_code, failures, ledger_metadata, packages
+from gristmill.execution.checks import Verdict
+from gristmill.execution.commit import Folded
+from gristmill.execution.runner import raise_failures
+from gristmill.execution.step import Planned, Step, fold_one, grind, plan, publish_one, resume
 from gristmill.lake.address import place
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.making import Folded
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.checks import Verdict
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import raise_failures
-from gristmill.stages.step import Planned, Step, fold_one, grind, plan, publish_one, resume
 from resources.engine import EngineResource
 from resources.lake import LakeResource
 

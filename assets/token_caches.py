@@ -12,6 +12,8 @@ from assets.nameplate import check_lake
 from assets.report import failures
 from assets.steps import Check, Output, StepAssets
 from gristmill.catalogue import Catalogue
+from gristmill.execution.checks import Verdict
+from gristmill.execution.step import Step
 from gristmill.lake.address import (
     cache_asset,
     cache_index,
@@ -23,11 +25,10 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.checks import Verdict, cache_complete
 from gristmill.stages.formats import Text, parameters_of
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.step import Step
+from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.tokenizing import TOKENIZING, Tokenizer
 from resources.lake import LakeResource

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from bench.cost import ROOT, BenchError
-from resources.dask_engine import DaskEngine
-from resources.ray_engine import RayEngine
+from gristmill.engines.dask import DaskEngine
+from gristmill.engines.ray import RayEngine
 
 
 class Cluster(Protocol):

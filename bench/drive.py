@@ -20,9 +20,9 @@ from bench.cost import measured  # noqa: E402 - see above
 from bench.place import SNAPSHOT, SOURCE  # noqa: E402 - see above
 from definitions import build  # noqa: E402 - see above
 from gristmill.catalogue import Catalogue, read_catalogue  # noqa: E402 - see above
+from gristmill.environment import Environment, read_environment  # noqa: E402 - see above
 from gristmill.lake.store.open import open_store  # noqa: E402 - see above
 from gristmill.stages.tokenizing import read_tokenizer_ledger  # noqa: E402 - see above
-from resources.environment import Environment, read_environment  # noqa: E402 - see above
 
 if TYPE_CHECKING:
     from gristmill.lake.store.protocol import Store

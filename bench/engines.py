@@ -22,12 +22,13 @@ from bench.place import SNAPSHOT, SOURCE
 from bench.row import Row
 from bench.shelf import new_lake, variables, write_shelf
 from gristmill.catalogue import read_catalogue
+from gristmill.engines.dask import DaskEngine
+from gristmill.engines.ray import RayEngine
+from gristmill.environment import read_environment
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import make
+from gristmill.execution.work import Engine, Lake
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Engine, Inline, Lake
-from gristmill.stages.step import make
-from resources.dask_engine import DaskEngine
-from resources.environment import read_environment
-from resources.ray_engine import RayEngine
 
 SHARDS = 1_000
 SIZE = 1_000  # bytes of text a shard

@@ -18,9 +18,9 @@ from bench.row import Row
 from bench.shelf import raw_folder, variables, write_shelf
 from bench.steps import step_of
 from gristmill.catalogue import read_catalogue
-from gristmill.stages.grinding import Inline
-from gristmill.stages.step import fold_one, grind, plan, publish_one
-from resources.environment import read_environment
+from gristmill.environment import read_environment
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import fold_one, grind, plan, publish_one
 from resources.lake import lake_resource
 
 SHARDS = 100_000

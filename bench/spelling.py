@@ -14,12 +14,13 @@ from typing import Any
 
 from bench.cost import BenchError, measured, peak_memory
 from bench.place import SNAPSHOT, SOURCE
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import make
+from gristmill.execution.work import Engine, Lake
 from gristmill.lake.address import cache_asset, place
 from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.formats import Chat, Format, Text
-from gristmill.stages.grinding import Engine, Inline, Lake
 from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.step import make
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.tokenizing import Tokenizer
 
@@ -62,7 +63,7 @@ def main() -> None:
 
 
 def _pool(workers: int) -> Any:
-    from resources.pool import LocalPool  # noqa: PLC0415 - only where there are workers
+    from gristmill.engines.local import LocalPool  # noqa: PLC0415 - only where there are workers
 
     return LocalPool(workers)
 

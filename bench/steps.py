@@ -14,16 +14,16 @@ from typing import Any
 from bench.cost import measured, peak_memory
 from bench.place import SNAPSHOT, SOURCE
 from gristmill.catalogue import Catalogue, read_catalogue
+from gristmill.engines.local import LocalPool
+from gristmill.environment import read_environment
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import Step, make
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Inline
 from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.step import Step, make
 from gristmill.stages.tagging_step import TaggingStep
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.training import make_tokenizer
-from resources.environment import read_environment
 from resources.lake import lake_resource
-from resources.pool import LocalPool
 
 TOKENIZER = "bench-1"
 

@@ -25,13 +25,13 @@ from bench.cost import ROOT, Cost, answer, measured, peak_memory, timed
 from bench.row import Row
 from definitions import build
 from gristmill.catalogue import Catalogue
+from gristmill.environment import read_environment
 from gristmill.lake.address import raw_asset
 from gristmill.stages.conversion import Revision, Source
 from gristmill.stages.dolma_lines import DolmaLines
 from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.rules import Rule, score
 from gristmill.stages.tagging import Tagger
-from resources.environment import read_environment
 
 SECONDS = 15.0
 SOURCES = 100

@@ -19,10 +19,10 @@ import numpy as np
 
 from bench.cost import Cost, timed
 from bench.row import Row
+from gristmill.execution.document_writer import DocumentsWriter
 from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_asset
-from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import compose, dump, pack_table
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream

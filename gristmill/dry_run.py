@@ -8,6 +8,8 @@ import msgspec
 
 from gristmill.catalogue import Catalogue
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.step import Step, survey
+from gristmill.execution.work import Lake
 from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.address import (
     attributes_asset,
@@ -19,12 +21,10 @@ from gristmill.lake.address import (
 from gristmill.lake.ledger.files import changed_fields, list_ledgers, read_head
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.scan import pass_over, present
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Lake
 from gristmill.stages.mixing_step import MixingStep
-from gristmill.stages.raw_pass import pass_over, present
-from gristmill.stages.step import Step, survey
 from gristmill.stages.tagging_step import TaggingStep
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.tokenizing import Tokenizer, read_tokenizer

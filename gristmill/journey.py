@@ -6,12 +6,12 @@ import msgspec
 
 from gristmill.catalogue import Catalogue
 from gristmill.errors import DataError, StoreError
+from gristmill.execution.step import Step, Survey, survey
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.step import Step, Survey, survey
 from gristmill.stages.tagging_step import TaggingStep
 from gristmill.stages.token_cache_step import TokenCacheStep
 

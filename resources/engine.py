@@ -5,11 +5,12 @@ from typing import Any
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from gristmill.stages.grinding import Engine, Inline
-from resources.dask_engine import DaskEngine
-from resources.environment import CLUSTERS, EngineKind, Environment, check_address
-from resources.pool import LocalPool
-from resources.ray_engine import RayEngine
+from gristmill.engines.dask import DaskEngine
+from gristmill.engines.local import LocalPool
+from gristmill.engines.ray import RayEngine
+from gristmill.environment import CLUSTERS, EngineKind, Environment, check_address
+from gristmill.execution.runner import Inline
+from gristmill.execution.work import Engine
 
 
 class EngineResource(dg.ConfigurableResource[Any]):

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
+from gristmill.environment import Environment
+from gristmill.execution.work import Lake
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.grinding import Lake
-from resources.environment import Environment
 
 if TYPE_CHECKING:
     from dagster_aws.s3 import S3Resource

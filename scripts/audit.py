@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
-from resources.environment import CHECKOUT
+from gristmill.environment import CHECKOUT
 from scripts.progress import say, stop
 
 LOCKS = ("app", "extras", "test")

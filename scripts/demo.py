@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 from gristmill.acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
+from gristmill.environment import CHECKOUT
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.store.protocol import Store
-from resources.environment import CHECKOUT
 from scripts.mill import Mill, open_mill
 from scripts.progress import say
 

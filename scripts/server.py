@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from resources.environment import CHECKOUT
+from gristmill.environment import CHECKOUT
 from scripts.progress import stop
 
 _REPOSITORY = {"repositoryLocationName": "gristmill", "repositoryName": "__repository__"}

@@ -15,15 +15,15 @@ from tokenizers import Tokenizer as Spelled
 from assets.keys import key_of
 from assets.partitions import snapshots_of
 from definitions import build
+from gristmill.environment import Environment
+from gristmill.execution.step import survey
 from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.step import survey
 from gristmill.stages.tokenizing import tokenizer_path
 from gristmill.stages.tracing import first_tokens
-from resources.environment import Environment
 from scripts.mill import Mill, open_mill
 from scripts.progress import say, stop
 

@@ -4,8 +4,8 @@ import dagster as dg
 
 from assets.keys import plain
 from gristmill.catalogue import Catalogue
+from gristmill.environment import INTERVAL
 from gristmill.stages.conversion import Source
-from resources.environment import INTERVAL
 
 
 def automation_name(source: Source) -> str:

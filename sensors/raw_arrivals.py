@@ -9,14 +9,14 @@ import dagster as dg
 from assets.arrivals import forget, report, reported
 from assets.nameplate import UNSHOWN, is_shown
 from gristmill.catalogue import Catalogue
+from gristmill.environment import INTERVAL
 from gristmill.lake.address import raw_asset
-from gristmill.lake.inventory import Inventory
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Lister, Store
+from gristmill.raw_data.inventory import Inventory
+from gristmill.raw_data.scan import RawPass, Seen
+from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.stages.conversion import Source
-from gristmill.stages.raw_pass import RawPass, Seen
-from gristmill.stages.raw_watch import Watch, dump_watch, load_watch
-from resources.environment import INTERVAL
 from resources.lake import LakeResource
 from sensors.automation import automation_name
 

@@ -14,10 +14,11 @@ from dagster._core.instance.config import dagster_instance_config
 
 from gristmill.__main__ import parser
 from gristmill.catalogue import read_catalogue
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import Step, make
+from gristmill.execution.work import Lake
 from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.rows.document import Document
-from gristmill.stages.grinding import Inline, Lake
-from gristmill.stages.step import Step, make
 from gristmill.stages.training import make_tokenizer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,7 +83,7 @@ def test_every_subcommand_stands_in_the_readme() -> None:
 
 
 def test_every_environment_variable_that_is_read_stands_in_the_readme() -> None:
-    tree = ast.parse((ROOT / "resources" / "environment.py").read_text())
+    tree = ast.parse((ROOT / "gristmill" / "environment.py").read_text())
     read = {
         str(node.args[0].value)
         for node in ast.walk(tree)

@@ -15,9 +15,10 @@ from dagster_kit import (
     letters,
 )
 
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import Step, make
+from gristmill.execution.work import Lake
 from gristmill.journey import cache_steps, mix_steps, pending, source_steps
-from gristmill.stages.grinding import Inline, Lake
-from gristmill.stages.step import Step, make
 from gristmill.stages.training import make_tokenizer
 
 MADE = (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)

@@ -4,8 +4,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from gristmill.errors import RecipeError
+from gristmill.execution.work import Lake
 from gristmill.shelf import HOME
-from gristmill.stages.grinding import Lake
 
 
 def show(line: str = "") -> None:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import msgspec
 
 from gristmill.errors import DataError, MalformedRow
+from gristmill.execution.finding import Finding, differs
+from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.model import Shard
@@ -15,8 +17,6 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.audit_documents import table_of
-from gristmill.stages.finding import Finding, differs
-from gristmill.stages.grinding import Say
 from gristmill.stages.ledger_proof import LedgerProof
 from gristmill.stages.shard_proof import ShardProof
 

@@ -7,6 +7,8 @@ import msgspec
 from tokenizers import Tokenizer as Reader
 
 from gristmill.errors import DataError
+from gristmill.execution.finding import Finding, differs
+from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
@@ -15,11 +17,9 @@ from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.audit_documents import table_of
 from gristmill.stages.cache_claims import MEND, Claims, PartClaim, claim_of, ids_of
-from gristmill.stages.cache_part import RowDigests
-from gristmill.stages.finding import Finding, differs
-from gristmill.stages.grinding import Say
 from gristmill.stages.ledger_proof import LedgerProof, input_of, upstream_head
 from gristmill.stages.shard_proof import prove_object
+from gristmill.stages.token_cache.part import RowDigests
 from gristmill.stages.tokenizing import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 
 RESTORE = "restore the file, or bring the other one as a tokenizer of the next number"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
+from gristmill.execution.finding import Finding
 from gristmill.formats.levanter.checksums import SUMS, prove
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.finding import Finding
 
 COPIES = "/index/consolidated/"
 """What lies between a token cache and its copies."""

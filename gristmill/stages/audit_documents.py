@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, MalformedRow, RecipeError
+from gristmill.execution.finding import Finding, differs
+from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
 from gristmill.lake.ledger.files import read_table
@@ -15,8 +17,6 @@ from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.finding import Finding, differs
-from gristmill.stages.grinding import Say
 from gristmill.stages.ledger_proof import LedgerProof, input_of
 from gristmill.stages.shard_proof import MEND, ShardProof, prove_object
 

@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import DataError
+from gristmill.execution.finding import Finding
+from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
@@ -21,11 +23,9 @@ from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.cache_claims import MEND, PartClaim, claim_of
-from gristmill.stages.cache_part import OldShard
-from gristmill.stages.finding import Finding
 from gristmill.stages.formats import format_of
-from gristmill.stages.grinding import Say
 from gristmill.stages.row_makers import row_maker
+from gristmill.stages.token_cache.part import OldShard
 from gristmill.stages.token_cache.rows import RowMaker
 from gristmill.stages.tokenizing import read_tokenizer
 

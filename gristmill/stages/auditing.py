@@ -1,4 +1,4 @@
-"""Audits: what ledgers say, proven from the bytes. The twins of stages/checks.py; nothing is trusted but a reading.
+"""Audits: what ledgers say, proven from the bytes. The twins of execution/checks.py; nothing is trusted but a reading.
 
 Every object that a ledger names is read whole: its sha256, its rows, their form, ids and order, the id index made
 anew, the tables' sums and the fingerprints, Levanter arrays down to the last token, consolidated copies included. What
@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from itertools import islice
 
 from gristmill.errors import RecipeError
+from gristmill.execution.finding import Finding
+from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
@@ -17,8 +19,6 @@ from gristmill.stages.audit_caches import cache_findings, tokenizer_findings
 from gristmill.stages.audit_copies import COPIES, copies, copy_findings
 from gristmill.stages.audit_documents import document_findings
 from gristmill.stages.audit_spelling import spelling_findings
-from gristmill.stages.finding import Finding
-from gristmill.stages.grinding import Say
 
 TOKENIZER_LEDGER = "ledger.json"
 TABLE = ".shards.jsonl.gz"

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.execution.finding import Finding, differs
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.formats.levanter.cache_ledger import Ledger as LevanterLedger
 from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.cache_part import OldShard
-from gristmill.stages.finding import Finding, differs
+from gristmill.stages.token_cache.part import OldShard
 
 MEND = "make this slice of the token cache again"
 _UNREADABLE = (msgspec.ValidationError, KeyError, TypeError)

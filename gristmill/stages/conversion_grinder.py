@@ -7,9 +7,10 @@ import orjson
 from msgspec import UNSET
 
 from gristmill.errors import DataError, GristmillError, StoreError
+from gristmill.execution.claim import check_claim
+from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.lake.address import Place, raw_asset
-from gristmill.lake.claim import check_claim
-from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Input, Quarantine
 from gristmill.lake.ledger.receipts import RawStamp, Receipt, Stamp, leave_receipt
@@ -20,7 +21,6 @@ from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.shelf import find
 from gristmill.stages.conversion import Converted, Copied, RawObject, Refused, Source
-from gristmill.stages.grinding import Ground, Item, Job, Outcome
 
 ALWAYS_ALLOWED = 10
 """Refused rows of a shard that never fail it, whatever their share."""
@@ -251,5 +251,5 @@ class Converting:
 
 
 def grinder(job: Job) -> Converting:
-    """See gristmill.stages.grinding."""
+    """See gristmill.execution.runner."""
     return Converting(job)

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gristmill.errors import DataError
+from gristmill.execution.commit import Making
+from gristmill.execution.plan import Known, Target, Want, raw_stamps
+from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
-from gristmill.lake.known import Known, Target, Want, raw_stamps
 from gristmill.lake.ledger.model import Input, Recipe, Upstream
 from gristmill.lake.ledger.receipts import RawStamp, Receipt
-from gristmill.lake.making import Making
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.listing import RawListing, by_shard, list_raw
 from gristmill.stages.conversion import CONVERSION, Source
 from gristmill.stages.conversion_grinder import Body, RawEntry, Spec
-from gristmill.stages.grinding import Item, raw
-from gristmill.stages.raw_listing import RawListing, by_shard, list_raw
 
 
 @dataclass

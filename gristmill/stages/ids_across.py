@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from gristmill.execution.checks import Verdict
 from gristmill.lake.address import Place, place
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import read_head, read_table
@@ -19,7 +20,6 @@ from gristmill.lake.ledger.id_search import (
 )
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.checks import Verdict
 
 NAME = "ids_unique_across"
 _BETWEEN = "\x1f"

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.execution.finding import Finding, differs
+from gristmill.execution.work import Say
 from gristmill.lake.address import SPLITS, Place, place
-from gristmill.lake.known import read_note
 from gristmill.lake.ledger.files import compose, parse_head, parse_table, read_head, read_table, table_bytes
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.receipts import objects_of, read_note
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.finding import Finding, differs
-from gristmill.stages.grinding import Say
 from gristmill.stages.tokenizing import read_tokenizer_ledger
 
 MEND = "restore the ledger, or make this partition again"

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gristmill.execution.claim import others_at_work
+from gristmill.execution.work import Say
 from gristmill.lake.address import Place
-from gristmill.lake.claim import others_at_work
-from gristmill.lake.known import read_note
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.receipts import objects_of, read_note
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.stages.garbage import is_busy
-from gristmill.stages.grinding import Say
 
 
 @dataclass(frozen=True)

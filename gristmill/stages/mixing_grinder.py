@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import StoreError
+from gristmill.execution.claim import check_claim
+from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.lake.address import Place
-from gristmill.lake.claim import check_claim
-from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
-from gristmill.stages.grinding import Ground, Item, Job, Outcome
 from gristmill.stages.judging import Judge
 from gristmill.stages.rules import Column, Rule
 
@@ -115,5 +115,5 @@ class Mixing:
 
 
 def grinder(job: Job) -> Mixing:
-    """See gristmill.stages.grinding."""
+    """See gristmill.execution.runner."""
     return Mixing(job)

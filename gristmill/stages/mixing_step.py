@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gristmill.errors import DataError
+from gristmill.execution.commit import Making
+from gristmill.execution.plan import Known, Target, Want
+from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place
-from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
-from gristmill.lake.making import Making
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.blocking import blocked_inputs, blocklist_asset, hashes_by_name
 from gristmill.stages.conversion import Source
-from gristmill.stages.grinding import Item, raw
 from gristmill.stages.mixing import Mix, selection_recipe
 from gristmill.stages.mixing_grinder import Body, SelectionSpec, Spec
 from gristmill.stages.selection import Selection

@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.work import Say
 from gristmill.lake.address import SPLITS, cache_asset, packing_stem
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import TokenStream, open_split
 from gristmill.stages.formats import Format
-from gristmill.stages.grinding import Say
 from gristmill.stages.mixing import Mix
 from gristmill.stages.packing import Plan, rule_of
 from gristmill.stages.packing_report import Report, examine

@@ -7,11 +7,11 @@ from itertools import pairwise
 import xxhash
 
 from gristmill.errors import DataError
+from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.shard_file import blocks, unpacked
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.finding import Finding, differs
 
 MEND = "restore this object, or make its shard again"
 

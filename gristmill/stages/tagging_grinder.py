@@ -6,8 +6,10 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.execution.claim import check_claim
+from gristmill.execution.runner import failure_of
+from gristmill.execution.work import Failed, Ground, Item, Job, Outcome
 from gristmill.lake.address import Place
-from gristmill.lake.claim import check_claim
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
@@ -17,7 +19,6 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import ShardWriter, read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.shelf import find
-from gristmill.stages.grinding import Failed, Ground, Item, Job, Outcome, failure_of
 from gristmill.stages.tagging import Label, Stumbled, Tagger
 
 
@@ -166,5 +167,5 @@ class Tagging:
 
 
 def grinder(job: Job) -> Tagging:
-    """See gristmill.stages.grinding."""
+    """See gristmill.execution.runner."""
     return Tagging(job)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gristmill.execution.commit import Making
+from gristmill.execution.plan import Known, Target, Want
+from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
-from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.making import Making
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.grinding import Item, raw
 from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_grinder import Body, SetSpec, Spec
 

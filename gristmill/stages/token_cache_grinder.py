@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import DataError, StoreError
+from gristmill.execution.claim import check_claim
+from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
 from gristmill.lake.address import Place
-from gristmill.lake.claim import check_claim
 from gristmill.lake.identity import digest_of, fraction
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
@@ -21,11 +22,10 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.stages.cache_part import OldPart, Part
 from gristmill.stages.cache_statistics import Counting, Facts, summed
 from gristmill.stages.formats import format_of
-from gristmill.stages.grinding import Ground, Item, Job, Outcome
 from gristmill.stages.row_makers import row_maker
+from gristmill.stages.token_cache.part import OldPart, Part
 from gristmill.stages.token_cache.rows import chosen, settle
 from gristmill.stages.tokenizing import VALIDATION_SEED, read_facts, read_tokenizer
 
@@ -201,5 +201,5 @@ def _counted(facts: Facts) -> dict[str, int]:
 
 
 def grinder(job: Job) -> Tokenizing:
-    """See gristmill.stages.grinding."""
+    """See gristmill.execution.runner."""
     return Tokenizing(job)

@@ -8,17 +8,17 @@ import msgspec
 import xxhash
 
 from gristmill.errors import RecipeError
+from gristmill.execution.commit import Making
+from gristmill.execution.plan import Known, Target, Want
+from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.known import Known, Target, Want
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
-from gristmill.lake.making import Making
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.cache_part import CLEVEL, OldPart, OldShard
 from gristmill.stages.formats import Chat, Text, parameters_of
-from gristmill.stages.grinding import Item, raw
 from gristmill.stages.mixing import Mix
+from gristmill.stages.token_cache.part import CLEVEL, OldPart, OldShard
 from gristmill.stages.token_cache_grinder import Body, Spec
 from gristmill.stages.tokenizing import (
     TOKENIZING,

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer as Trained
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.files import dump, read_ledger
@@ -17,7 +18,6 @@ from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.grinding import Say
 from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of
 from gristmill.stages.tokenizing import (
     CONFIG,

@@ -122,7 +122,8 @@ def test_workers_end_in_the_middle_of_an_item_when_their_run_is_killed(mill: Mil
         mill.raw(f"{number}.jsonl.gz", rows)
     mill.convert()
     script = (
-        "import sys; from pathlib import Path; from testkit import Mill; from resources.pool import LocalPool\n"
+        "import sys; from pathlib import Path; from testkit import Mill\n"
+        "from gristmill.engines.local import LocalPool\n"
         "Mill(Path(sys.argv[1])).tag('faulty-1', engine=LocalPool(2, small=0))"
     )
     process = Process(["-c", script, str(mill.root)])

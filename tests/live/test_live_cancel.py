@@ -13,14 +13,14 @@ from steering import FORCED, SAFE, cancel_backfill, of_backfill, pause, processe
 from testkit import Mill, packed
 
 from gristmill.errors import StoreError
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import make
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.shelf import find
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Inline
-from gristmill.stages.step import make
 from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 

@@ -18,11 +18,11 @@ from talklake import BYTES, TEMPLATE, mix_of
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.errors import StoreError
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import make
 from gristmill.stages.formats import Chat
-from gristmill.stages.grinding import Inline
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix
-from gristmill.stages.step import make
 from gristmill.stages.token_cache_step import TokenCacheStep
 
 EACH = 3

@@ -10,9 +10,9 @@ from urllib.parse import quote_plus
 
 from seaweed import BUCKET, Seaweed
 
-from gristmill.lake.inventory import Inventory
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Entry
+from gristmill.raw_data.inventory import Inventory
 
 SCHEMA = "Bucket, Key, VersionId, IsLatest, IsDeleteMarker, Size, ETag"
 

@@ -20,14 +20,15 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import TOKENIZER, even
 
 from gristmill.__main__ import main as command
+from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, GristmillError, StoreError
-from gristmill.stages.grinding import Engine, Inline, raise_failures
+from gristmill.execution.runner import Inline, raise_failures
+from gristmill.execution.step import Step, fold_one, grind, plan, publish_one
+from gristmill.execution.work import Engine
 from gristmill.stages.index import index_cache, index_mix
 from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.step import Step, fold_one, grind, plan, publish_one
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.training import make_tokenizer
-from resources.pool import LocalPool
 
 STEPS = ("convert", "tag", "revise", "mix", "train", "cache", "index", "gc")
 """From raw to tokens, and then the parts go that nobody names."""

@@ -129,4 +129,4 @@ def processes(live: Live, holds: Callable[[str], bool]) -> list[int]:
 
 def workers(live: Live) -> list[int]:
     """The worker processes of all its runs."""
-    return processes(live, lambda command: "gristmill.worker" in command)
+    return processes(live, lambda command: "gristmill.execution.worker" in command)

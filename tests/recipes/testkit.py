@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import StoreError
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import Step, make
+from gristmill.execution.work import Done, Engine, Item, Job, Lake
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.lake_id import NAMEPLATE
@@ -17,10 +20,8 @@ from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.shelf import find
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Done, Engine, Inline, Item, Job, Lake
 from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.step import Step, make
 from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
+from gristmill.execution.document_writer import DocumentsWriter
 from gristmill.lake.address import Place, cache_asset, place
-from gristmill.lake.documents import DocumentsWriter
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.shelf import find

@@ -16,11 +16,11 @@ from dagster_kit import TINY_LETTERS, Works, letters
 from testkit import Mill, make_documents
 
 from bench.clusters import Cluster, DaskCluster, RayCluster, descendants, kill
+from gristmill.engines.dask import DaskEngine
+from gristmill.engines.ray import RayEngine
 from gristmill.errors import RecipeError, StoreError
-from gristmill.stages.grinding import Done, Item
-from gristmill.stages.step import Planned, plan
-from resources.dask_engine import DaskEngine
-from resources.ray_engine import RayEngine
+from gristmill.execution.step import Planned, plan
+from gristmill.execution.work import Done, Item
 
 pytestmark = pytest.mark.skipif(not (find_spec("distributed") and find_spec("ray")), reason="the extras dask and ray")
 

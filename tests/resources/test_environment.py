@@ -3,13 +3,13 @@
 import pytest
 from pydantic import ValidationError
 
+from gristmill.engines.dask import DaskEngine
+from gristmill.engines.local import LocalPool
+from gristmill.engines.ray import RayEngine
+from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
-from gristmill.stages.grinding import Inline
-from resources.dask_engine import DaskEngine
+from gristmill.execution.runner import Inline
 from resources.engine import EngineResource, engine_resource
-from resources.environment import read_environment
-from resources.pool import LocalPool
-from resources.ray_engine import RayEngine
 
 
 def resource(**variables: str) -> EngineResource:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from testkit import Mill, make_documents
 
+from gristmill.engines.local import LocalPool
 from gristmill.errors import StoreError
-from gristmill.stages.grinding import Done, Item
-from gristmill.stages.step import Planned, plan
-from resources.pool import LocalPool
+from gristmill.execution.step import Planned, plan
+from gristmill.execution.work import Done, Item
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def workers() -> list[int]:
             command = (folder / "cmdline").read_bytes()
         except (OSError, IndexError):
             continue
-        if parent == str(os.getpid()) and b"gristmill.worker" in command:
+        if parent == str(os.getpid()) and b"gristmill.execution.worker" in command:
             found.append(int(folder.name))
     return found
 

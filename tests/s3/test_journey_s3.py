@@ -18,10 +18,10 @@ from testkit import Mill
 from definitions import build
 from gristmill.__main__ import main
 from gristmill.catalogue import read_catalogue
+from gristmill.engines.local import LocalPool
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.store.s3 import BucketStore
-from resources.pool import LocalPool
 
 JOURNEY = (
     ("letters_journey", "2024"),

@@ -27,13 +27,13 @@ from seaweed import BUCKET, REGION, Seaweed
 from assets.arrivals import report_arrivals, reported
 from gristmill.__main__ import main
 from gristmill.errors import DataError, StoreError
+from gristmill.execution.step import plan
+from gristmill.execution.work import Lake
 from gristmill.lake.address import place
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.scan import EMPTY
 from gristmill.stages.conversion import Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Lake
-from gristmill.stages.raw_pass import EMPTY
-from gristmill.stages.step import plan
 from resources.lake import LakeResource, lake_resource
 from sensors.raw_arrivals import Pace, raw_arrival_sensor
 

@@ -8,6 +8,17 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
 
+import hashlib
+from collections.abc import Sequence
+import msgspec
+from gristmill.errors import DataError
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
+from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table
+from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Entry, Store
+
 
 Stamp = tuple[int, str]
 """Size and etag of an object when it was written or read."""
@@ -80,3 +91,12 @@ def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
                 yield msgspec.json.decode(store.read(entry.path), type=Receipt)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
+
+
+def read_note(store: Store, place: Place) -> RunNote:
+    """The last run's note; an empty one where it is missing or torn: it only saves work."""
+    found = store.read_tagged(place.run)
+    try:
+        return msgspec.json.decode(found[0], type=RunNote) if found else RunNote()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return RunNote()

@@ -9,7 +9,7 @@ from inventories import Reports
 from seaweed import BUCKET, Seaweed
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.inventory import Inventory
+from gristmill.raw_data.inventory import Inventory
 from gristmill.lake.store.protocol import Entry
 
 

@@ -9,7 +9,7 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.files import check_same_recipe, dump, list_ledgers, read_head, read_ledger
 from gristmill.stages.conversion_step import ConversionStep
-from resources.pool import LocalPool
+from gristmill.engines.local import LocalPool
 
 
 def test_the_head_is_canonical_and_holds_no_clock_and_no_path(mill: Mill) -> None:

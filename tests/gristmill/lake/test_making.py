@@ -13,10 +13,10 @@ from gristmill.errors import DataError, GristmillError, StoreError, Superseded
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.grinding import Inline, raise_failures
+from gristmill.execution.runner import Inline, raise_failures
 from gristmill.stages.mixing import Stream
 from gristmill.stages.rules import Rule, field
-from gristmill.stages.step import fold_one, grind, make, plan, publish_one, survey
+from gristmill.execution.step import fold_one, grind, make, plan, publish_one, survey
 
 EVEN = Stream(
     source="pages",

@@ -7,7 +7,7 @@ from testkit import Mill, Stopping, make_documents
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.s3 import BucketStore
-from resources.pool import LocalPool
+from gristmill.engines.local import LocalPool
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.auditing import audit_spelling, audited_ledgers
-from gristmill.stages.checks import cache_complete
 from gristmill.stages.formats import Chat, Format, Prebuilt, Text
 from gristmill.stages.index import index_cache
 from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.token_cache_step import TokenCacheStep
 from gristmill.stages.tokenizing import Tokenizer
 from gristmill.stages.training import make_tokenizer

@@ -7,12 +7,13 @@ from testkit import Mill, make_documents
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, make_whole, rewrite, table
 
 from gristmill.errors import DataError
+from gristmill.execution.checks import blocklist_respected, ids_stable, ids_unique, row_alignment
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.identity import HASH_BYTES, dump_hashes, load_hashes, repeated
 from gristmill.lake.ledger.id_search import lacking, present, repeated_highs
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import Blocklist
-from gristmill.stages.checks import blocklist_respected, cache_complete, ids_stable, ids_unique, row_alignment
+from gristmill.stages.token_cache.part_table import cache_complete
 
 
 @pytest.fixture(scope="module")

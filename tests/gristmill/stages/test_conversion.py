@@ -10,11 +10,11 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
+from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.scan import pass_over, present
 from gristmill.shelf import find, read_shelf
 from gristmill.stages.conversion import Everything, Folders, Hashed, Matching, OneToOne, RawObject, Revision, Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.raw_listing import by_shard, list_raw
-from gristmill.stages.raw_pass import pass_over, present
 
 
 def notes(mill: Mill, *lines: str, name: str = "a.txt") -> None:
@@ -237,8 +237,8 @@ def test_a_row_of_100_megabytes_and_an_empty_file_pass(mill: Mill) -> None:
 
 def test_a_raw_object_that_changes_while_it_is_read_is_tried_again(mill: Mill) -> None:
     from gristmill.errors import StoreError
-    from gristmill.stages.grinding import Inline
-    from gristmill.stages.step import grind, plan
+    from gristmill.execution.runner import Inline
+    from gristmill.execution.step import grind, plan
 
     mill.raw_shards(1)
     planned = plan(mill.conversion(), mill.lake, "one")

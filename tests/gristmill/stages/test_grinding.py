@@ -6,22 +6,10 @@ import pytest
 from testkit import Mill
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, Superseded
+from gristmill.execution.runner import Inline, grind_all, grind_one, raise_failures
+from gristmill.execution.work import Done, Failed, Ground, Item, Job, Lake, Outcome, raw
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.stages.grinding import (
-    Done,
-    Failed,
-    Ground,
-    Inline,
-    Item,
-    Job,
-    Lake,
-    Outcome,
-    grind_all,
-    grind_one,
-    raise_failures,
-    raw,
-)
 
 JOB = Job("no_such_stage", Lake("nowhere"), (), raw({}))
 

@@ -4,8 +4,8 @@ import pytest
 from testkit import SNAPSHOT, Mill
 
 from gristmill.__main__ import main
+from gristmill.execution.claim import others_at_work
 from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, mix_asset, place
-from gristmill.lake.claim import others_at_work
 
 DOCUMENTS = place(documents_asset("pages", "v0"), SNAPSHOT)
 WORDS = place(attributes_asset("pages", "v0", "words-1"), SNAPSHOT)

@@ -20,10 +20,10 @@ from gristmill.errors import RecipeError, StoreError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.lake.store.s3 import BucketStore
-from gristmill.stages import raw_pass
+from gristmill.raw_data import scan as raw_pass
+from gristmill.raw_data.scan import EMPTY, RawPass, Seen, pass_over, present
+from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.stages.conversion import Converted, Matching, RawObject, Source
-from gristmill.stages.raw_pass import EMPTY, RawPass, Seen, pass_over, present
-from gristmill.stages.raw_watch import Watch, dump_watch, load_watch
 
 TOP = "sources/pages/raw/"
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from testkit import Mill
 
+from gristmill.raw_data.scan import EMPTY, pass_over
+from gristmill.raw_data.watch import ALL_GONE, Watch, dump_watch, load_watch
 from gristmill.stages.conversion import Converted, RawObject, Source
-from gristmill.stages.raw_pass import EMPTY, pass_over
-from gristmill.stages.raw_watch import ALL_GONE, Watch, dump_watch, load_watch
 
 TOP = "sources/pages/raw/"
 

@@ -9,9 +9,9 @@ import pytest
 from testkit import Mill, make_documents
 
 from gristmill.errors import RecipeError
-from gristmill.stages.grinding import Done, Item, Job
-from gristmill.stages.remote import ONE_CORE, Errand, answers_of, errand, grind_bytes, kit_of
-from gristmill.stages.step import plan
+from gristmill.execution.remote import ONE_CORE, Errand, answers_of, errand, grind_bytes, kit_of
+from gristmill.execution.step import plan
+from gristmill.execution.work import Done, Item, Job
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +92,7 @@ def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
     digests: list[str] = []
     for text in ("A = 1\n", "A = 1\n", "A = 2\n"):
         recipe.write_text(text)
-        code = "from gristmill.stages.remote import kit_of; print(kit_of(('ours',))['ours'])"
+        code = "from gristmill.execution.remote import kit_of; print(kit_of(('ours',))['ours'])"
         told = subprocess.run(
             [sys.executable, "-c", code],
             cwd=Path(__file__).parents[3],
@@ -120,7 +120,7 @@ def test_a_process_grinds_one_item_at_a_time_whatever_its_threads(mill: Mill) ->
 
 def test_the_libraries_of_a_worker_start_no_threads_unless_told_to() -> None:
     code = (
-        "import os, sys\nfrom gristmill.stages.remote import grind_bytes\n"
+        "import os, sys\nfrom gristmill.execution.remote import grind_bytes\n"
         "try: grind_bytes(b'', b'[]')\n"
         "finally: print(os.environ['RAYON_NUM_THREADS'], os.environ['OMP_NUM_THREADS'])"
     )

@@ -5,8 +5,8 @@ import pytest
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError, StoreError, Superseded
-from gristmill.stages.grinding import Inline
-from gristmill.stages.step import Planned, fold_one, grind, plan, publish_one
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import Planned, fold_one, grind, plan, publish_one
 
 
 def moved(planned: Planned) -> Planned:

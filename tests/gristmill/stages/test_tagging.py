@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
+from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
-from resources.pool import LocalPool
 
 
 def told(mill: Mill, word: str, shard: str = "b") -> None:

@@ -20,7 +20,7 @@ from mishaps.runs import Drives, finish, put_letters
 from one_step import work
 from testkit import Mill
 
-from gristmill.stages.grinding import Inline
+from gristmill.execution.runner import Inline
 
 SETTINGS = """
 telemetry: {enabled: false}

@@ -8,8 +8,8 @@ from dataclasses import replace
 from dagster_kit import SHELVES
 
 from assets.keys import key_of
+from gristmill.environment import read_environment
 from gristmill.lake.ledger.files import list_ledgers, read_head
-from resources.environment import read_environment
 from scripts.demo import grind
 from scripts.mill import Mill, open_mill
 from scripts.progress import say

@@ -12,13 +12,14 @@ from mishaps.process import Process, one_step
 from one_step import STEPS, work
 from testkit import SNAPSHOT, Mill, make_documents
 
+from gristmill.execution.runner import Inline
+from gristmill.execution.work import Engine
 from gristmill.lake.address import raw_folder
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.lake_id import NAMEPLATE
 from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.auditing import audit_ledger, audited_ledgers, headless
-from gristmill.stages.grinding import Engine, Inline
 
 EDITIONS = (1, 2)
 """The raw data as they first come; then changed: a shard is another, one is gone, one is new."""

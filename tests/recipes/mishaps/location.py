@@ -7,7 +7,7 @@ from dagster_kit import SHELVES
 
 from definitions import build
 from gristmill.catalogue import read_catalogue
-from resources.environment import read_environment
+from gristmill.environment import read_environment
 
 
 @dg.definitions

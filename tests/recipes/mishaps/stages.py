@@ -13,7 +13,7 @@ from one_step import STEPS, STORE_ERROR, work
 from testkit import Mill
 
 from gristmill.errors import StoreError
-from gristmill.stages.grinding import Inline
+from gristmill.execution.runner import Inline
 
 ROUND = ("convert", "tag", "cache", "mix", "revise", "cache", "convert", "tag", "mix", "revise", "train", "index", "gc")
 """Whose turn it is, case after case."""

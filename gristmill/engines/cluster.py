@@ -17,8 +17,8 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from gristmill.errors import StoreError
-from gristmill.stages.grinding import Done, Failed, Item, Job, Outcome
-from gristmill.stages.remote import answers_of, errand
+from gristmill.execution.remote import answers_of, errand
+from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 
 A_CORE = 2
 """Tasks under way a core: one that is ground, one that is there when it is done."""

@@ -11,10 +11,10 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
 from gristmill.errors import RecipeError, StoreError
-from gristmill.stages.grinding import Done, Item, Job
-from gristmill.stages.remote import grind_bytes
-from resources.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
+from gristmill.execution.remote import grind_bytes
+from gristmill.execution.work import Done, Item, Job
 
 if TYPE_CHECKING:
     from distributed import Client, Future

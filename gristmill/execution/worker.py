@@ -1,8 +1,8 @@
 """A worker process: reads jobs and items from its standard input; writes results to its standard output.
 
-Started as `python -m gristmill.worker`. Messages are JSON behind an 8-byte big-endian length. What recipes print goes
-to standard error. The worker ends when its input ends, even in the middle of an item: it never outlives the process
-that started it, and so never writes into a lake that another run has taken over.
+Started as `python -m gristmill.execution.worker`. Messages are JSON behind an 8-byte big-endian length. What recipes
+print goes to standard error. The worker ends when its input ends, even in the middle of an item: it never outlives the
+process that started it, and so never writes into a lake that another run has taken over.
 """
 
 import os
@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from gristmill.stages.grinding import Grinder, Item, Job, LazyGrinder, grind_one
+from gristmill.execution.runner import LazyGrinder, grind_one
+from gristmill.execution.work import Grinder, Item, Job
 
 HEADER = 8
 JOB = b"job "

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
 from gristmill.errors import RecipeError, StoreError
-from gristmill.stages.grinding import Done, Item, Job
-from gristmill.stages.remote import grind_bytes
-from resources.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
+from gristmill.execution.remote import grind_bytes
+from gristmill.execution.work import Done, Item, Job
 
 if TYPE_CHECKING:
     from ray import ObjectRef

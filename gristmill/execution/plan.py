@@ -7,9 +7,17 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table
-from gristmill.lake.ledger.receipts import RawStamp, Receipt, RunNote, Stamp, folders_of, objects_of, read_receipts
+from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
+from gristmill.lake.ledger.receipts import (
+    RawStamp,
+    Receipt,
+    Stamp,
+    folders_of,
+    objects_of,
+    read_note,
+    read_receipts,
+)
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, Store
@@ -92,15 +100,6 @@ def raw_stamps(store: Store, place: Place) -> dict[str, RawStamp]:
     for receipt in read_receipts(store, place):
         raw.update(receipt.raw)
     return raw
-
-
-def read_note(store: Store, place: Place) -> RunNote:
-    """The last run's note; an empty one where it is missing or torn: it only saves work."""
-    found = store.read_tagged(place.run)
-    try:
-        return msgspec.json.decode(found[0], type=RunNote) if found else RunNote()
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return RunNote()
 
 
 def _rows_of_table(data: bytes, place: Place, vouched: set[str]) -> list[Shard]:

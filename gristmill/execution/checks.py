@@ -23,7 +23,6 @@ from gristmill.lake.ledger.id_search import (
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.cache_claims import Claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,22 +184,3 @@ def blocklist_respected(
             return Verdict("blocklist_respected", passed=False, description=text, metadata=facts)
     text = f"none of {len(pairs):,} blocked ids among {facts['rows']:,} rows"
     return Verdict("blocklist_respected", passed=True, description=text, metadata=facts)
-
-
-def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
-    """Every shard of the mix's slice lies in exactly one part of its token cache, whole, and nothing else does.
-
-    From the table, one listing, and the parts' own Levanter ledgers.
-
-    Raises:
-        StoreError: the lake does not answer.
-    """
-    claims = Claims(store, place, parts)
-    wrong = [*claims.against(documents), *claims.parts_agree()]
-    facts = _compared(documents) | {"parts": len(parts), "tokens": sum(part.counts.get("tokens", 0) for part in parts)}
-    if wrong:
-        facts |= {"troubles": len(wrong), "first": wrong[0].what}
-        text = f"{wrong[0].path}: {wrong[0].what}; {wrong[0].mend}"
-        return Verdict("cache_complete", passed=False, description=text, metadata=facts)
-    text = f"{facts['rows']:,} rows of {len(documents)} shards lie in {len(parts)} parts, once each"
-    return Verdict("cache_complete", passed=True, description=text, metadata=facts)

@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 
 from gristmill.errors import RecipeError
-from gristmill.stages.grinding import Done, Grinder, Item, Job, Outcome, grind_one, open_grinder
+from gristmill.execution.runner import grind_one, open_grinder
+from gristmill.execution.work import Done, Grinder, Item, Job, Outcome
 
 ONE_CORE = {
     "RAYON_NUM_THREADS": "1",

@@ -11,27 +11,18 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gristmill.execution.claim import check_claim, claimed_by
+from gristmill.execution.commit import Folded, Making, begin, fold, publish
+from gristmill.execution.plan import Known, Target, Want, decide, is_finished, look
+from gristmill.execution.runner import Tally, grind_all, raise_failures
+from gristmill.execution.staleness import reasons
+from gristmill.execution.work import Engine, Failed, Item, Job, Lake, Say
 from gristmill.lake.address import Place
-from gristmill.lake.claim import check_claim, claimed_by
-from gristmill.lake.known import Known, Target, Want, decide, is_finished, look
 from gristmill.lake.ledger.files import dump, unpack_rows
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.making import Folded, Making, begin, fold, publish
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.grinding import (
-    Engine,
-    Failed,
-    Item,
-    Job,
-    Lake,
-    Say,
-    Tally,
-    grind_all,
-    raise_failures,
-)
-from gristmill.stages.reasons import reasons
 
 
 class Step(Protocol):

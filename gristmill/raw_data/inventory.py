@@ -13,8 +13,8 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.rows.shard_file import blocks, unpacked
-from gristmill.lake.store.protocol import Entry, Store
 from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Entry, Store
 
 NAME = "manifest.json"
 NEEDED = ("Key", "Size", "ETag")

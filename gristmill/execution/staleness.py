@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gristmill.lake.known import Known, Target, Want
+from gristmill.execution.plan import Known, Target, Want
 from gristmill.lake.ledger.files import changed_fields, compose
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.receipts import Receipt

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import StoreError
+from gristmill.execution.claim import check_claim, claimed_by, others_at_work
+from gristmill.execution.plan import Known, Target, Want, decide, look
 from gristmill.lake.address import Place
-from gristmill.lake.claim import check_claim, claimed_by, others_at_work
-from gristmill.lake.known import Known, Target, Want, decide, look, read_note
-from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.files import check_same_recipe, compose, dump, parse_head, table_bytes, unpack_rows
-from gristmill.lake.ledger.receipts import Receipt, RunNote, Stamp, folders_of, objects_of
+from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
+from gristmill.lake.ledger.receipts import Receipt, RunNote, Stamp, folders_of, objects_of, read_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.protocol import Store
 

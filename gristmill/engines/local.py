@@ -17,9 +17,10 @@ from typing import BinaryIO
 
 import msgspec
 
-from gristmill.stages.grinding import Done, Failed, Inline, Item, Job, Outcome
-from gristmill.stages.remote import ONE_CORE
-from gristmill.worker import JOB, receive, send
+from gristmill.execution.remote import ONE_CORE
+from gristmill.execution.runner import Inline
+from gristmill.execution.work import Done, Failed, Item, Job, Outcome
+from gristmill.execution.worker import JOB, receive, send
 
 TRIES = 2
 """How often an item is begun before its worker's death is its failure."""
@@ -37,7 +38,7 @@ class _Worker:
     def __init__(self) -> None:
         paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' means it, to Python
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gristmill.worker"],
+            [sys.executable, "-m", "gristmill.execution.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **ONE_CORE, "PYTHONPATH": paths},
