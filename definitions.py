@@ -23,8 +23,8 @@ from assets.steps import StepAssets
 from assets.sync import sync_job
 from assets.token_caches import cache_index_asset, token_cache_assets
 from assets.tokenizers import tokenizer_asset_of
-from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.environment import Environment, read_environment
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from resources.engine import engine_resource
 from resources.lake import lake_resource
 from sensors.automation import automation_sensors

@@ -12,7 +12,7 @@ from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.scan import EMPTY, Seen, pass_over, present
-from gristmill.stages.conversion import Source
+from gristmill.recipes.source import Source
 
 DATA_VERSION = "dagster/data_version"
 

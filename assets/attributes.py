@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from assets.keys import plain
 from assets.steps import Check, Output, StepAssets
-from gristmill.catalogue import Catalogue
 from gristmill.execution.checks import Verdict, row_alignment
 from gristmill.execution.step import Step
 from gristmill.lake.address import attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.conversion import Source
-from gristmill.stages.tagging import Tagger
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.source import Source
+from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 from resources.lake import LakeResource
 

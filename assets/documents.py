@@ -10,9 +10,9 @@ from gristmill.lake.address import attributes_asset, documents_asset, place, raw
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.conversion import Source
+from gristmill.recipes.mix import selection_recipe
+from gristmill.recipes.source import Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing import selection_recipe
 from gristmill.stages.mixing_step import revision_step
 from resources.lake import LakeResource
 

@@ -8,7 +8,7 @@ from assets.keys import key_of, plain
 from assets.partitions import snapshots_of
 from assets.report import check_result, failures
 from gristmill.lake.address import documents_asset
-from gristmill.stages.conversion import Source
+from gristmill.recipes.source import Source
 from gristmill.stages.ids_across import NAME, ids_across
 from resources.lake import LakeResource
 

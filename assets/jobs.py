@@ -6,7 +6,6 @@ from typing import Any
 import dagster as dg
 
 from assets.keys import address_of, key_of, plain
-from gristmill.catalogue import Catalogue
 from gristmill.lake.address import (
     attributes_asset,
     cache_asset,
@@ -16,7 +15,8 @@ from gristmill.lake.address import (
     mix_index,
     tokenizer_asset,
 )
-from gristmill.stages.conversion import Source
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.source import Source
 
 Asset = dg.AssetsDefinition | dg.AssetSpec
 

@@ -10,15 +10,15 @@ from assets.keys import key_of, plain
 from assets.nameplate import check_lake
 from assets.report import failures
 from assets.steps import Check, Output, StepAssets
-from gristmill.catalogue import Catalogue
 from gristmill.execution.checks import Verdict, blocklist_respected
 from gristmill.execution.step import Step
 from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, mix_index, place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix, Stream, selection_recipe
 from gristmill.stages.index import index_mix
-from gristmill.stages.mixing import Mix, Stream, selection_recipe
 from gristmill.stages.mixing_step import stream_step
 from resources.lake import LakeResource
 

@@ -17,11 +17,11 @@ from gristmill.lake.address import cache_index, cache_packing
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.reports.histogram import Histogram
-from gristmill.stages.mixing import Mix
 from gristmill.stages.packing_plans import Planned, plan_cache
 from gristmill.stages.packing_report import Report
-from gristmill.stages.tokenizing import Tokenizer
 from resources.lake import LakeResource
 
 DRAWN = 8

@@ -5,7 +5,7 @@ import dagster as dg
 from assets.keys import key_of
 from assets.partitions import snapshots_of
 from gristmill.lake.address import raw_asset
-from gristmill.stages.conversion import Source
+from gristmill.recipes.source import Source
 
 
 def raw_spec(source: Source) -> dg.AssetSpec:

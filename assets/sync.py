@@ -16,7 +16,6 @@ from assets.keys import key_of
 from assets.nameplate import show_lake, shown_lake
 from assets.partitions import snapshots_of
 from assets.report import failures, ledger_facts
-from gristmill.catalogue import Catalogue
 from gristmill.lake.address import (
     Place,
     cache_index,
@@ -29,8 +28,9 @@ from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.lake_id import nameplate
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.index import read_index
-from gristmill.stages.tokenizing import TokenizerLedger, read_tokenizer_ledger
+from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 from resources.lake import LakeResource
 
 

@@ -11,7 +11,6 @@ from assets.keys import key_of, plain
 from assets.nameplate import check_lake
 from assets.report import failures
 from assets.steps import Check, Output, StepAssets
-from gristmill.catalogue import Catalogue
 from gristmill.execution.checks import Verdict
 from gristmill.execution.step import Step
 from gristmill.lake.address import (
@@ -25,12 +24,14 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.formats import Text, parameters_of
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.row_format import Text, parameters_of
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.index import index_cache
-from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.tokenizing import TOKENIZING, Tokenizer
+from gristmill.stages.tokenization.files import TOKENIZING
 from resources.lake import LakeResource
 
 COMPLETE = "every document of the slice is a row of exactly one part, and every object of every part is there"

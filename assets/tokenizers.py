@@ -8,9 +8,10 @@ from pydantic import Field
 from assets.keys import key_of
 from assets.nameplate import check_lake
 from assets.report import failures
-from gristmill.catalogue import Catalogue
 from gristmill.lake.address import mix_asset, tokenizer_asset
-from gristmill.stages.tokenizing import Tokenizer, tokenizer_path
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.training import make_tokenizer
 from resources.lake import LakeResource
 

@@ -19,10 +19,10 @@ from assets.keys import address_of, key_of  # noqa: E402 - see above
 from bench.cost import measured  # noqa: E402 - see above
 from bench.place import SNAPSHOT, SOURCE  # noqa: E402 - see above
 from definitions import build  # noqa: E402 - see above
-from gristmill.catalogue import Catalogue, read_catalogue  # noqa: E402 - see above
 from gristmill.environment import Environment, read_environment  # noqa: E402 - see above
 from gristmill.lake.store.open import open_store  # noqa: E402 - see above
-from gristmill.stages.tokenizing import read_tokenizer_ledger  # noqa: E402 - see above
+from gristmill.recipes.catalogue import Catalogue, read_catalogue  # noqa: E402 - see above
+from gristmill.stages.tokenization.files import read_tokenizer_ledger  # noqa: E402 - see above
 
 if TYPE_CHECKING:
     from gristmill.lake.store.protocol import Store

@@ -21,13 +21,13 @@ from bench.cost import Cost, answer, measured, timed
 from bench.place import SNAPSHOT, SOURCE
 from bench.row import Row
 from bench.shelf import new_lake, variables, write_shelf
-from gristmill.catalogue import read_catalogue
 from gristmill.engines.dask import DaskEngine
 from gristmill.engines.ray import RayEngine
 from gristmill.environment import read_environment
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.execution.work import Engine, Lake
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.conversion_step import ConversionStep
 
 SHARDS = 1_000

@@ -20,9 +20,9 @@ WIDE_SOURCES = 100  # of three versions with ten sets each
 WIDE_SECONDS = 5.0
 
 _SOURCE = """
-from gristmill.stages.conversion import Revision, Source
-from gristmill.stages.dolma_lines import DolmaLines
-from gristmill.stages.rules import Rule, score
+from gristmill.recipes.source import Revision, Source
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.rules import Rule, score
 
 MANY = Source(
     name="many-{number:03d}",
@@ -38,7 +38,7 @@ MANY = Source(
 """
 
 _MIX = """
-from gristmill.stages.mixing import Mix, Stream
+from gristmill.recipes.mix import Mix, Stream
 
 MANY = Mix(
     name="many",
@@ -47,9 +47,9 @@ MANY = Mix(
 """
 
 _WIDE = """
-from gristmill.stages.conversion import Revision, Source
-from gristmill.stages.dolma_lines import DolmaLines
-from gristmill.stages.rules import Rule, score
+from gristmill.recipes.source import Revision, Source
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.rules import Rule, score
 
 COLUMNS = tuple(score(f"wide-{{n}}__x", f"x{{n}}") for n in range(10))
 RULES = (Rule("low", "x0 < {number}", "the lowest teach nothing"),)
@@ -62,7 +62,7 @@ WIDE = Source(
 """
 
 _TAGGER = """
-from gristmill.stages.tagging import Tagger
+from gristmill.recipes.tagger import Tagger
 
 WIDE = Tagger(name="wide-{number}", document=lambda document: {{}})
 """

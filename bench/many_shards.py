@@ -17,10 +17,10 @@ from bench.cost import Cost, answer, measured, peak_memory, timed
 from bench.row import Row
 from bench.shelf import raw_folder, variables, write_shelf
 from bench.steps import step_of
-from gristmill.catalogue import read_catalogue
 from gristmill.environment import read_environment
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import fold_one, grind, plan, publish_one
+from gristmill.recipes.catalogue import read_catalogue
 from resources.lake import lake_resource
 
 SHARDS = 100_000

@@ -13,9 +13,9 @@ PACKAGE = "benchshelf"
 EOS = "<|endoftext|>"
 
 _SOURCE = """
-from gristmill.stages.conversion import Revision, Source
-from gristmill.stages.dolma_lines import DolmaLines
-from gristmill.stages.rules import Rule, score
+from gristmill.recipes.source import Revision, Source
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.rules import Rule, score
 
 BENCH = Source(
     name="bench",
@@ -41,8 +41,8 @@ BENCH = Source(
 """
 
 _MIX = """
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.rules import Rule, score
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, score
 
 BENCH = Mix(
     name="bench",
@@ -60,13 +60,13 @@ BENCH = Mix(
 """
 
 _WHOLE = """
-from gristmill.stages.mixing import Mix, Stream
+from gristmill.recipes.mix import Mix, Stream
 
 WHOLE = Mix(name="whole", streams=(Stream(source="bench", version="v0"),), tokenizers=("bench-1",))
 """
 
 _TOKENIZER = """
-from gristmill.stages.tokenizing import Tokenizer
+from gristmill.recipes.tokenizer import Tokenizer
 
 BENCH = Tokenizer(name="bench-1", file={file!r}, sha256={sha256!r})
 """

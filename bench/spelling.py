@@ -18,11 +18,11 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.execution.work import Engine, Lake
 from gristmill.lake.address import cache_asset, place
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.row_format import Chat, Format, Text
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.audit_caches import cache_findings
-from gristmill.stages.formats import Chat, Format, Text
-from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.tokenizing import Tokenizer
 
 MIX = "whole"
 

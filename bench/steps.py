@@ -13,11 +13,11 @@ from typing import Any
 
 from bench.cost import measured, peak_memory
 from bench.place import SNAPSHOT, SOURCE
-from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.engines.local import LocalPool
 from gristmill.environment import read_environment
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.mixing_step import revision_step, stream_step
 from gristmill.stages.tagging_step import TaggingStep

@@ -24,14 +24,14 @@ from assets.partitions import snapshots_of
 from bench.cost import ROOT, Cost, answer, measured, peak_memory, timed
 from bench.row import Row
 from definitions import build
-from gristmill.catalogue import Catalogue
 from gristmill.environment import read_environment
 from gristmill.lake.address import raw_asset
-from gristmill.stages.conversion import Revision, Source
-from gristmill.stages.dolma_lines import DolmaLines
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.rules import Rule, score
-from gristmill.stages.tagging import Tagger
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, score
+from gristmill.recipes.source import Revision, Source
+from gristmill.recipes.tagger import Tagger
 
 SECONDS = 15.0
 SOURCES = 100

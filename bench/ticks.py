@@ -15,8 +15,8 @@ from assets.nameplate import show_lake
 from bench.cost import Cost, measured, peak_memory
 from gristmill.environment import read_environment
 from gristmill.lake.store.open import open_store
-from gristmill.stages.conversion import Source
-from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.source import Source
 from resources.lake import lake_resource
 from sensors.raw_arrivals import raw_arrival_sensor
 

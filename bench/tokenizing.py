@@ -34,7 +34,7 @@ from bench.token_peers import (
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.tokenizing import Tokenizer
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.training import make_tokenizer
 
 MEGABYTES = 50

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot, raw_folder
-from gristmill.stages.archives import unsafe
-from gristmill.stages.decoding import Unfit
-from gristmill.stages.distributions import distribution, normalised
+from gristmill.readers.python_metadata import distribution, normalised
+from gristmill.readers.text import Unfit
+from gristmill.readers.zip_archive import unsafe
 
 Put = Callable[[str, bytes], object]
 Have = Callable[[str], int | None]

@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from gristmill.catalogue import Catalogue
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step, survey
 from gristmill.execution.work import Lake
@@ -22,12 +21,14 @@ from gristmill.lake.ledger.files import changed_fields, list_ledgers, read_head
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.scan import pass_over, present
-from gristmill.stages.conversion import Source
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.source import Source
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.stages.mixing_step import MixingStep
 from gristmill.stages.tagging_step import TaggingStep
 from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.tokenizing import Tokenizer, read_tokenizer
+from gristmill.stages.tokenization.files import read_tokenizer
 from gristmill.stages.training import recipe_of
 
 State = Literal["finished", "make", "follow", "wait", "refused", "wrong"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from gristmill.errors import RecipeError
-from gristmill.shelf import HOME
+from gristmill.recipes.shelf import HOME
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 INTERVAL = 30

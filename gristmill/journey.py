@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from gristmill.catalogue import Catalogue
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.step import Step, Survey, survey
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.conversion import Source
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.source import Source
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import revision_step, stream_step
 from gristmill.stages.tagging_step import TaggingStep
 from gristmill.stages.token_cache_step import TokenCacheStep

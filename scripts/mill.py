@@ -15,17 +15,18 @@ from assets.jobs import index_name, journey_name, refresh_name
 from assets.keys import key_of, plain
 from assets.nameplate import is_shown, shown_lake
 from definitions import build
-from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.execution.step import Step
 from gristmill.journey import cache_steps, mix_steps, pending, source_steps
 from gristmill.lake.address import mix_asset
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.conversion import Source
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.source import Source
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.index import is_closed
-from gristmill.stages.mixing import Mix
-from gristmill.stages.tokenizing import Tokenizer, read_tokenizer_ledger
+from gristmill.stages.tokenization.files import read_tokenizer_ledger
 from scripts.progress import progress_logger, say, stop
 
 

@@ -22,7 +22,7 @@ from gristmill.lake.address import Place, attributes_asset, documents_asset, mix
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.tokenizing import tokenizer_path
+from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.tracing import first_tokens
 from scripts.mill import Mill, open_mill
 from scripts.progress import say, stop

@@ -3,9 +3,9 @@
 import dagster as dg
 
 from assets.keys import plain
-from gristmill.catalogue import Catalogue
 from gristmill.environment import INTERVAL
-from gristmill.stages.conversion import Source
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.source import Source
 
 
 def automation_name(source: Source) -> str:

@@ -15,15 +15,15 @@ from assets.checks import checks_of
 from assets.keys import address_of, key_of, plain
 from assets.nameplate import UNSHOWN, is_shown
 from assets.partitions import snapshots_of
-from gristmill.catalogue import Catalogue
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, blocklist_path, documents_asset, mix_asset, place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.selection import Selection
 from gristmill.stages.blocking import Hashes, hashes_by_name, touched_shards
-from gristmill.stages.selection import Selection
 from resources.lake import LakeResource
 from sensors.automation import automation_name
 from sensors.raw_arrivals import is_awake

@@ -8,7 +8,6 @@ import dagster as dg
 
 from assets.arrivals import forget, report, reported
 from assets.nameplate import UNSHOWN, is_shown
-from gristmill.catalogue import Catalogue
 from gristmill.environment import INTERVAL
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import open_store
@@ -16,7 +15,8 @@ from gristmill.lake.store.protocol import Lister, Store
 from gristmill.raw_data.inventory import Inventory
 from gristmill.raw_data.scan import RawPass, Seen
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
-from gristmill.stages.conversion import Source
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.source import Source
 from resources.lake import LakeResource
 from sensors.automation import automation_name
 

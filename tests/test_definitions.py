@@ -11,14 +11,14 @@ from dagster_kit import SHELVES, environment_of
 
 from assets.keys import address_of
 from definitions import build
-from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.errors import RecipeError
-from gristmill.stages.conversion import Revision, Source
-from gristmill.stages.dolma_lines import DolmaLines
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.rules import Rule, score
-from gristmill.stages.tagging import Tagger
-from gristmill.stages.tokenizing import Tokenizer, Training
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, score
+from gristmill.recipes.source import Revision, Source
+from gristmill.recipes.tagger import Tagger
+from gristmill.recipes.tokenizer import Tokenizer, Training
 
 LAKE = environment_of(Path("nowhere"))
 OURS = read_catalogue(("gristmill",))

@@ -13,12 +13,12 @@ from dagster import DagsterInstance
 from dagster._core.instance.config import dagster_instance_config
 
 from gristmill.__main__ import parser
-from gristmill.catalogue import read_catalogue
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
 from gristmill.execution.work import Lake
 from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.rows.document import Document
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.training import make_tokenizer
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from gristmill.errors import RecipeError
 from gristmill.execution.work import Lake
-from gristmill.shelf import HOME
+from gristmill.recipes.shelf import HOME
 
 
 def show(line: str = "") -> None:

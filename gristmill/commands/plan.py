@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gristmill.catalogue import Catalogue, known, read_catalogue
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.dry_run import DryRun, Prospect
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
-from gristmill.stages.conversion import Source
+from gristmill.recipes.catalogue import Catalogue, known, read_catalogue
+from gristmill.recipes.source import Source
 
 HELP = "say what would be rebuilt, and why; 1 if there is anything"
 

@@ -12,14 +12,14 @@ from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_le
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
-from gristmill.shelf import find
-from gristmill.stages.conversion import Source
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.selection import Selection
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
 from gristmill.stages.index import newest
 from gristmill.stages.judging import BLOCKED, SAMPLED_OUT
-from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import MixingStep, revision_step, stream_step
 from gristmill.stages.sampling import KEPT, Example, Sample, draw
-from gristmill.stages.selection import Selection
 
 HELP = "show rows that a mix (or a version, as in wiki/v1) keeps, and rows that each rule drops"
 

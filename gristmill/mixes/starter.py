@@ -1,7 +1,7 @@
 """The starter mix: Python's library and published packages, in code, prose and a hundred languages."""
 
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.rules import Rule, field, score
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, field, score
 
 STARTER = Mix(
     name="starter",

@@ -6,7 +6,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import SHARD_SUFFIX, raw_asset
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.raw_data.scan import raw_top
-from gristmill.stages.conversion import OneToOne, Source
+from gristmill.recipes.source import OneToOne, Source
 
 
 class RawListing(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import xxhash
 from gristmill.errors import RecipeError
 from gristmill.lake.address import raw_asset, raw_folder, snapshot_trouble
 from gristmill.lake.store.protocol import Entry, Lister
-from gristmill.stages.conversion import Source
+from gristmill.recipes.source import Source
 
 TOLD = 20
 """Names that make no snapshot are told up to this number; the rest is counted."""

@@ -8,7 +8,7 @@ import msgspec
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.protocol import Lister
 from gristmill.raw_data.scan import EMPTY, RawPass, Seen, present
-from gristmill.stages.conversion import Source
+from gristmill.recipes.source import Source
 
 ALL_GONE = 3600.0
 """Seconds for which a source must be seen without any object before its snapshots count as vanished.

@@ -1,7 +1,7 @@
 """Documents that are in Dolma's form already: put .jsonl.gz, .json.gz, .jsonl.zst or .jsonl files into a snapshot."""
 
-from gristmill.stages.conversion import OneToOne, Source
-from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.source import OneToOne, Source
 
 JSONL = Source(
     name="jsonl",

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import Spot
-from gristmill.stages.archives import ENTRY_LIMIT, TOTAL_LIMIT, Member, members
-from gristmill.stages.catalogues import translated_text
-from gristmill.stages.conversion import Hashed, RawObject, Refused, Revision, Source
-from gristmill.stages.decoding import Unfit, fit_text, plain_text, python_text
-from gristmill.stages.distributions import UNKNOWN_LICENCE, Distribution, distribution
-from gristmill.stages.rules import Rule, field, score
+from gristmill.readers.gettext_po import translated_text
+from gristmill.readers.python_metadata import UNKNOWN_LICENCE, Distribution, distribution
+from gristmill.readers.text import Unfit, fit_text, plain_text, python_text
+from gristmill.readers.zip_archive import ENTRY_LIMIT, TOTAL_LIMIT, Member, members
+from gristmill.recipes.raw_object import RawObject, Refused
+from gristmill.recipes.rules import Rule, field, score
+from gristmill.recipes.source import Hashed, Revision, Source
 
 # Read in the licence files of the wheels named by requirements/; needed where METADATA says just "BSD".
 LICENCES = {

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import Spot
-from gristmill.stages.conversion import Hashed, RawObject, Refused, Revision, Source
-from gristmill.stages.decoding import Unfit, python_text
-from gristmill.stages.rules import Rule, field, score
+from gristmill.readers.text import Unfit, python_text
+from gristmill.recipes.raw_object import RawObject, Refused
+from gristmill.recipes.rules import Rule, field, score
+from gristmill.recipes.source import Hashed, Revision, Source
 
 
 def convert(raw: RawObject) -> Iterator[Document | Refused]:

@@ -20,7 +20,7 @@ from gristmill.stages.cache_claims import MEND, Claims, PartClaim, claim_of, ids
 from gristmill.stages.ledger_proof import LedgerProof, input_of, upstream_head
 from gristmill.stages.shard_proof import prove_object
 from gristmill.stages.token_cache.part import RowDigests
-from gristmill.stages.tokenizing import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
+from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 
 RESTORE = "restore the file, or bring the other one as a tokenizer of the next number"
 

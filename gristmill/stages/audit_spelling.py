@@ -22,12 +22,12 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.row_format import format_of
 from gristmill.stages.cache_claims import MEND, PartClaim, claim_of
-from gristmill.stages.formats import format_of
 from gristmill.stages.row_makers import row_maker
 from gristmill.stages.token_cache.part import OldShard
 from gristmill.stages.token_cache.rows import RowMaker
-from gristmill.stages.tokenizing import read_tokenizer
+from gristmill.stages.tokenization.files import read_tokenizer
 
 SEED = 0x7370656C6C  # "spell": another draw than the mixes' and the validation's
 

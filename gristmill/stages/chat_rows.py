@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from gristmill.errors import RecipeError
+from gristmill.recipes.row_format import Chat
 from gristmill.stages.chat_template import ChatTemplate, Span, Turn, Unrendered
 from gristmill.stages.encoding import Encoder
-from gristmill.stages.formats import Chat
 from gristmill.stages.token_cache.rows import MISSING, SPECIAL, CacheRows, Trouble, field_of, words_of
 from gristmill.stages.token_offsets import TokenOffsets
 from gristmill.text.utf8 import sizes_of

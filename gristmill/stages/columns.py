@@ -8,8 +8,8 @@ from msgspec import UNSET, UnsetType
 
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.rows.attribute import AttributeRow
-from gristmill.stages.rules import Column
-from gristmill.stages.selection import is_attribute, label_of, set_of
+from gristmill.recipes.rules import Column
+from gristmill.recipes.selection import is_attribute, label_of, set_of
 
 _TYPES: Mapping[str, Any] = {
     "VARCHAR": str,

@@ -19,8 +19,9 @@ from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.shelf import find
-from gristmill.stages.conversion import Converted, Copied, RawObject, Refused, Source
+from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
 
 ALWAYS_ALLOWED = 10
 """Refused rows of a shard that never fail it, whatever their share."""

@@ -13,7 +13,7 @@ from gristmill.lake.ledger.receipts import RawStamp, Receipt
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
-from gristmill.stages.conversion import CONVERSION, Source
+from gristmill.recipes.source import CONVERSION, Source
 from gristmill.stages.conversion_grinder import Body, RawEntry, Spec
 
 

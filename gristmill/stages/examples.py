@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.lake.token_stream import TokenStream
-from gristmill.stages.formats import Chat, Format, Prebuilt
+from gristmill.recipes.row_format import Chat, Format, Prebuilt
 from gristmill.stages.packing import Plan, plan, rule_of
 from gristmill.stages.packing_report import ids_of
 

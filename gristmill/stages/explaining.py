@@ -14,10 +14,10 @@ from gristmill.errors import DataError
 from gristmill.lake.address import Place, place
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.rules import Column, Rule
 from gristmill.stages.judging import BLOCKED, SAMPLED_OUT, Judge
 from gristmill.stages.locating import REMADE, Located, Standing, row_of, standing
 from gristmill.stages.mixing_grinder import SelectionSpec
-from gristmill.stages.rules import Column, Rule
 
 _LONGEST = 80
 

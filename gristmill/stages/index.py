@@ -13,10 +13,10 @@ from gristmill.lake.ledger.files import dump, read_head, read_ledger
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.token_stream import open_split
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.source import Source
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.consolidating import consolidate, consolidated_folder
-from gristmill.stages.conversion import Source
-from gristmill.stages.mixing import Mix
-from gristmill.stages.tokenizing import Tokenizer
 from gristmill.stages.trainer_config import cache_catalog, data_yaml
 
 

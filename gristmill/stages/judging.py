@@ -16,9 +16,9 @@ from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.rules import Column, Rule
 from gristmill.stages.columns import ColumnReader
 from gristmill.stages.rule_engine import RuleEngine, RuleFailed, ValueRefused
-from gristmill.stages.rules import Column, Rule
 
 SAMPLED_OUT = "sampled out"
 BLOCKED = "blocklist: {}"

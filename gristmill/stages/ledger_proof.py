@@ -14,7 +14,7 @@ from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.ledger.receipts import objects_of, read_note
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.tokenizing import read_tokenizer_ledger
+from gristmill.stages.tokenization.files import read_tokenizer_ledger
 
 MEND = "restore the ledger, or make this partition again"
 STALE = "make this partition again"

@@ -16,12 +16,12 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
+from gristmill.recipes.rules import Column, Rule
 from gristmill.stages.judging import Judge
-from gristmill.stages.rules import Column, Rule
 
 
 class SelectionSpec(msgspec.Struct, frozen=True):
-    """A selection as it travels to workers; see stages/selection.py."""
+    """A selection as it travels to workers; see recipes/selection.py."""
 
     columns: tuple[tuple[str, str, str], ...]
     include: tuple[tuple[str, str], ...]

@@ -12,11 +12,11 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.mix import Mix, selection_recipe
+from gristmill.recipes.selection import Selection
+from gristmill.recipes.source import Source
 from gristmill.stages.blocking import blocked_inputs, blocklist_asset, hashes_by_name
-from gristmill.stages.conversion import Source
-from gristmill.stages.mixing import Mix, selection_recipe
 from gristmill.stages.mixing_grinder import Body, SelectionSpec, Spec
-from gristmill.stages.selection import Selection
 
 
 @dataclass

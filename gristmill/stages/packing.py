@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.stages.formats import SEGMENTS, Format, Prebuilt, Slice, Text
+from gristmill.recipes.row_format import SEGMENTS, Format, Prebuilt, Slice, Text
 
 Integers = npt.NDArray[np.int64]
 Lengths = Sequence[Integers]

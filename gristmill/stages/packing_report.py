@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from gristmill.lake.token_stream import TokenStream
+from gristmill.recipes.row_format import Format, Prebuilt, Slice
 from gristmill.reports.histogram import Histogram, Tally, doubling, trimmed
-from gristmill.stages.formats import Format, Prebuilt, Slice
 from gristmill.stages.packing import Integers, Lengths, Plan, Rule, packs, rule_of
 
 Kind = Literal["windows", "packed", "rows"]

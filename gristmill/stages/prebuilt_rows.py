@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gristmill.stages.formats import Prebuilt
+from gristmill.recipes.row_format import Prebuilt
 from gristmill.stages.token_cache.rows import CacheRows, Fields, Trouble, Values, field_of, words_of
 from gristmill.text.utf8 import sizes_of
 

@@ -17,8 +17,9 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import Spot, find_spot
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.shelf import find
-from gristmill.stages.conversion import Converted, Copied, RawObject, Source
+from gristmill.recipes.raw_object import Converted, Copied, RawObject
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
 from gristmill.stages.conversion_grinder import converted
 from gristmill.stages.locating import Located, Standing
 

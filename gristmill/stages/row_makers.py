@@ -3,8 +3,8 @@
 from typing import Literal, NamedTuple, Protocol
 
 from gristmill.errors import RecipeError
+from gristmill.recipes.row_format import Chat, Format, Text
 from gristmill.stages.encoding import Encoder
-from gristmill.stages.formats import Chat, Format, Text
 from gristmill.stages.prebuilt_rows import PrebuiltRows
 from gristmill.stages.text_rows import TextRows
 from gristmill.stages.token_cache.rows import RowMaker

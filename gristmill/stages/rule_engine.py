@@ -5,8 +5,8 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.stages.rule_grammar import sandbox
-from gristmill.stages.rules import Column, Rule, check_rules, first_line
+from gristmill.recipes.rule_sql import sandbox
+from gristmill.recipes.rules import Column, Rule, check_rules, first_line
 
 if TYPE_CHECKING:
     import numpy as np

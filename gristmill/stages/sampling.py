@@ -15,8 +15,8 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.selection import Selection
 from gristmill.stages.judging import Judge, Judged
-from gristmill.stages.selection import Selection
 
 SEED = 0x73616D  # "sam": another draw than the mixes' own
 KEPT = ""

@@ -18,8 +18,8 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import ShardWriter, read_blocks
 from gristmill.lake.store.protocol import Store
-from gristmill.shelf import find
-from gristmill.stages.tagging import Label, Stumbled, Tagger
+from gristmill.recipes.shelf import find
+from gristmill.recipes.tagger import Label, Stumbled, Tagger
 
 
 class SetSpec(msgspec.Struct, frozen=True):

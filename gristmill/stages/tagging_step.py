@@ -10,7 +10,7 @@ from gristmill.lake.address import Place, attributes_asset, documents_asset, pla
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.tagging import Tagger
+from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging_grinder import Body, SetSpec, Spec
 
 

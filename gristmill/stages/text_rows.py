@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from gristmill.recipes.row_format import Text
 from gristmill.stages.encoding import Encoder
-from gristmill.stages.formats import Text
 from gristmill.stages.token_cache.rows import SPECIAL, CacheRows, Trouble, field_of, words_of
 from gristmill.text.utf8 import sizes_of
 

@@ -16,14 +16,14 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.formats import Chat, Text, parameters_of
-from gristmill.stages.mixing import Mix
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.row_format import Chat, Text, parameters_of
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.part import CLEVEL, OldPart, OldShard
 from gristmill.stages.token_cache_grinder import Body, Spec
-from gristmill.stages.tokenizing import (
+from gristmill.stages.tokenization.files import (
     TOKENIZING,
     VALIDATION_SEED,
-    Tokenizer,
     TokenizerLedger,
     read_template,
     read_tokenizer,

@@ -9,9 +9,9 @@ from typing import Any
 
 from gristmill.formats.levanter.cache_ledger import Ledger
 from gristmill.lake.address import cache_asset, cache_index, tokenizer_asset
-from gristmill.stages.formats import Text
-from gristmill.stages.mixing import Mix
-from gristmill.stages.tokenizing import Tokenizer
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.row_format import Text
+from gristmill.recipes.tokenizer import Tokenizer
 
 Catalog = Mapping[str, Mapping[str, tuple[str, Ledger]]]
 """By split and stream: the folder of the cache, and its ledger."""

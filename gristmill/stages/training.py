@@ -18,14 +18,12 @@ from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of
-from gristmill.stages.tokenizing import (
+from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.tokenization.files import (
     CONFIG,
     JINJA,
     JSON,
-    Tokenizer,
     TokenizerLedger,
-    Training,
     brought_files,
     ledger_path,
     read_facts,
@@ -34,6 +32,7 @@ from gristmill.stages.tokenizing import (
     template_in,
     tokenizer_path,
 )
+from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of
 
 Slices = Mapping[str, Sequence[str]]
 """Snapshots by stream."""

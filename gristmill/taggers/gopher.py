@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers, columns
 from gristmill.text.lines import Lines
 from gristmill.text.repeats import Repeats

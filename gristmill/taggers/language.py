@@ -11,7 +11,7 @@ from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 _MODEL = Path(__file__).parents[1] / "models" / "lid.176.ftz"
 _SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"

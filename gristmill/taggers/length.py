@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 from gristmill.text.code_points import columns
 from gristmill.text.words import Words
 

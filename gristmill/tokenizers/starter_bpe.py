@@ -1,6 +1,6 @@
 """The starter tokenizer: byte-level BPE trained here, on one edition of the packages."""
 
-from gristmill.stages.tokenizing import Tokenizer, Training
+from gristmill.recipes.tokenizer import Tokenizer, Training
 
 STARTER_BPE = Tokenizer(
     name="starter-bpe-1",

@@ -21,8 +21,8 @@ from dagster_kit import (
 from ticking import Asked, Daemon, flat
 
 from assets.keys import address_of
-from gristmill.catalogue import Catalogue
-from gristmill.stages.tagging import Tagger
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.tagger import Tagger
 
 pytestmark = pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
 

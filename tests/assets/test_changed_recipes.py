@@ -20,9 +20,9 @@ from dagster_kit import (
 )
 from ticking import Asked, Daemon
 
-from gristmill.catalogue import Catalogue
-from gristmill.stages.rules import Rule
-from gristmill.stages.tokenizing import Tokenizer
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.rules import Rule
+from gristmill.recipes.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
 

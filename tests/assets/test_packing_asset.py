@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from dagster_kit import SHELVES, TINY_INDEX, TINY_LETTERS, Result, Works, letters
 
-from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import packing_stem
 from gristmill.lake.token_stream import TokenStream, open_split
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.row_format import Format, Text
 from gristmill.stages.examples import examples_of
-from gristmill.stages.formats import Format, Text
 from gristmill.stages.packing_plans import read_plan
 
 PACKING = f"{TINY_INDEX}/packing"

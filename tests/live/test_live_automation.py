@@ -39,7 +39,7 @@ pytestmark = pytest.mark.live
 TAGGER = '''"""A tagger that the tests change."""
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 
 def look(document: Document) -> dict[str, Label]:

@@ -18,10 +18,10 @@ from gristmill.execution.step import make
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.shard_file import read_blocks
-from gristmill.shelf import find
-from gristmill.stages.conversion import Source
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
+from gristmill.recipes.tagger import Tagger
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 
 pytestmark = pytest.mark.live

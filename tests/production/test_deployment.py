@@ -20,9 +20,9 @@ from testkit import packed
 
 from assets.arrivals import report_arrivals
 from assets.keys import key_of
-from gristmill.catalogue import read_catalogue
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.open import open_store
+from gristmill.recipes.catalogue import read_catalogue
 
 pytestmark = pytest.mark.live
 

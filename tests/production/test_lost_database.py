@@ -22,7 +22,7 @@ from postgres import Postgres
 
 from assets.keys import key_of
 from definitions import build
-from gristmill.catalogue import read_catalogue
+from gristmill.recipes.catalogue import read_catalogue
 
 SHELVES = ("gristmill", "dagshelf")
 MADE = (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)

@@ -9,12 +9,12 @@ import pytest
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
-from gristmill.stages.formats import Chat, Prebuilt
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.row_format import Chat, Prebuilt
+from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.index import index_cache
-from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.mixing_step import stream_step
 from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.tokenizing import Tokenizer, Training
 from gristmill.stages.training import make_tokenizer
 
 pytestmark = pytest.mark.slow

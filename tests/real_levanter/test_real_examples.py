@@ -12,8 +12,8 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.token_stream import open_split
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
 from gristmill.stages.examples import Example, examples_of
-from gristmill.stages.formats import Chat, Format, Prebuilt, Text
 from gristmill.stages.packing import Rule, plan
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from gristmill.stages.formats import Chat, Format, Prebuilt, Text, format_of
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_of
 from gristmill.stages.row_makers import row_maker
 from gristmill.stages.token_cache.rows import CacheRows
 

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 from wholelake import make_whole
 
-from gristmill.stages.tokenizing import tokenizer_path
+from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.tracing import first_tokens
 
 pytestmark = pytest.mark.slow

@@ -20,9 +20,9 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from gristmill.errors import StoreError
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
-from gristmill.stages.formats import Chat
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.row_format import Chat
 from gristmill.stages.index import index_cache
-from gristmill.stages.mixing import Mix
 from gristmill.stages.token_cache_step import TokenCacheStep
 
 EACH = 3

@@ -14,13 +14,13 @@ from assets.arrivals import report_arrivals
 from assets.keys import key_of
 from assets.partitions import snapshots_of
 from definitions import build
-from gristmill.catalogue import Catalogue, read_catalogue
 from gristmill.environment import Environment
 from gristmill.lake.address import blocklist_path, place, raw_folder
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.open import open_store
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
 
 if TYPE_CHECKING:
     from gristmill.lake.store.protocol import Store

@@ -5,10 +5,10 @@ from typing import Any
 
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.stages.formats import Format, Text
-from gristmill.stages.mixing import Mix, Stream
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.row_format import Format, Text
+from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.mixing_step import stream_step
-from gristmill.stages.tokenizing import Tokenizer, Training
 from gristmill.stages.training import make_tokenizer
 
 TEMPLATE = (

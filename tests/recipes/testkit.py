@@ -17,12 +17,12 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.lake_id import NAMEPLATE
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
-from gristmill.shelf import find
-from gristmill.stages.conversion import Source
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
+from gristmill.recipes.tagger import Tagger
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing import Mix, Stream
 from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.tagging import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 
 if TYPE_CHECKING:

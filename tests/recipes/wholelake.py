@@ -11,12 +11,12 @@ from gristmill.execution.document_writer import DocumentsWriter
 from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.model import Shard
-from gristmill.shelf import find
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.shelf import find
+from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.index import index_cache
-from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import stream_step
 from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.tokenizing import Tokenizer, Training
 from gristmill.stages.training import make_tokenizer
 
 TOKENIZER = Tokenizer(name="tiny-1", training=Training(mix="even", snapshots={"pages": (SNAPSHOT,)}, vocabulary=300))

@@ -17,11 +17,11 @@ from testkit import Mill
 
 from definitions import build
 from gristmill.__main__ import main
-from gristmill.catalogue import read_catalogue
 from gristmill.engines.local import LocalPool
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.store.s3 import BucketStore
+from gristmill.recipes.catalogue import read_catalogue
 
 JOURNEY = (
     ("letters_journey", "2024"),

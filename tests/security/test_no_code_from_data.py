@@ -12,7 +12,7 @@ MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "job
 CALLS = {"eval", "exec", "compile", "__import__", "breakpoint"}
 UNPACKERS = {"extractall", "unpack_archive"}
 """Of archives: members are read in memory."""
-BY_NAME = {"gristmill/shelf.py", "gristmill/execution/runner.py", "gristmill/__main__.py"}
+BY_NAME = {"gristmill/recipes/shelf.py", "gristmill/execution/runner.py", "gristmill/__main__.py"}
 """These import by names: of shelves, of our own stages, of our own commands."""
 
 

@@ -32,7 +32,7 @@ from gristmill.execution.work import Lake
 from gristmill.lake.address import place
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.scan import EMPTY
-from gristmill.stages.conversion import Source
+from gristmill.recipes.source import Source
 from gristmill.stages.conversion_step import ConversionStep
 from resources.lake import LakeResource, lake_resource
 from sensors.raw_arrivals import Pace, raw_arrival_sensor

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError
-from gristmill.stages.formats import OnTrouble
+from gristmill.recipes.row_format import OnTrouble
 from gristmill.text.utf8 import Lengths
 
 Values = npt.NDArray[Any]

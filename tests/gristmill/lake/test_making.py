@@ -14,8 +14,8 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.stages.conversion_step import ConversionStep
 from gristmill.execution.runner import Inline, raise_failures
-from gristmill.stages.mixing import Stream
-from gristmill.stages.rules import Rule, field
+from gristmill.recipes.mix import Stream
+from gristmill.recipes.rules import Rule, field
 from gristmill.execution.step import fold_one, grind, make, plan, publish_one, survey
 
 EVEN = Stream(

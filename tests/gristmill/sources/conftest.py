@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.conversion import RawObject
+from gristmill.recipes.raw_object import RawObject
 
 
 @pytest.fixture

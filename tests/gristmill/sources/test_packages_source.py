@@ -7,8 +7,8 @@ import pytest
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
+from gristmill.recipes.raw_object import RawObject, Refused
 from gristmill.sources.packages import LICENCES, PACKAGES, convert
-from gristmill.stages.conversion import RawObject, Refused
 
 METADATA = b"Metadata-Version: 2.1\nName: Mill\nVersion: 2.0\nLicense-Expression: MIT\n\nA mill grinds.\n"
 

@@ -3,8 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from gristmill.lake.rows.document import Document
+from gristmill.recipes.raw_object import RawObject, Refused
 from gristmill.sources.stdlib import STDLIB, convert
-from gristmill.stages.conversion import RawObject, Refused
 
 Make = Callable[[str, bytes], RawObject]
 

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.stages.archives import Member, members, unsafe
+from gristmill.readers.zip_archive import Member, members, unsafe
 
 
 def zipped(files: list[tuple[str, bytes]]) -> bytes:

@@ -27,9 +27,9 @@ from gristmill.execution.finding import Finding
 from gristmill.lake.identity import dump_hashes, hashes_of
 from gristmill.lake.ledger.files import pack_table
 from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
+from gristmill.recipes.mix import Stream
 from gristmill.stages.auditing import audit_documents, audit_ledger, audited_ledgers
 from gristmill.stages.index import index_cache
-from gristmill.stages.mixing import Stream
 from gristmill.stages.mixing_step import stream_step
 
 LEDGERS = [

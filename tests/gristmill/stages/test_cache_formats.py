@@ -16,15 +16,15 @@ from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.bitmap import unpack_bits
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.auditing import audit_spelling, audited_ledgers
-from gristmill.stages.formats import Chat, Format, Prebuilt, Text
 from gristmill.stages.index import index_cache
-from gristmill.stages.mixing import Mix
 from gristmill.stages.mixing_step import stream_step
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.tokenizing import Tokenizer
 from gristmill.stages.training import make_tokenizer
 
 

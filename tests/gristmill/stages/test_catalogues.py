@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.stages.catalogues import Entry, charset, entries, translated_text
-from gristmill.stages.decoding import Unfit
+from gristmill.readers.gettext_po import Entry, charset, entries, translated_text
+from gristmill.readers.text import Unfit
 
 HEADER = 'msgid ""\nmsgstr ""\n"Project-Id-Version: x\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
 

@@ -12,8 +12,9 @@ from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
 from gristmill.raw_data.listing import by_shard, list_raw
 from gristmill.raw_data.scan import pass_over, present
-from gristmill.shelf import find, read_shelf
-from gristmill.stages.conversion import Everything, Folders, Hashed, Matching, OneToOne, RawObject, Revision, Source
+from gristmill.recipes.raw_object import RawObject
+from gristmill.recipes.shelf import find, read_shelf
+from gristmill.recipes.source import Everything, Folders, Hashed, Matching, OneToOne, Revision, Source
 from gristmill.stages.conversion_step import ConversionStep
 
 
@@ -262,7 +263,7 @@ def test_a_module_with_two_declarations_is_an_error_that_names_it(
     shelf = tmp_path / "othershelf" / "sources"
     shelf.mkdir(parents=True)
     (shelf / "both.py").write_text(
-        "from gristmill.stages.conversion import Source\n"
+        "from gristmill.recipes.source import Source\n"
         "ONE = Source(name='one', convert=list)\nTWO = Source(name='two', convert=list)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))

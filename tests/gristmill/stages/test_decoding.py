@@ -1,6 +1,6 @@
 import pytest
 
-from gristmill.stages.decoding import Unfit, fit_text, plain_text, python_text
+from gristmill.readers.text import Unfit, fit_text, plain_text, python_text
 
 
 def test_python_source_is_read_in_the_encoding_that_it_declares() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from gristmill.stages.decoding import Unfit
-from gristmill.stages.distributions import Distribution, distribution, normalised
+from gristmill.readers.python_metadata import Distribution, distribution, normalised
+from gristmill.readers.text import Unfit
 
 
 def test_a_release_says_its_name_version_licence_and_description() -> None:

@@ -8,8 +8,8 @@ from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.conversion import Copied, RawObject, Refused
-from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.raw_object import Copied, RawObject, Refused
 
 GOOD = b'{"id":"a","text":"t","source":"s"}'
 

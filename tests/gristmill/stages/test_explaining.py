@@ -8,8 +8,8 @@ from tracelake import BLOCKED, KNOWN, TAKEDOWN, even, make_trace_lake, where
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import place
-from gristmill.stages.mixing import Stream
-from gristmill.stages.rules import Rule, field
+from gristmill.recipes.mix import Stream
+from gristmill.recipes.rules import Rule, field
 from gristmill.stages.whereabouts import of_document
 
 

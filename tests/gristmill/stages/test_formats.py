@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.formats import Chat, Prebuilt, Text, format_of, parameters_of
-from gristmill.stages.mixing import Stream
+from gristmill.recipes.mix import Stream
+from gristmill.recipes.row_format import Chat, Prebuilt, Text, format_of, parameters_of
 
 
 def test_the_references_spelling_and_levanters_mean_the_same() -> None:

@@ -15,8 +15,8 @@ from gristmill.errors import DataError, MalformedRow, Misaligned, RecipeError, S
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.model import Recipe, Shard
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.rules import Rule, field, score, spans
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, field, score, spans
 
 SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
 

@@ -4,7 +4,7 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.formats.levanter.mixture_weights import sequences_of, shares
-from gristmill.stages.mixing import Mix, Stream
+from gristmill.recipes.mix import Mix, Stream
 
 
 def mix(*weights: float, block: int = 2048) -> Mix:

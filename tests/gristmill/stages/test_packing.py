@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.stages.formats import Chat, Format, Pack, Prebuilt, Slice, Text
+from gristmill.recipes.row_format import Chat, Format, Pack, Prebuilt, Slice, Text
 from gristmill.stages.packing import Lengths, Plan, Rule, plan, rule_of
 
 

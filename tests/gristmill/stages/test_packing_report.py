@@ -6,7 +6,7 @@ from splits import ASSET, CHAT, TEXT, WEIGHED, texts, write_split
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.token_stream import open_split
-from gristmill.stages.formats import Chat, Format, Prebuilt, Slice, Text
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Slice, Text
 from gristmill.stages.packing_report import Report, examine
 
 

@@ -23,7 +23,8 @@ from gristmill.lake.store.s3 import BucketStore
 from gristmill.raw_data import scan as raw_pass
 from gristmill.raw_data.scan import EMPTY, RawPass, Seen, pass_over, present
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
-from gristmill.stages.conversion import Converted, Matching, RawObject, Source
+from gristmill.recipes.raw_object import Converted, RawObject
+from gristmill.recipes.source import Matching, Source
 
 TOP = "sources/pages/raw/"
 

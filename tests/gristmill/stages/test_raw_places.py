@@ -17,11 +17,11 @@ from wholelake import reseal_shard
 
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.store.folder import FolderStore
-from gristmill.shelf import HOME
+from gristmill.readers.parquet import ParquetRows
+from gristmill.recipes.shelf import HOME
 from gristmill.sources.packages import PACKAGES
 from gristmill.stages import conversion_grinder, raw_places
 from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.parquet_rows import ParquetRows
 from gristmill.stages.raw_places import RawPlace, Shelves
 from gristmill.stages.whereabouts import of_document
 

@@ -9,7 +9,8 @@ from testkit import Mill
 
 from gristmill.raw_data.scan import EMPTY, pass_over
 from gristmill.raw_data.watch import ALL_GONE, Watch, dump_watch, load_watch
-from gristmill.stages.conversion import Converted, RawObject, Source
+from gristmill.recipes.raw_object import Converted, RawObject
+from gristmill.recipes.source import Source
 
 TOP = "sources/pages/raw/"
 

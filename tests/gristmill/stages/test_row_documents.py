@@ -13,10 +13,10 @@ import pytest
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.conversion import RawObject, Refused
-from gristmill.stages.formats import Chat, Prebuilt, Text
-from gristmill.stages.json_lines import JsonLines
-from gristmill.stages.parquet_rows import ParquetRows
+from gristmill.readers.jsonl import JsonLines
+from gristmill.readers.parquet import ParquetRows
+from gristmill.recipes.raw_object import RawObject, Refused
+from gristmill.recipes.row_format import Chat, Prebuilt, Text
 
 
 def raw(root: Path, name: str, data: bytes) -> RawObject:

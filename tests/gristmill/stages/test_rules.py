@@ -4,8 +4,8 @@ import time
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.rule_grammar import functions, sandbox
-from gristmill.stages.rules import Column, Rule, check_rules, field, score, spans
+from gristmill.recipes.rule_sql import functions, sandbox
+from gristmill.recipes.rules import Column, Rule, check_rules, field, score, spans
 
 COLUMNS = (
     field("id"),

@@ -7,7 +7,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Tagger
+from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging_step import TaggingStep
 
 

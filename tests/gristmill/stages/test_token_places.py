@@ -14,7 +14,7 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import dump_ledger, load_ledger
 from gristmill.lake.address import place
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
-from gristmill.stages.formats import Text
+from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing_step import stream_step
 from gristmill.stages.token_places import TokenPlace
 

@@ -15,8 +15,8 @@ from gristmill.lake.ledger.files import dump
 from gristmill.stages import encoding
 from gristmill.stages.encoding import Encoder
 from gristmill.stages.encoding_probes import probes
+from gristmill.stages.tokenization.files import ledger_path, read_facts, read_tokenizer, tokenizer_path
 from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of, load_facts
-from gristmill.stages.tokenizing import ledger_path, read_facts, read_tokenizer, tokenizer_path
 from gristmill.stages.training import make_tokenizer
 
 

@@ -10,7 +10,7 @@ from wholelake import TOKENIZER
 
 from gristmill.errors import DataError
 from gristmill.lake.token_stream import open_split
-from gristmill.stages.tokenizing import tokenizer_path
+from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.tracing import Traced, first_tokens
 
 

@@ -17,7 +17,7 @@ from gristmill.errors import DataError, Misaligned, StoreError
 from gristmill.lake.address import place
 from gristmill.lake.token_stream import open_split
 from gristmill.stages.mixing_step import stream_step
-from gristmill.stages.tokenizing import tokenizer_path
+from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.whereabouts import of_document
 
 SPLITS = ("train", "validation")

@@ -6,8 +6,8 @@ import dagster as dg
 from dagster_kit import SHELVES
 
 from definitions import build
-from gristmill.catalogue import read_catalogue
 from gristmill.environment import read_environment
+from gristmill.recipes.catalogue import read_catalogue
 
 
 @dg.definitions

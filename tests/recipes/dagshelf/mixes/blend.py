@@ -1,4 +1,4 @@
-from gristmill.stages.mixing import Mix, Stream
+from gristmill.recipes.mix import Mix, Stream
 
 BLEND = Mix(
     name="blend",

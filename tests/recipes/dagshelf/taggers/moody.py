@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 
 def look(document: Document) -> dict[str, Label]:

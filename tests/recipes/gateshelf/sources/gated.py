@@ -1,4 +1,4 @@
-from gristmill.stages.conversion import Source
-from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.source import Source
 
 GATED = Source(name="gated", convert=DolmaLines("gated"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gristmill.errors import StoreError
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 _PATIENCE = 600
 """Seconds to stand before a closed gate: no test waits for that long."""

@@ -2,8 +2,9 @@ from collections.abc import Iterator
 
 from slowshelf.dawdling import dawdle
 
-from gristmill.stages.conversion import Converted, RawObject, Source
-from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.raw_object import Converted, RawObject
+from gristmill.recipes.source import Source
 
 READ = DolmaLines("tapes")
 

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from slowshelf.dawdling import dawdle
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 
 def look(documents: Sequence[Document]) -> dict[str, list[Label]]:

@@ -1,5 +1,5 @@
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.rules import Rule, field
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import Rule, field
 
 EVEN = Mix(
     name="even",

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.conversion import Converted, Hashed, RawObject, Refused, Source
+from gristmill.recipes.raw_object import Converted, RawObject, Refused
+from gristmill.recipes.source import Hashed, Source
 
 
 def convert(raw: RawObject) -> Iterator[Converted]:

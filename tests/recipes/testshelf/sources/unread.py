@@ -1,7 +1,8 @@
 from collections.abc import Iterator
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.conversion import RawObject, Source
+from gristmill.recipes.raw_object import RawObject
+from gristmill.recipes.source import Source
 
 
 def convert(raw: RawObject) -> Iterator[Document]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gristmill.lake.rows.document import Document, Span
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 
 def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901 - a list of faults

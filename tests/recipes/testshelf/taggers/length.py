@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 
 def look(documents: Sequence[Document]) -> dict[str, list[Label]]:

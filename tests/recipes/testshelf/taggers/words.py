@@ -1,5 +1,5 @@
 from gristmill.lake.rows.document import Document, Span
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.recipes.tagger import Label, Tagger
 
 
 def look(document: Document) -> dict[str, Label]:

@@ -8,8 +8,8 @@ from gristmill.errors import RecipeError
 from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weights
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
-from gristmill.stages.formats import Format, Text, format_of
-from gristmill.stages.selection import Selection
+from gristmill.recipes.row_format import Format, Text, format_of
+from gristmill.recipes.selection import Selection
 
 MIXING = 1
 """Version of the way we write selected rows; the next number rebuilds every v1 and mix."""

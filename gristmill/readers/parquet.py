@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import Spot
-from gristmill.stages.conversion import Converted, RawObject
-from gristmill.stages.row_documents import RowDocuments
+from gristmill.readers.records import RowDocuments
+from gristmill.recipes.raw_object import Converted, RawObject
 
 ROWS = 1024
 """Rows that are held as Python objects at a time."""
@@ -24,7 +24,7 @@ class ParquetRows(RowDocuments):
     """
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """See gristmill.stages.conversion.Source.convert."""
+        """See gristmill.recipes.source.Source.convert."""
         try:
             file = pq.ParquetFile(io.BytesIO(raw.read()))
         except pa.ArrowInvalid as error:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gristmill.lake.rows.document import Document
-from gristmill.stages.conversion import RawObject, Refused
-from gristmill.stages.formats import Chat, Format, Prebuilt, Text
+from gristmill.recipes.raw_object import RawObject, Refused
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME, check_name
-from gristmill.stages.rules import Column, Rule, check_rules
+from gristmill.recipes.rules import Column, Rule, check_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +14,7 @@ class Selection:
     """What is kept: every include rule true, no exclude rule true, on no blocklist, and drawn at `rate`.
 
     Attributes:
-        columns: what the rules may name, with declared types (`field`, `score`, `spans` of stages/rules.py).
+        columns: what the rules may name, with declared types (`field`, `score`, `spans` of recipes/rules.py).
         include: rules that must be true of a row.
         exclude: rules that must not be true of a row.
         blocklists: names of lists of (source, id) that never pass.

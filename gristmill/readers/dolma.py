@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from gristmill.stages.conversion import Converted, Copied, RawObject, Refused
-from gristmill.stages.raw_lines import raw_lines
+from gristmill.readers.jsonl import raw_lines
+from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
 
 
 class _Row(msgspec.Struct):
@@ -33,7 +33,7 @@ class DolmaLines:
         self._lead = b'{"source":' + msgspec.json.encode(source) + b","
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """See gristmill.stages.conversion.Source.convert."""
+        """See gristmill.recipes.source.Source.convert."""
         for number, line in raw_lines(raw):
             row = self._row(line)
             if isinstance(row, Refused) and raw.spot is not None:

@@ -2,17 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import check_name, check_numbered, tokenizer_asset
+from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenizer_facts import FACTS, TokenizerFacts, load_facts
 
 TOKENIZING = 1
@@ -27,78 +25,6 @@ IN_LAKE = "lake:"
 
 VALIDATION_SEED = 0x76616C  # "val": another draw than the mixes' samples
 """The seed of the draw that holds documents out for validation."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """A byte-level BPE trained by the platform, on request, on named snapshots: new data never changes it.
-
-    Attributes:
-        mix: whose documents.
-        snapshots: which snapshots of which of its streams; a request may name others.
-        vocabulary: entries, special tokens and the 256 bytes among them.
-        sample: share of the documents, drawn by a hash of (source, id).
-        special: special tokens besides EOS, in order.
-    """
-
-    mix: str
-    snapshots: Mapping[str, tuple[str, ...]]
-    vocabulary: int = 16_384
-    sample: float = 1.0
-    special: tuple[str, ...] = ("<|pad|>",)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tokenizer:
-    """A tokenizer: trained here, or brought as a Hugging Face `tokenizer.json`.
-
-    Attributes:
-        name: ends in its number.
-        eos: the end-of-sequence token, put behind every text; None: none.
-        bos: the token put in front of every text; None: none.
-        training: how it is trained here.
-        file: the `tokenizer.json` that is brought instead: a path on the machine that imports it, or `lake:` and a
-            path in the lake; of the file, or of a folder that holds it, as Hugging Face saves one.
-        sha256: of the brought `tokenizer.json`; checked.
-        chat_template: for conversations; None: the brought folder's, from its `tokenizer_config.json` or
-            `chat_template.jinja`.
-        eos_style: `levanter` (the default there: text, a space, EOS, as one string) or `clean` (EOS as an id).
-        long_strings: `levanter`, or `marin` (long texts are cut at white space before they are encoded).
-        specials: what special strings inside a text become: special `tokens`, as in Levanter; `text`, spelled like any
-            other words; `refuse`: a text that holds one is in trouble (see formats.OnTrouble).
-        description: for people.
-        draft: whether it may change under its name.
-    """
-
-    name: str
-    eos: str | None = "<|endoftext|>"
-    bos: str | None = None
-    training: Training | None = None
-    file: str | None = None
-    sha256: str | None = None
-    chat_template: str | None = None
-    eos_style: Literal["levanter", "clean"] = "levanter"
-    long_strings: Literal["levanter", "marin"] = "levanter"
-    specials: Literal["tokens", "text", "refuse"] = "tokens"
-    description: str = ""
-    draft: bool = False
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Checks the declaration.
-
-        Raises:
-            RecipeError: the name has no number, or it is neither trained nor brought.
-        """
-        check_numbered(self.name, "tokenizer")
-        if self.specials not in {"tokens", "text", "refuse"}:
-            raise RecipeError(f"tokenizer {self.name!r}: specials is {self.specials!r}; give tokens, text or refuse")
-        if (self.training is None) == (self.file is None):
-            raise RecipeError(f"tokenizer {self.name!r}: give either training= or file= (with sha256=)")
-        if self.file is not None and not self.sha256:
-            raise RecipeError(f"tokenizer {self.name!r}: a brought file is pinned: give its sha256")
-        if self.training is not None:
-            check_name(self.training.mix, "mix")
 
 
 class TokenizerLedger(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gristmill.stages.decoding import Unfit, fit_text
+from gristmill.readers.text import Unfit, fit_text
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LINE = re.compile(

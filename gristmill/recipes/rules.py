@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from gristmill.errors import RecipeError
-from gristmill.stages.rule_grammar import complaints, functions, sandbox
+from gristmill.recipes.rule_sql import complaints, functions, sandbox
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from textwrap import dedent
 
-from gristmill.stages.decoding import Unfit, plain_text
+from gristmill.readers.text import Unfit, plain_text
 
 UNKNOWN_LICENCE = "NOASSERTION"
 """SPDX's own word for a licence that nobody has stated."""

@@ -7,11 +7,11 @@ from typing import TypeVar
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, mix_asset
-from gristmill.shelf import read_shelf
-from gristmill.stages.conversion import Source
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.tagging import Tagger
-from gristmill.stages.tokenizing import Tokenizer
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.shelf import read_shelf
+from gristmill.recipes.source import Source
+from gristmill.recipes.tagger import Tagger
+from gristmill.recipes.tokenizer import Tokenizer
 
 T = TypeVar("T")
 
