@@ -13,7 +13,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.tagging_step import TaggingStep
+from gristmill.stages.tagging.step import TaggingStep
 from resources.lake import LakeResource
 
 ALIGNED = "the same shards, rows and ids in the same order as the documents"

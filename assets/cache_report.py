@@ -8,8 +8,8 @@ import dagster as dg
 
 from gristmill.lake.ledger.model import Shard
 from gristmill.reports.histogram import Histogram, draw
-from gristmill.stages.cache_claims import claim_of
-from gristmill.stages.cache_statistics import Facts, edges_of, summed
+from gristmill.stages.token_cache.part import claim_of
+from gristmill.stages.token_cache.statistics import Facts, edges_of, summed
 
 
 def drawing(histogram: Histogram, title: str, unit: str) -> str:

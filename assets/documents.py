@@ -12,8 +12,8 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import selection_recipe
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing_step import revision_step
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.mixing.step import revision_step
 from resources.lake import LakeResource
 
 UNIQUE = "every id stands once in the snapshot"

@@ -9,7 +9,7 @@ from assets.partitions import snapshots_of
 from gristmill.formats.levanter.mixture_weights import shares
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
-from gristmill.stages.index import Index
+from gristmill.stages.mixing.index import Index
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:

@@ -18,8 +18,8 @@ from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream, selection_recipe
-from gristmill.stages.index import index_mix
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.step import stream_step
 from resources.lake import LakeResource
 
 RESPECTED = "nothing that a blocklist of the stream names stands in the slice"

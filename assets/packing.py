@@ -20,8 +20,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.reports.histogram import Histogram
-from gristmill.stages.packing_plans import Planned, plan_cache
-from gristmill.stages.packing_report import Report
+from gristmill.stages.packing.plans import Planned, plan_cache
+from gristmill.stages.packing.report import Report
 from resources.lake import LakeResource
 
 DRAWN = 8

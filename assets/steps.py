@@ -24,7 +24,7 @@ from gristmill.execution.step import Planned, Step, fold_one, grind, plan, publi
 from gristmill.lake.address import place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.conversion.step import ConversionStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
 

@@ -29,7 +29,7 @@ from gristmill.lake.ledger.lake_id import nameplate
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.stages.index import read_index
+from gristmill.stages.mixing.index import read_index
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 from resources.lake import LakeResource
 

@@ -28,9 +28,9 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Text, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.index import index_cache
+from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.part_table import cache_complete
-from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.files import TOKENIZING
 from resources.lake import LakeResource
 

@@ -12,7 +12,7 @@ from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.files import tokenizer_path
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.tokenization.training import make_tokenizer
 from resources.lake import LakeResource
 
 

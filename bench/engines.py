@@ -28,7 +28,7 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.execution.work import Engine, Lake
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.conversion.step import ConversionStep
 
 SHARDS = 1_000
 SIZE = 1_000  # bytes of text a shard

@@ -22,7 +22,7 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Chat, Format, Text
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.audit_caches import cache_findings
-from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.token_cache.step import TokenCacheStep
 
 MIX = "whole"
 

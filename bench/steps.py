@@ -18,11 +18,11 @@ from gristmill.environment import read_environment
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
-from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.tagging_step import TaggingStep
-from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.mixing.step import revision_step, stream_step
+from gristmill.stages.tagging.step import TaggingStep
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
 from resources.lake import lake_resource
 
 TOKENIZER = "bench-1"

@@ -22,7 +22,7 @@ from bench.environments import datatrove, dolma, levanter
 from bench.shelf import EOS
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.encoding import Encoder
+from gristmill.stages.tokenization.encoder import Encoder
 
 Ids = npt.NDArray[np.int32]
 Lengths = npt.NDArray[np.int64]

@@ -35,7 +35,7 @@ from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.tokenization.training import make_tokenizer
 
 MEGABYTES = 50
 SIZE = "GRISTMILL_BENCH_TEXT_MB"

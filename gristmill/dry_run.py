@@ -24,12 +24,12 @@ from gristmill.raw_data.scan import pass_over, present
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing_step import MixingStep
-from gristmill.stages.tagging_step import TaggingStep
-from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.mixing.step import MixingStep
+from gristmill.stages.tagging.step import TaggingStep
+from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.files import read_tokenizer
-from gristmill.stages.training import recipe_of
+from gristmill.stages.tokenization.training import recipe_of
 
 State = Literal["finished", "make", "follow", "wait", "refused", "wrong"]
 """What would become of a partition.

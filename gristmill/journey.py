@@ -10,10 +10,10 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.tagging_step import TaggingStep
-from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.mixing.step import revision_step, stream_step
+from gristmill.stages.tagging.step import TaggingStep
+from gristmill.stages.token_cache.step import TokenCacheStep
 
 
 def source_steps(

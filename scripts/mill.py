@@ -25,7 +25,7 @@ from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.index import is_closed
+from gristmill.stages.token_cache.index import is_closed
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 from scripts.progress import progress_logger, say, stop
 

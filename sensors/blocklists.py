@@ -23,7 +23,7 @@ from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.selection import Selection
-from gristmill.stages.blocking import Hashes, hashes_by_name, touched_shards
+from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
 from resources.lake import LakeResource
 from sensors.automation import automation_name
 from sensors.raw_arrivals import is_awake

@@ -19,7 +19,7 @@ from gristmill.execution.work import Lake
 from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.tokenization.training import make_tokenizer
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()

@@ -19,7 +19,7 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
 from gristmill.execution.work import Lake
 from gristmill.journey import cache_steps, mix_steps, pending, source_steps
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.tokenization.training import make_tokenizer
 
 MADE = (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)
 

@@ -23,9 +23,6 @@ from gristmill.errors import (
 from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, Say
 from gristmill.lake.ledger.receipts import Receipt
 
-STAGES = "gristmill.stages."
-
-
 _MEETINGS = 3
 """How often an item is ground again because another run wrote its object meanwhile.
 
@@ -42,7 +39,7 @@ _ERRORS: dict[str, type[GristmillError]] = {
 
 def open_grinder(job: Job) -> Grinder:
     """The function that grinds this job's items, in this process."""
-    module = importlib.import_module(STAGES + job.stage)
+    module = importlib.import_module(f"gristmill.stages.{job.stage}.grinder")
     return module.grinder(job)  # type: ignore[no-any-return]
 
 

@@ -30,7 +30,7 @@ class Step(Protocol):
 
     @property
     def stage(self) -> str:
-        """The module below gristmill.stages whose grinder it is."""
+        """The package below gristmill.stages whose module `grinder` grinds."""
 
     @property
     def shelves(self) -> tuple[str, ...]:

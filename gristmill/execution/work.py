@@ -25,7 +25,7 @@ class Job(msgspec.Struct, frozen=True):
     """What all shards of a run share.
 
     Attributes:
-        stage: the module below gristmill.stages whose `grinder(job)` gives the function that grinds.
+        stage: the package below gristmill.stages; its module `grinder` has `grinder(job)`, which gives a Grinder.
         lake: the lake.
         shelves: packages whose shelves hold the recipes.
         spec: what this stage needs to know, as JSON.

@@ -16,10 +16,10 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.audit_documents import table_of
-from gristmill.stages.cache_claims import MEND, Claims, PartClaim, claim_of, ids_of
 from gristmill.stages.ledger_proof import LedgerProof, input_of, upstream_head
 from gristmill.stages.shard_proof import prove_object
-from gristmill.stages.token_cache.part import RowDigests
+from gristmill.stages.token_cache.part import PartClaim, RowDigests, claim_of
+from gristmill.stages.token_cache.part_table import MEND, Claims, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 
 RESTORE = "restore the file, or bring the other one as a tokenizer of the next number"

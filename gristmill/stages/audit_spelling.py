@@ -23,9 +23,9 @@ from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
-from gristmill.stages.cache_claims import MEND, PartClaim, claim_of
-from gristmill.stages.row_makers import row_maker
-from gristmill.stages.token_cache.part import OldShard
+from gristmill.stages.token_cache.part import OldShard, PartClaim, claim_of
+from gristmill.stages.token_cache.part_table import MEND
+from gristmill.stages.token_cache.row_encoder import row_maker
 from gristmill.stages.token_cache.rows import RowMaker
 from gristmill.stages.tokenization.files import read_tokenizer
 

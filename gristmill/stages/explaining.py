@@ -15,9 +15,9 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.rules import Column, Rule
-from gristmill.stages.judging import BLOCKED, SAMPLED_OUT, Judge
 from gristmill.stages.locating import REMADE, Located, Standing, row_of, standing
-from gristmill.stages.mixing_grinder import SelectionSpec
+from gristmill.stages.mixing.grinder import SelectionSpec
+from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, Judge
 
 _LONGEST = 80
 

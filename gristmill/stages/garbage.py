@@ -12,7 +12,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.stages.cache_claims import claim_of
+from gristmill.stages.token_cache.part import claim_of
 
 _PART = re.compile(r"(token_caches/[^/]+/[^/]+/[^/]+)/([^/]+)/([^/]+)/(part-[^/]+)/.+")
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")

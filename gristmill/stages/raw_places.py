@@ -20,7 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.raw_object import Converted, Copied, RawObject
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion_grinder import converted
+from gristmill.stages.conversion.grinder import converted
 from gristmill.stages.locating import Located, Standing
 
 UNTOLD = "its converter does not say where in the object"

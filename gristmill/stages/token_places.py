@@ -20,9 +20,9 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
-from gristmill.lake.token_stream import INDEX_MEND, open_split
 from gristmill.stages.locating import REMADE, Located, Standing, row_of, standing
 from gristmill.stages.token_cache.part import OldShard
+from gristmill.stages.token_cache.token_stream import INDEX_MEND, open_split
 
 NOT_YET = "not in the cache's index, and so in no stream: materialize the index, unless another edition replaced it"
 NO_ROW = "dropped when it was tokenized: its row was in trouble, and the stream's format drops such rows"

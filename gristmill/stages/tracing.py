@@ -6,7 +6,7 @@ import msgspec
 
 from gristmill.lake.address import SPLITS, cache_asset
 from gristmill.lake.store.protocol import Store
-from gristmill.lake.token_stream import open_split
+from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.stages.token_places import owner_of
 
 

@@ -14,11 +14,11 @@ from dagster_kit import SHELVES, TINY_INDEX, TINY_LETTERS, Result, Works, letter
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import packing_stem
-from gristmill.lake.token_stream import TokenStream, open_split
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.row_format import Format, Text
-from gristmill.stages.examples import examples_of
-from gristmill.stages.packing_plans import read_plan
+from gristmill.stages.packing.examples import examples_of
+from gristmill.stages.packing.plans import read_plan
+from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 PACKING = f"{TINY_INDEX}/packing"
 OP = "token_caches__blend__tiny_1__index__packing"

@@ -13,7 +13,7 @@ from talklake import row, started, talk
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.stages.auditing import audit_ledger, audited_ledgers
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
 
 pytestmark = pytest.mark.slow
 

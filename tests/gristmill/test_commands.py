@@ -13,7 +13,7 @@ from wholelake import CACHE, DOCUMENTS, STREAM, WORDS, even, flip, make_cache, m
 
 from gristmill.__main__ import main
 from gristmill.lake.ledger.files import dump, read_ledger
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 

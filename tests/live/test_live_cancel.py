@@ -21,8 +21,8 @@ from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.tagging_step import TaggingStep
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.tagging.step import TaggingStep
 
 pytestmark = pytest.mark.live
 

@@ -11,10 +11,10 @@ from splits import ASSET, CHAT, TEXT, WEIGHED, Row, texts, write_split
 from gristmill.errors import DataError
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.token_stream import open_split
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
-from gristmill.stages.examples import Example, examples_of
-from gristmill.stages.packing import Rule, plan
+from gristmill.stages.packing.examples import Example, examples_of
+from gristmill.stages.packing.packer import Rule, plan
+from gristmill.stages.token_cache.token_stream import open_split
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_of
-from gristmill.stages.row_makers import row_maker
+from gristmill.stages.token_cache.row_encoder import row_maker
 from gristmill.stages.token_cache.rows import CacheRows
 
 pytestmark = pytest.mark.slow

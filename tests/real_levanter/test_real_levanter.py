@@ -14,7 +14,7 @@ from gristmill.formats.levanter.cache import CacheReader, CacheWriter, ranges_of
 from gristmill.formats.levanter.cache_ledger import Ledger, dump_ledger, merge
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.encoding import Encoder
+from gristmill.stages.tokenization.encoder import Encoder
 
 pytestmark = pytest.mark.slow
 

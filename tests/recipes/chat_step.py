@@ -22,8 +22,8 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat
-from gristmill.stages.index import index_cache
-from gristmill.stages.token_cache_step import TokenCacheStep
+from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.token_cache.step import TokenCacheStep
 
 EACH = 3
 """Every which change is not lived to see; all of them take three minutes."""

@@ -25,10 +25,11 @@ from gristmill.errors import DataError, GristmillError, StoreError
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import Step, fold_one, grind, plan, publish_one
 from gristmill.execution.work import Engine
-from gristmill.stages.index import index_cache, index_mix
-from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.step import revision_step, stream_step
+from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
 
 STEPS = ("convert", "tag", "revise", "mix", "train", "cache", "index", "gc")
 """From raw to tokens, and then the parts go that nobody names."""

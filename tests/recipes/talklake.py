@@ -8,8 +8,8 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Format, Text
 from gristmill.recipes.tokenizer import Tokenizer, Training
-from gristmill.stages.mixing_step import stream_step
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.tokenization.training import make_tokenizer
 
 TEMPLATE = (
     "{% for m in messages %}{{ m.role[0] }}:{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"

@@ -21,9 +21,9 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.conversion_step import ConversionStep
-from gristmill.stages.mixing_step import revision_step, stream_step
-from gristmill.stages.tagging_step import TaggingStep
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.mixing.step import revision_step, stream_step
+from gristmill.stages.tagging.step import TaggingStep
 
 if TYPE_CHECKING:
     from gristmill.lake.store.protocol import Store

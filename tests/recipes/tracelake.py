@@ -13,11 +13,11 @@ from wholelake import TOKENIZER
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Text
 from gristmill.recipes.rules import Rule, field
-from gristmill.stages.index import index_cache
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.raw_places import Shelves
-from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.stages.whereabouts import TokenWhereabouts, Whereabouts, of_document, of_token
 
 KNOWN = Shelves(SHELVES, {})

@@ -14,10 +14,10 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tokenizer import Tokenizer, Training
-from gristmill.stages.index import index_cache
-from gristmill.stages.mixing_step import stream_step
-from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
 
 TOKENIZER = Tokenizer(name="tiny-1", training=Training(mix="even", snapshots={"pages": (SNAPSHOT,)}, vocabulary=300))
 DOCUMENTS = place("sources/pages/v0/documents", SNAPSHOT)

@@ -3,7 +3,7 @@ from splits import ASSET, texts, write_split
 
 from gristmill.errors import DataError
 from gristmill.lake.store.s3 import BucketStore
-from gristmill.lake.token_stream import open_split
+from gristmill.stages.token_cache.token_stream import open_split
 
 IDS = "input_ids"
 

@@ -33,7 +33,7 @@ from gristmill.lake.address import place
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.scan import EMPTY
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.conversion.step import ConversionStep
 from resources.lake import LakeResource, lake_resource
 from sensors.raw_arrivals import Pace, raw_arrival_sensor
 

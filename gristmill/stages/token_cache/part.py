@@ -14,8 +14,8 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import Stamp
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.stages.cache_statistics import Facts
 from gristmill.stages.token_cache.rows import Values
+from gristmill.stages.token_cache.statistics import Facts
 from gristmill.text.utf8 import Lengths
 
 CLEVEL = 1
@@ -145,3 +145,40 @@ class Part:
         """Leaves nothing that counts."""
         for writer in self.writers.values():
             writer.abort()
+
+
+_UNREADABLE = (msgspec.ValidationError, KeyError, TypeError)
+
+
+class PartClaim(msgspec.Struct, frozen=True):
+    """What a row of the table says of its part.
+
+    Attributes:
+        folders: the folder of each split, with its closing slash.
+        objects: (sha256, size) of each object.
+        shards: where each shard lies.
+    """
+
+    folders: dict[str, str]
+    objects: dict[str, tuple[str, int]]
+    shards: dict[str, OldShard]
+
+    def rows(self, shard: str) -> int:
+        """Documents of a shard over all splits, with those that have no row."""
+        old = self.shards[shard]
+        return sum(spot[1] for spot in old.ranges.values()) + len(old.dropped)
+
+    def in_order(self, split: str) -> list[tuple[str, tuple[int, int, int, int]]]:
+        """(shard, range) of a split as they should follow each other; empty ranges first where they begin."""
+        spots = [(name, old.ranges[split]) for name, old in self.shards.items() if split in old.ranges]
+        return sorted(spots, key=lambda spot: (spot[1], spot[0]))
+
+
+def claim_of(part: Shard) -> PartClaim | None:
+    """What a row of the table says of its part; None if it says nothing that can be read."""
+    try:
+        return msgspec.convert(
+            {key: part.extra[key] for key in ("folders", "objects", "shards")}, PartClaim, strict=False
+        )
+    except _UNREADABLE:
+        return None

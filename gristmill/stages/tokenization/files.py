@@ -11,7 +11,7 @@ from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.tokenizer_facts import FACTS, TokenizerFacts, load_facts
+from gristmill.stages.tokenization.reference import FACTS, TokenizerFacts, load_facts
 
 TOKENIZING = 1
 """Version of the way we write token caches; the next number rebuilds all of them."""

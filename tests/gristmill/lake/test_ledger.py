@@ -8,7 +8,7 @@ from testkit import SNAPSHOT, Mill, make_documents
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.files import check_same_recipe, dump, list_ledgers, read_head, read_ledger
-from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.conversion.step import ConversionStep
 from gristmill.engines.local import LocalPool
 
 

@@ -12,7 +12,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, Stopping, make_documents
 from gristmill.errors import DataError, GristmillError, StoreError, Superseded
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
-from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.conversion.step import ConversionStep
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.rules import Rule, field

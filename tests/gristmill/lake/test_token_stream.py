@@ -6,7 +6,7 @@ from splits import ASSET, CHAT, Row, texts, write_part, write_split
 
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.token_stream import TokenStream, open_split
+from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 IDS = "input_ids"
 PARTS: dict[str, list[Row]] = {

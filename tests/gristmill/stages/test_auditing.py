@@ -29,8 +29,8 @@ from gristmill.lake.ledger.files import pack_table
 from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
 from gristmill.recipes.mix import Stream
 from gristmill.stages.auditing import audit_documents, audit_ledger, audited_ledgers
-from gristmill.stages.index import index_cache
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.index import index_cache
 
 LEDGERS = [
     "sources/pages/v0/ledgers/documents/2024.json",

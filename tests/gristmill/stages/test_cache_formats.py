@@ -21,11 +21,11 @@ from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.auditing import audit_spelling, audited_ledgers
-from gristmill.stages.index import index_cache
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.part_table import cache_complete
-from gristmill.stages.token_cache_step import TokenCacheStep
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
 
 
 def build(mill: Mill, mix: Mix) -> Ledger:

@@ -15,7 +15,7 @@ from gristmill.raw_data.scan import pass_over, present
 from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.shelf import find, read_shelf
 from gristmill.recipes.source import Everything, Folders, Hashed, Matching, OneToOne, Revision, Source
-from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages.conversion.step import ConversionStep
 
 
 def notes(mill: Mill, *lines: str, name: str = "a.txt") -> None:

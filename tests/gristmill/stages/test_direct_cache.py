@@ -11,7 +11,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.direct_cache import DirectCache, verify
+from gristmill.stages.token_cache.cache_writer import DirectCache, verify
 
 FIELDS: dict[str, DType] = {"input_ids": "int32", "loss_weights": "float32"}
 

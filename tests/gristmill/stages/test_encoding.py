@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.stages.encoding import Encoder
-from gristmill.stages.encoding_pieces import cut
+from gristmill.stages.tokenization.encoder import Encoder
+from gristmill.stages.tokenization.long_texts import cut
 
 EOS = "<|endoftext|>"
 BOS = "<|begin|>"

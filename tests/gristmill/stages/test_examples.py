@@ -3,10 +3,10 @@ from splits import ASSET, CHAT, TEXT, WEIGHED, Row, texts, write_split
 
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.token_stream import TokenStream, open_split
 from gristmill.recipes.row_format import Chat, Prebuilt, Text
-from gristmill.stages.examples import Example, Examples, examples_of, show
-from gristmill.stages.packing import Rule, plan
+from gristmill.stages.packing.examples import Example, Examples, examples_of, show
+from gristmill.stages.packing.packer import Rule, plan
+from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 EOS = 9
 

@@ -13,9 +13,9 @@ from gristmill.__main__ import main
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place, place
 from gristmill.lake.rows.blocklist import read_blocklist
-from gristmill.stages.blocking import hashes_by_name, touched_shards
 from gristmill.stages.ids_across import ids_across
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
+from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.whereabouts import of_document
 
 V0, V1, STREAM = (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.row_format import Chat, Format, Pack, Prebuilt, Slice, Text
-from gristmill.stages.packing import Lengths, Plan, Rule, plan, rule_of
+from gristmill.stages.packing.packer import Lengths, Plan, Rule, plan, rule_of
 
 
 def blocks_of(fields: list[list[int]], *cuts: int) -> list[Lengths]:

@@ -5,9 +5,9 @@ from splits import ASSET, CHAT, TEXT, WEIGHED, texts, write_split
 
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.token_stream import open_split
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Slice, Text
-from gristmill.stages.packing_report import Report, examine
+from gristmill.stages.packing.report import Report, examine
+from gristmill.stages.token_cache.token_stream import open_split
 
 
 def report_of(store: FolderStore, form: Format, length: int) -> Report:

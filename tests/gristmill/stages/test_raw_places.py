@@ -20,8 +20,9 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.readers.parquet import ParquetRows
 from gristmill.recipes.shelf import HOME
 from gristmill.sources.packages import PACKAGES
-from gristmill.stages import conversion_grinder, raw_places
-from gristmill.stages.conversion_step import ConversionStep
+from gristmill.stages import raw_places
+from gristmill.stages.conversion import grinder as conversion_grinder
+from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.raw_places import RawPlace, Shelves
 from gristmill.stages.whereabouts import of_document
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Span
 from gristmill.recipes.rules import Column, Rule, field, score, spans
-from gristmill.stages.rule_engine import RuleEngine, RuleFailed, ValueRefused, typed_array
+from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, ValueRefused, typed_array
 
 WORDS = score("length-1__words", "words")
 LICENSE = field("metadata.license")

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from gristmill.stages.engines import Fast, FastWithRuns, Reference, fast_engines
-from gristmill.stages.space_runs import marked, without_runs
+from gristmill.stages.tokenization.engines import Fast, FastWithRuns, Reference, fast_engines
+from gristmill.stages.tokenization.space_runs import marked, without_runs
 
 EOS = "<|endoftext|>"
 LONGEST = 6

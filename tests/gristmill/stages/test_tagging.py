@@ -8,7 +8,7 @@ from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.tagging_step import TaggingStep
+from gristmill.stages.tagging.step import TaggingStep
 
 
 def told(mill: Mill, word: str, shard: str = "b") -> None:

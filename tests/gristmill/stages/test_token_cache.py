@@ -8,7 +8,7 @@ from testkit import Mill, make_documents
 from wholelake import CACHE, even, make_cache, make_whole, table
 
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
 
 ARRAY = "input_ids/data/c/0"
 

@@ -15,7 +15,7 @@ from gristmill.formats.levanter.cache_ledger import dump_ledger, load_ledger
 from gristmill.lake.address import place
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
 from gristmill.recipes.row_format import Text
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_places import TokenPlace
 
 HERE = place(CACHE, SNAPSHOT)

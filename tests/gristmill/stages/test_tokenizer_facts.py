@@ -12,12 +12,12 @@ from wholelake import CACHE, TOKENIZER, make_cache, make_whole, table
 
 from gristmill.errors import DataError
 from gristmill.lake.ledger.files import dump
-from gristmill.stages import encoding
-from gristmill.stages.encoding import Encoder
-from gristmill.stages.encoding_probes import probes
+from gristmill.stages.tokenization import encoder as encoding
+from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.files import ledger_path, read_facts, read_tokenizer, tokenizer_path
-from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of, load_facts
-from gristmill.stages.training import make_tokenizer
+from gristmill.stages.tokenization.probes import probes
+from gristmill.stages.tokenization.reference import FACTS, dump_facts, facts_of, load_facts
+from gristmill.stages.tokenization.training import make_tokenizer
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tracelake import CACHE, even, in_mix, make_trace_lake, text, where
 from wholelake import TOKENIZER
 
 from gristmill.errors import DataError
-from gristmill.lake.token_stream import open_split
+from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.tracing import Traced, first_tokens
 

@@ -15,8 +15,8 @@ from wholelake import TOKENIZER, reseal_shard
 
 from gristmill.errors import DataError, Misaligned, StoreError
 from gristmill.lake.address import place
-from gristmill.lake.token_stream import open_split
-from gristmill.stages.mixing_step import stream_step
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.whereabouts import of_document
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from gristmill.stages import encoding
-from gristmill.stages.encoding import Encoder
-from gristmill.stages.windows import WINDOW, breaks_of, windows
+from gristmill.stages.tokenization import encoder as encoding
+from gristmill.stages.tokenization.encoder import Encoder
+from gristmill.stages.tokenization.windows import WINDOW, breaks_of, windows
 
 EOS = "<|end of text|>"
 CORPUS = [
@@ -33,7 +33,7 @@ SMALL = trained(pre_tokenizers.ByteLevel(add_prefix_space=False))
 
 def in_windows(text: str, size: int, suffix: str = "") -> list[str]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gristmill.stages.windows.WINDOW", size)
+        patched.setattr("gristmill.stages.tokenization.windows.WINDOW", size)
         return list(windows(text, suffix, "\n ", lambda _, __: True))
 
 
@@ -86,9 +86,9 @@ def test_ids_of_windows_are_those_of_the_whole(words: list[str], engine: str) ->
     encoder = ENCODERS[engine]
     whole, _ = encoder.encode([text])
     with pytest.MonkeyPatch.context() as patched:
-        for module in ("windows", "encoding"):
-            patched.setattr(f"gristmill.stages.{module}.WINDOW", 64)
-        patched.setattr("gristmill.stages.windows.AROUND", 24)
+        for module in ("windows", "encoder"):
+            patched.setattr(f"gristmill.stages.tokenization.{module}.WINDOW", 64)
+        patched.setattr("gristmill.stages.tokenization.windows.AROUND", 24)
         patched.setattr(encoding, "BATCH_CHARACTERS", 1)
         parted, lengths = encoder.encode(["the fox", text, ""])
         bare, bare_lengths = encoder.encode_bare([text])
@@ -108,7 +108,7 @@ def test_a_text_is_not_parted_where_the_ids_would_be_others() -> None:
         return ids[0] == ids[1] + ids[2]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gristmill.stages.windows.WINDOW", 64)
+        patched.setattr("gristmill.stages.tokenization.windows.WINDOW", 64)
         parts = list(windows(whole, "", "\n ", agrees))
     assert "".join(parts) == whole
     assert len(parts) > 5

@@ -9,10 +9,10 @@ import numpy as np
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.row_format import Chat
-from gristmill.stages.chat_template import ChatTemplate, Span, Turn, Unrendered
-from gristmill.stages.encoding import Encoder
+from gristmill.stages.token_cache.chat_template import ChatTemplate, Span, Turn, Unrendered
 from gristmill.stages.token_cache.rows import MISSING, SPECIAL, CacheRows, Trouble, field_of, words_of
-from gristmill.stages.token_offsets import TokenOffsets
+from gristmill.stages.tokenization.encoder import Encoder
+from gristmill.stages.tokenization.offsets import TokenOffsets
 from gristmill.text.utf8 import sizes_of
 
 FORBIDDEN = ("tokenize", "return_assistant_tokens_mask", "return_dict")

@@ -24,7 +24,7 @@ from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.consolidating import CLEVEL
+from gristmill.stages.token_cache.consolidate import CLEVEL
 
 BATCH = 1 << 20
 """Elements that are held before they are written."""

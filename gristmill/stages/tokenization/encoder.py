@@ -30,10 +30,19 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.stages.encoding_pieces import LONG, cut
-from gristmill.stages.engines import ONE_CORE, Engine, Found, Lengths, Reference, batched, fast_engines, joined
-from gristmill.stages.tokenizer_facts import TokenizerFacts, facts_of, load_reference
-from gristmill.stages.windows import WINDOW, windows
+from gristmill.stages.tokenization.engines import (
+    ONE_CORE,
+    Engine,
+    Found,
+    Lengths,
+    Reference,
+    batched,
+    fast_engines,
+    joined,
+)
+from gristmill.stages.tokenization.long_texts import LONG, cut
+from gristmill.stages.tokenization.reference import TokenizerFacts, facts_of, load_reference
+from gristmill.stages.tokenization.windows import WINDOW, windows
 
 Ids = npt.NDArray[np.int32]
 

@@ -32,7 +32,7 @@ from gristmill.stages.tokenization.files import (
     template_in,
     tokenizer_path,
 )
-from gristmill.stages.tokenizer_facts import FACTS, dump_facts, facts_of
+from gristmill.stages.tokenization.reference import FACTS, dump_facts, facts_of
 
 Slices = Mapping[str, Sequence[str]]
 """Snapshots by stream."""

@@ -17,7 +17,7 @@ from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.recipes.rules import Column, Rule
-from gristmill.stages.judging import Judge
+from gristmill.stages.mixing.row_filter import Judge
 
 
 class SelectionSpec(msgspec.Struct, frozen=True):

@@ -19,8 +19,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat, Text, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.token_cache.grinder import Body, Spec
 from gristmill.stages.token_cache.part import CLEVEL, OldPart, OldShard
-from gristmill.stages.token_cache_grinder import Body, Spec
 from gristmill.stages.tokenization.files import (
     TOKENIZING,
     VALIDATION_SEED,
@@ -44,7 +44,7 @@ class TokenCacheStep:
     tokenizer: Tokenizer
     snapshot: str
     shelves: tuple[str, ...]
-    stage: str = "token_cache_grinder"
+    stage: str = "token_cache"
     _bodies: dict[str, Body] = field(default_factory=dict)
     _ledger: TokenizerLedger | None = None
     _template: str | None = None
@@ -125,7 +125,7 @@ class TokenCacheStep:
                 f"{where}: no chat template: neither its format has a chat_template, nor has the tokenizer"
                 f" {self.tokenizer.name} one in tokenizer_config.json or chat_template.jinja; give one of them"
             )
-        from gristmill.stages.chat_template import ChatTemplate  # noqa: PLC0415 - Jinja, which texts do without
+        from gristmill.stages.token_cache.chat_template import ChatTemplate  # noqa: PLC0415 - Jinja, which texts do without
 
         if declared.mask_user_turns and not ChatTemplate(template, today=declared.today).has_generation:
             raise RecipeError(

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError
-from gristmill.lake.token_stream import TokenStream
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
-from gristmill.stages.packing import Plan, plan, rule_of
-from gristmill.stages.packing_report import ids_of
+from gristmill.stages.packing.packer import Plan, plan, rule_of
+from gristmill.stages.packing.report import ids_of
+from gristmill.stages.token_cache.token_stream import TokenStream
 
 MASKS = "assistant_masks"
 PADDING = -1

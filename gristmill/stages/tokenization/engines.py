@@ -9,7 +9,7 @@ from fastokens import Tokenizer as FastTokenizer
 from tokenizers import Tokenizer
 
 from gristmill.errors import DataError
-from gristmill.stages.space_runs import MARK, marked, without_runs
+from gristmill.stages.tokenization.space_runs import MARK, marked, without_runs
 
 Found = npt.NDArray[np.uint32]
 Lengths = npt.NDArray[np.int64]

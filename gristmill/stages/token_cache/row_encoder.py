@@ -4,12 +4,12 @@ from typing import Literal, NamedTuple, Protocol
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.row_format import Chat, Format, Text
-from gristmill.stages.encoding import Encoder
-from gristmill.stages.prebuilt_rows import PrebuiltRows
-from gristmill.stages.text_rows import TextRows
+from gristmill.stages.token_cache.prebuilt_rows import PrebuiltRows
 from gristmill.stages.token_cache.rows import RowMaker
-from gristmill.stages.tokenizer_facts import TokenizerFacts, facts_of
-from gristmill.stages.vocabulary import Vocabulary
+from gristmill.stages.token_cache.text_rows import TextRows
+from gristmill.stages.tokenization.encoder import Encoder
+from gristmill.stages.tokenization.reference import TokenizerFacts, facts_of
+from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 
 class Spelling(Protocol):
@@ -78,8 +78,8 @@ def row_maker(
     if isinstance(declared, Chat):
         if spelling.template is None:
             raise RecipeError(f"{name}: no chat template; give the format its chat_template")
-        from gristmill.stages.chat_rows import ChatRows, Tokens  # noqa: PLC0415 - Jinja, which texts do without
-        from gristmill.stages.token_offsets import TokenOffsets  # noqa: PLC0415
+        from gristmill.stages.token_cache.chat_rows import ChatRows, Tokens  # noqa: PLC0415 - Jinja, which texts do without
+        from gristmill.stages.tokenization.offsets import TokenOffsets  # noqa: PLC0415
 
         offsets = TokenOffsets(tokenizer_json, encoder.reference, vocabulary)
         tokens = Tokens(spelling.bos or "", spelling.eos or "", refused)

@@ -14,7 +14,7 @@ from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
 from gristmill.recipes.source import CONVERSION, Source
-from gristmill.stages.conversion_grinder import Body, RawEntry, Spec
+from gristmill.stages.conversion.grinder import Body, RawEntry, Spec
 
 
 @dataclass
@@ -34,7 +34,7 @@ class ConversionStep:
     shelves: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     empty_ok: bool = False
-    stage: str = "conversion_grinder"
+    stage: str = "conversion"
     _listing: RawListing = field(default_factory=lambda: RawListing({}))
     _shards: dict[str, list[str]] = field(default_factory=dict)
     _store: Store | None = None

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gristmill.stages.vocabulary import Vocabulary
+from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 Ids = npt.NDArray[np.int32]
 Lengths = npt.NDArray[np.int64]

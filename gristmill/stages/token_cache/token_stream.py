@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError
-from gristmill.lake.address import place
-from gristmill.lake.ledger.files import read_ledger
-from gristmill.formats.levanter.array_writer import Values
 from gristmill.formats.levanter.array_reader import MEND, RangeRead
+from gristmill.formats.levanter.array_writer import Values
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
+from gristmill.lake.address import place
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 

@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from gristmill.lake.token_stream import TokenStream
 from gristmill.recipes.row_format import Format, Prebuilt, Slice
 from gristmill.reports.histogram import Histogram, Tally, doubling, trimmed
-from gristmill.stages.packing import Integers, Lengths, Plan, Rule, packs, rule_of
+from gristmill.stages.packing.packer import Integers, Lengths, Plan, Rule, packs, rule_of
+from gristmill.stages.token_cache.token_stream import TokenStream
 
 Kind = Literal["windows", "packed", "rows"]
 """How documents become examples: one stream, cut every so many tokens; whole documents, packed; each row one."""

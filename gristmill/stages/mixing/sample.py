@@ -16,7 +16,7 @@ from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import Selection
-from gristmill.stages.judging import Judge, Judged
+from gristmill.stages.mixing.row_filter import Judge, Judged
 
 SEED = 0x73616D  # "sam": another draw than the mixes' own
 KEPT = ""

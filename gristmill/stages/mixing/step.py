@@ -15,8 +15,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix, selection_recipe
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
-from gristmill.stages.blocking import blocked_inputs, blocklist_asset, hashes_by_name
-from gristmill.stages.mixing_grinder import Body, SelectionSpec, Spec
+from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, blocklist_asset, hashes_by_name
+from gristmill.stages.mixing.grinder import Body, SelectionSpec, Spec
 
 
 @dataclass
@@ -40,7 +40,7 @@ class MixingStep:
     asset: str
     recipe: Recipe
     shelves: tuple[str, ...]
-    stage: str = "mixing_grinder"
+    stage: str = "mixing"
     _bodies: dict[str, Body] = field(default_factory=dict)
     _blocklists: dict[str, Blocklist] = field(default_factory=dict)
 

@@ -13,12 +13,12 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import SPLITS, cache_asset, packing_stem
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
-from gristmill.lake.token_stream import TokenStream, open_split
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.packing import Plan, rule_of
-from gristmill.stages.packing_report import Report, examine
+from gristmill.stages.packing.packer import Plan, rule_of
+from gristmill.stages.packing.report import Report, examine
+from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 MEND = "materialize the cache's packing again"
 _PIECE = 1 << 18

@@ -13,10 +13,10 @@ import zstandard
 from tokenizers import Tokenizer
 
 from gristmill.errors import RecipeError
-from gristmill.stages.encoding_probes import PROBES, probes
-from gristmill.stages.engines import Found, Lengths, Reference
-from gristmill.stages.vocabulary import Vocabulary, vocabulary_of
-from gristmill.stages.windows import breaks_of
+from gristmill.stages.tokenization.engines import Found, Lengths, Reference
+from gristmill.stages.tokenization.probes import PROBES, probes
+from gristmill.stages.tokenization.vocabulary import Vocabulary, vocabulary_of
+from gristmill.stages.tokenization.windows import breaks_of
 
 FACTS = "facts.msgpack.zst"
 """The file's name."""

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from gristmill.recipes.row_format import Text
-from gristmill.stages.encoding import Encoder
 from gristmill.stages.token_cache.rows import SPECIAL, CacheRows, Trouble, field_of, words_of
+from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.text.utf8 import sizes_of
 
 

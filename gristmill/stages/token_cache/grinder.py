@@ -23,10 +23,10 @@ from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
-from gristmill.stages.cache_statistics import Counting, Facts, summed
-from gristmill.stages.row_makers import row_maker
 from gristmill.stages.token_cache.part import OldPart, Part
+from gristmill.stages.token_cache.row_encoder import row_maker
 from gristmill.stages.token_cache.rows import chosen, settle
+from gristmill.stages.token_cache.statistics import Counting, Facts, summed
 from gristmill.stages.tokenization.files import VALIDATION_SEED, read_facts, read_tokenizer
 
 

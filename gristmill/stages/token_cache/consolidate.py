@@ -8,9 +8,9 @@ from gristmill.formats.levanter.checksums import SUMS, put_sums, summed
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Store
-from gristmill.lake.token_stream import TokenStream
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.row_format import Format
+from gristmill.stages.token_cache.token_stream import TokenStream
 
 CLEVEL = 5
 """The one level that Levanter before Marin's reads."""

@@ -11,7 +11,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.tagging_grinder import Body, SetSpec, Spec
+from gristmill.stages.tagging.grinder import Body, SetSpec, Spec
 
 
 @dataclass
@@ -23,7 +23,7 @@ class TaggingStep:
     snapshot: str
     taggers: tuple[Tagger, ...]
     shelves: tuple[str, ...]
-    stage: str = "tagging_grinder"
+    stage: str = "tagging"
     _documents: dict[str, Shard] = field(default_factory=dict)
 
     @property

@@ -17,8 +17,8 @@ from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.rules import Column, Rule
-from gristmill.stages.columns import ColumnReader
-from gristmill.stages.rule_engine import RuleEngine, RuleFailed, ValueRefused
+from gristmill.stages.mixing.column_reader import ColumnReader
+from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, ValueRefused
 
 SAMPLED_OUT = "sampled out"
 BLOCKED = "blocklist: {}"
