@@ -65,7 +65,7 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 	  echo "the proofs against real Levanter are skipped: they need a Python 3.12 (GRISTMILL_PYTHON312)"
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
-	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/recipes $(BIN)/python -m mishaps.suite
+	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves $(BIN)/python -m mishaps.suite
 
 bench: $(VENV)/.test  ## us and the peers on the same files; BENCH=name for one
 	@$(BIN)/python -m bench.run $(BENCH)

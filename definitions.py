@@ -13,13 +13,13 @@ import dagster as dg
 from assets.attributes import attribute_assets
 from assets.checks import audit_checks
 from assets.documents import document_assets
-from assets.graphs import define_steps
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
 from assets.packing import packing_asset
 from assets.raw import raw_spec
-from assets.steps import StepAssets
+from assets.support.step_graphs import define_steps
+from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
 from assets.token_caches import cache_index_asset, token_cache_assets
 from assets.tokenizers import tokenizer_asset_of

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from assets.keys import plain
-from assets.steps import Check, Output, StepAssets
+from assets.support.keys import plain
+from assets.support.step_ops import Check, Output, StepAssets
 from gristmill.execution.checks import Verdict, row_alignment
 from gristmill.execution.step import Step
 from gristmill.lake.address import attributes_asset, documents_asset, place

@@ -5,12 +5,11 @@ from typing import Any
 
 import dagster as dg
 
-from assets.keys import address_of, key_of, plain
-from assets.partitions import snapshots_of
-from assets.report import failures
+from assets.support.keys import address_of, key_of, plain, snapshots_of
+from assets.support.report import failures
 from gristmill.lake.address import place
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.auditing import audit_ledger
+from gristmill.verification.audit import audit_ledger
 from resources.lake import LakeResource
 
 _SHOWN = 20

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from assets.keys import key_of, plain
-from assets.partitions import snapshots_of
-from assets.report import check_result, failures
+from assets.support.keys import key_of, plain, snapshots_of
+from assets.support.report import check_result, failures
 from gristmill.lake.address import documents_asset
 from gristmill.recipes.source import Source
-from gristmill.stages.ids_across import NAME, ids_across
+from gristmill.verification.ids_across import NAME, ids_across
 from resources.lake import LakeResource
 
 

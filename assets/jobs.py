@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.keys import address_of, key_of, plain
+from assets.support.keys import address_of, key_of, plain
 from gristmill.lake.address import (
     attributes_asset,
     cache_asset,

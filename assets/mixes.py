@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from assets.automation import when_below_changed
-from assets.indexes import index_result, known_snapshots
-from assets.keys import key_of, plain
-from assets.nameplate import check_lake
-from assets.report import failures
-from assets.steps import Check, Output, StepAssets
+from assets.support.automation import when_below_changed
+from assets.support.indexes import index_result, known_snapshots
+from assets.support.keys import key_of, plain
+from assets.support.lake_identity import check_lake
+from assets.support.report import failures
+from assets.support.step_ops import Check, Output, StepAssets
 from gristmill.execution.checks import Verdict, blocklist_respected
 from gristmill.execution.step import Step
 from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, mix_index, place

@@ -9,10 +9,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.cache_report import drawing
-from assets.keys import key_of, plain
-from assets.nameplate import check_lake
-from assets.report import failures
+from assets.support.keys import key_of, plain
+from assets.support.lake_identity import check_lake
+from assets.support.report import drawing, failures
 from gristmill.lake.address import cache_index, cache_packing
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump

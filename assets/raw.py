@@ -2,8 +2,7 @@
 
 import dagster as dg
 
-from assets.keys import key_of
-from assets.partitions import snapshots_of
+from assets.support.keys import key_of, snapshots_of
 from gristmill.lake.address import raw_asset
 from gristmill.recipes.source import Source
 

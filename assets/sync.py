@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from assets.arrivals import DATA_VERSION, report_arrivals, versions
 from assets.checks import checks_of
-from assets.indexes import index_facts
-from assets.keys import key_of
-from assets.nameplate import show_lake, shown_lake
-from assets.partitions import snapshots_of
-from assets.report import failures, ledger_facts
+from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
+from assets.support.indexes import index_facts
+from assets.support.keys import key_of, snapshots_of
+from assets.support.lake_identity import show_lake, shown_lake
+from assets.support.report import failures, ledger_facts
 from gristmill.lake.address import (
     Place,
     cache_index,

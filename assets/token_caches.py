@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import dagster as dg
 from pydantic import Field
 
-from assets.automation import when_below_changed
-from assets.indexes import index_result, known_snapshots, streams_facts
-from assets.keys import key_of, plain
-from assets.nameplate import check_lake
-from assets.report import failures
-from assets.steps import Check, Output, StepAssets
+from assets.support.automation import when_below_changed
+from assets.support.indexes import index_result, known_snapshots, streams_facts
+from assets.support.keys import key_of, plain
+from assets.support.lake_identity import check_lake
+from assets.support.report import failures
+from assets.support.step_ops import Check, Output, StepAssets
 from gristmill.execution.checks import Verdict
 from gristmill.execution.step import Step
 from gristmill.lake.address import (

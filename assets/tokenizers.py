@@ -5,9 +5,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from assets.keys import key_of
-from assets.nameplate import check_lake
-from assets.report import failures
+from assets.support.keys import key_of
+from assets.support.lake_identity import check_lake
+from assets.support.report import failures
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.tokenizer import Tokenizer

@@ -14,8 +14,8 @@ BEGUN = time.process_time(), time.perf_counter()
 
 import dagster as dg  # noqa: E402 - what importing costs is measured
 
-from assets.arrivals import report_arrivals  # noqa: E402 - see above
-from assets.keys import address_of, key_of  # noqa: E402 - see above
+from assets.support.arrivals import report_arrivals  # noqa: E402 - see above
+from assets.support.keys import address_of, key_of  # noqa: E402 - see above
 from bench.cost import measured  # noqa: E402 - see above
 from bench.place import SNAPSHOT, SOURCE  # noqa: E402 - see above
 from definitions import build  # noqa: E402 - see above

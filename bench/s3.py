@@ -81,7 +81,7 @@ def run(work: Path, shards: int = SHARDS, megabytes: float = MEGABYTES, turns: i
 
 def _server(work: Path) -> Any:
     """The S3 server of the tests."""
-    sys.path.append(str(ROOT / "tests" / "recipes"))
+    sys.path.append(str(ROOT / "tests" / "support" / "servers"))
     server = importlib.import_module("seaweed").Seaweed(work / "seaweed")
     os.environ.update(server.environment)
     return server

@@ -21,8 +21,8 @@ from gristmill.lake.address import cache_asset, place
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Chat, Format, Text
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.audit_caches import cache_findings
 from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.verification.token_caches import cache_findings
 
 MIX = "whole"
 

@@ -19,8 +19,7 @@ from dagster._core.definitions.automation_tick_evaluation_context import Automat
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.instance.types import CachingDynamicPartitionsLoader
 
-from assets.keys import address_of, key_of
-from assets.partitions import snapshots_of
+from assets.support.keys import address_of, key_of, snapshots_of
 from bench.cost import ROOT, Cost, answer, measured, peak_memory, timed
 from bench.row import Row
 from definitions import build

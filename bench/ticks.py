@@ -11,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.nameplate import show_lake
+from assets.support.lake_identity import show_lake
 from bench.cost import Cost, measured, peak_memory
 from gristmill.environment import read_environment
 from gristmill.lake.store.open import open_store

@@ -31,8 +31,8 @@ from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.raw_places import Shelves
-from gristmill.stages.whereabouts import of_document, of_token
+from gristmill.tracing.raw import Shelves
+from gristmill.tracing.trace import of_document, of_token
 
 SHARDS, ROWS = 100, 100_000
 PARTS, TOKENS = 8, 8

@@ -4,7 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
-from gristmill.acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
+from gristmill.commands._acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
 from gristmill.environment import CHECKOUT
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.ledger.files import list_ledgers, read_head

@@ -10,17 +10,17 @@ from typing import Any
 
 import dagster as dg
 
-from assets.arrivals import report_arrivals
 from assets.jobs import index_name, journey_name, refresh_name
-from assets.keys import key_of, plain
-from assets.nameplate import is_shown, shown_lake
+from assets.support.arrivals import report_arrivals
+from assets.support.keys import key_of, plain
+from assets.support.lake_identity import is_shown, shown_lake
 from definitions import build
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.execution.step import Step
-from gristmill.journey import cache_steps, mix_steps, pending, source_steps
 from gristmill.lake.address import mix_asset
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.steps import cache_steps, mix_steps, pending, source_steps
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source

@@ -12,18 +12,17 @@ from pathlib import Path
 import dagster as dg
 from tokenizers import Tokenizer as Spelled
 
-from assets.keys import key_of
-from assets.partitions import snapshots_of
+from assets.support.keys import key_of, snapshots_of
 from definitions import build
 from gristmill.environment import Environment
 from gristmill.execution.step import survey
-from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.stages.tokenization.files import tokenizer_path
-from gristmill.stages.tracing import first_tokens
+from gristmill.tracing.tokens import first_tokens
 from scripts.mill import Mill, open_mill
 from scripts.progress import say, stop
 

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.keys import plain
+from assets.support.keys import plain
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source

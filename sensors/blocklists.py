@@ -12,9 +12,8 @@ import dagster as dg
 import msgspec
 
 from assets.checks import checks_of
-from assets.keys import address_of, key_of, plain
-from assets.nameplate import UNSHOWN, is_shown
-from assets.partitions import snapshots_of
+from assets.support.keys import address_of, key_of, plain, snapshots_of
+from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, blocklist_path, documents_asset, mix_asset, place

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from assets.arrivals import forget, report, reported
-from assets.nameplate import UNSHOWN, is_shown
+from assets.support.arrivals import forget, report, reported
+from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import open_store

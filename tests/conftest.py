@@ -10,7 +10,7 @@ from gristmill.lake.store.folder import FolderStore
 
 @pytest.fixture
 def mill(tmp_path: Path) -> Mill:
-    """An empty lake in a folder, with the recipes of tests/recipes/testshelf."""
+    """An empty lake in a folder, with the recipes of tests/support/shelves/testshelf."""
     root = tmp_path / "lake"
     root.mkdir()
     return Mill(root)

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 from dagster_kit import SHELVES, environment_of
 
-from assets.keys import address_of
+from assets.support.keys import address_of
 from definitions import build
 from gristmill.errors import RecipeError
 from gristmill.readers.dolma import DolmaLines

@@ -16,8 +16,8 @@ from gristmill.__main__ import parser
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
 from gristmill.execution.work import Lake
-from gristmill.journey import cache_steps, mix_steps, source_steps
 from gristmill.lake.rows.document import Document
+from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.tokenization.training import make_tokenizer
 

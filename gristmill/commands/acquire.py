@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import gristmill
-from gristmill.acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
+from gristmill.commands._acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.address import blocklist_path

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gristmill.commands._terminal import add_lake, lake_of, show
-from gristmill.stages.garbage import find_garbage, remove
-from gristmill.stages.leftovers import find_leftovers, remove_leftovers
+from gristmill.maintenance.gc import find_garbage, find_leftovers, remove, remove_leftovers
 
 HELP = "remove parts of token caches that no ledger, index or release names, and what runs left for others to read"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
-from gristmill.dry_run import DryRun, Prospect
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
+from gristmill.pipeline.dry_run import DryRun, Prospect
 from gristmill.recipes.catalogue import Catalogue, known, read_catalogue
 from gristmill.recipes.source import Source
 

@@ -14,9 +14,9 @@ import msgspec
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.address import SPLITS, check_snapshot
-from gristmill.stages.raw_places import RawPlace, Shelves
-from gristmill.stages.token_places import TokenPlace
-from gristmill.stages.whereabouts import RowPlace, TokenWhereabouts, Whereabouts, of_document, of_token
+from gristmill.tracing.raw import RawPlace, Shelves
+from gristmill.tracing.tokens import TokenPlace
+from gristmill.tracing.trace import RowPlace, TokenWhereabouts, Whereabouts, of_document, of_token
 
 HELP = "say where a document lies: raw bytes, versions, attributes, mixes, tokens; or whose a token is"
 

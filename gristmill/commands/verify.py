@@ -9,7 +9,7 @@ from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Lake
-from gristmill.stages.auditing import audit_ledger, audit_spelling, audited_ledgers, headless
+from gristmill.verification.audit import audit_ledger, audit_spelling, audited_ledgers, headless
 
 HELP = "prove a lake from its bytes alone; 1 if anything is not as its ledgers say"
 

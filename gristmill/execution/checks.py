@@ -1,6 +1,6 @@
 """Checks: what is asked of a partition before its ledger is published; from tables and id indexes alone, so cheap.
 
-Each has a twin in stages/auditing.py that proves the same from the bytes.
+Each has a twin in verification/audit.py that proves the same from the bytes.
 """
 
 from collections.abc import Mapping, Sequence

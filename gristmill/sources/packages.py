@@ -1,7 +1,7 @@
 """Python packages as published: code, documentation, and catalogues in about a hundred languages.
 
 A raw object is a wheel, or the METADATA file of an installed distribution. Each edition is locked by a file of
-`requirements/`; `gristmill.acquire` fetches it.
+`requirements/`; `gristmill.commands._acquire` fetches it.
 """
 
 import posixpath

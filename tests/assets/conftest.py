@@ -8,6 +8,6 @@ from dagster_kit import Works
 
 @pytest.fixture
 def works(tmp_path: Path) -> Iterator[Works]:
-    """An empty lake with the recipes of tests/recipes/dagshelf, and an instance that is gone afterwards."""
+    """An empty lake with the recipes of tests/support/shelves/dagshelf, and an instance that is gone afterwards."""
     with dg.DagsterInstance.ephemeral() as instance:
         yield Works(tmp_path / "lake", instance)

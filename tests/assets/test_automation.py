@@ -20,7 +20,7 @@ from dagster_kit import (
 )
 from ticking import Asked, Daemon, flat
 
-from assets.keys import address_of
+from assets.support.keys import address_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.tagger import Tagger
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from chat_step import spelled, work
 from mishaps.lakes import Tree, link, tree_of
-from mishaps.process import ROOT, Process
+from mishaps.process import Process
 from one_step import STORE_ERROR
+from paths import ROOT
 from talklake import row, started, talk
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.stages.auditing import audit_ledger, audited_ledgers
 from gristmill.stages.mixing.step import stream_step
+from gristmill.verification.audit import audit_ledger, audited_ledgers
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +37,7 @@ def undisturbed(before: Path) -> Tree:
 
 
 def process(*arguments: Path) -> Process:
-    return Process([str(ROOT / "tests" / "recipes" / "chat_step.py"), *map(str, arguments)])
+    return Process([str(ROOT / "tests" / "support" / "drivers" / "chat_step.py"), *map(str, arguments)])
 
 
 def check(mill: Mill, expected: Tree) -> None:

@@ -3,7 +3,6 @@
 One deployment, one story: the tests go on where the one before ended, in the order in which they stand here.
 """
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,8 @@ from dagster_kit import (
     Works,
     letters,
 )
-from live import ENDED, REPOSITORY, ROOT, Live
+from live import ENDED, REPOSITORY, Live
+from paths import ROOT, python_path
 from testkit import packed
 
 from gristmill.lake.address import raw_folder
@@ -101,8 +101,7 @@ class Story:
         self.works = Works(folder / "lake", dg.DagsterInstance.ephemeral())
         self.shelf = folder / "shelf" / "ourshelf"
         (self.shelf / "taggers").mkdir(parents=True)
-        paths = [str(ROOT), str(ROOT / "tests" / "recipes"), str(folder / "shelf")]
-        variables = {"PYTHONPATH": os.pathsep.join(paths), "GRISTMILL_INTERVAL": "1", "GRISTMILL_WORKERS": "1"}
+        variables = {"PYTHONPATH": python_path(folder / "shelf"), "GRISTMILL_INTERVAL": "1", "GRISTMILL_WORKERS": "1"}
         monitored = "run_monitoring:\n  enabled: true\n"
         yaml = (ROOT / "dagster.yaml").read_text()
         assert monitored in yaml

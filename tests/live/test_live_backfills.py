@@ -31,7 +31,8 @@ from dagster_kit import (
     letter,
     letters,
 )
-from live import ROOT, Live
+from live import Live
+from paths import ROOT
 from steering import backfill_from_failure, counts, from_failure, job_backfill, of_backfill, pause, times
 from testkit import packed
 

@@ -18,8 +18,8 @@ from deployed import Deployed
 from postgres import Postgres
 from testkit import packed
 
-from assets.arrivals import report_arrivals
-from assets.keys import key_of
+from assets.support.arrivals import report_arrivals
+from assets.support.keys import key_of
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.open import open_store
 from gristmill.recipes.catalogue import read_catalogue

@@ -20,7 +20,7 @@ from dagster_kit import (
 from deployed import Deployed
 from postgres import Postgres
 
-from assets.keys import key_of
+from assets.support.keys import key_of
 from definitions import build
 from gristmill.recipes.catalogue import read_catalogue
 

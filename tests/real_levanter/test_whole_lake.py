@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from wholelake import make_whole
 
 from gristmill.stages.tokenization.files import tokenizer_path
-from gristmill.stages.tracing import first_tokens
+from gristmill.tracing.tokens import first_tokens
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import dagster as dg
 import pytest
 from dagster_kit import BLEND_LETTERS, LETTERS_V1, SHELVES, Works, environment_of, letters
 
-from assets.keys import address_of, key_of
+from assets.support.keys import address_of, key_of
 from gristmill.errors import DataError
-from gristmill.journey import mix_steps, pending
+from gristmill.pipeline.steps import mix_steps, pending
 from gristmill.recipes.catalogue import Catalogue
 from resources.lake import lake_resource
 from sensors.blocklists import blocklist_sensors

@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 from dagster_kit import Works, environment_of, letters
 
-from assets.keys import key_of
+from assets.support.keys import key_of
 from gristmill.errors import StoreError
 from resources.lake import lake_resource
 

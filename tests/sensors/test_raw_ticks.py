@@ -24,7 +24,7 @@ from dagster_kit import (
 from inventories import Reports
 from seaweed import BUCKET, REGION, Seaweed
 
-from assets.arrivals import report_arrivals, reported
+from assets.support.arrivals import report_arrivals, reported
 from gristmill.__main__ import main
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.step import plan

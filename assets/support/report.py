@@ -1,0 +1,188 @@
+"""Facts in Dagster's words: the only file that knows its metadata keys, and how an error becomes a failure."""
+
+import base64
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import dagster as dg
+
+from gristmill.environment import CHECKOUT
+from gristmill.errors import DataError, RecipeError, StoreError, Superseded
+from gristmill.execution.checks import Verdict
+from gristmill.execution.commit import Making
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.reports.histogram import Histogram, draw
+from gristmill.stages.token_cache.part import claim_of
+from gristmill.stages.token_cache.statistics import Facts, edges_of, summed
+
+_RETRIES = 2
+_DELAY = 5
+"""Seconds until an op is tried again for the first time; three times that for the second."""
+
+_ROWS = 50
+"""Rows of the shard table that a materialization shows; the ledger has all of them."""
+
+
+@contextmanager
+def failures(where: str = "") -> Iterator[None]:
+    """Wrong bytes and wrong recipes are failures that no retry mends; a lake that did not answer is tried again.
+
+    Args:
+        where: what was being made; put before messages about one of its shards, which may not name it.
+
+    Raises:
+        dagster.Failure: for what must not be tried again.
+        dagster.RetryRequested: for a lake that did not answer. Not by a retry policy: Dagster 1.13 follows one also
+            where a run is cancelled, and the cancelled run goes on.
+    """
+    try:
+        yield
+    except (DataError, RecipeError, Superseded) as error:
+        raise dg.Failure(
+            description=f"{where}: {error}" if where else str(error),
+            metadata={"kind": type(error).__name__},
+            allow_retries=False,
+        ) from error
+    except StoreError as error:
+        tried = dg.OpExecutionContext.get().retry_number
+        raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=_DELAY * (2 ** (tried + 1) - 1)) from error
+    except dg.Failure:
+        raise
+    except Exception as error:
+        raise dg.Failure(
+            description=f"{type(error).__name__}: {error} (a bug: the log has its trace; trying again will not help)",
+            metadata={"kind": "bug"},
+            allow_retries=False,
+        ) from error
+
+
+def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
+    """A verdict as Dagster records it."""
+    return dg.AssetCheckResult(
+        passed=verdict.passed,
+        asset_key=key,
+        check_name=verdict.name,
+        description=verdict.description,
+        metadata=dict(verdict.metadata),
+        severity=dg.AssetCheckSeverity.ERROR,
+    )
+
+
+def ledger_facts(store: Store, place: Place, ledger: Ledger) -> dict[str, Any]:
+    """What a ledger's head says of its partition."""
+    totals = ledger.totals
+    found: dict[str, Any] = {
+        "dagster/row_count": totals.get("rows", 0),
+        "bytes": totals.get("bytes", 0),
+        "shards": totals.get("shards", 0),
+        "ledger": dg.MetadataValue.path(f"{store.url}/{place.ledger}"),
+        "folder": dg.MetadataValue.path(f"{store.url}/{_folder(place)}"),
+        "fingerprint": ledger.fingerprint,
+    }
+    plain = {"shards", "rows", "bytes", "length"}
+    found |= {_words(name): number for name, number in totals.items() if name not in plain}
+    if ledger.dropped:
+        found["dropped by reason"] = _table(
+            [{"reason": reason, "rows": rows} for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])]
+        )
+    return found
+
+
+def ledger_metadata(
+    store: Store, ledger: Ledger, shards: Sequence[Shard], making: Making, run: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What one asks next about a partition that was just made."""
+    did = {"shards ground": making.todo, "shards kept": making.kept, "shards gone": len(making.gone)}
+    found = did | ledger_facts(store, making.place, ledger)
+    found["shard table"] = _table(
+        [
+            {
+                "shard": s.name,
+                "rows": s.rows,
+                "bytes": s.bytes,
+                "dropped": sum(s.dropped.values()),
+                "sha256": s.sha256[:16],
+            }
+            for s in shards[:_ROWS]
+        ]
+    )
+    return found | dict(run)
+
+
+def _folder(place: Place) -> str:
+    """Where the objects lie; a token cache has a folder a split, with the snapshots below."""
+    return f"{place.asset}/" if place.asset.startswith("token_caches/") else place.folder
+
+
+def _words(total: str) -> str:
+    """A ledger's total in words: `absent: english` counts the rows for which a rule's column had no value."""
+    return total.replace("absent: ", "rows without a value of ")
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
+    if not rows:
+        return "none"
+    return dg.MetadataValue.table(
+        records=[dg.TableRecord(dict(row)) for row in rows],
+        schema=dg.TableSchema(
+            columns=[
+                dg.TableColumn(name, "int" if isinstance(value, int) else "string") for name, value in rows[0].items()
+            ]
+        ),
+    )
+
+
+@cache
+def commit_of_code() -> str:
+    """The git commit of the checkout, or `unknown`."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],  # noqa: S607 - git as the machine has it
+            cwd=CHECKOUT,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+@cache
+def packages() -> dict[str, str]:
+    """Versions of what the bytes depend on."""
+    return {name: version(name) for name in ("dagster", "isal", "orjson", "msgspec", "tokenizers", "fastokens")}
+
+
+def drawing(histogram: Histogram, title: str, unit: str) -> str:
+    """A histogram as an image in Markdown that needs nothing from elsewhere."""
+    data = base64.b64encode(draw(histogram, title, unit).encode()).decode()
+    return f"![{title}](data:image/svg+xml;base64,{data})"
+
+
+def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
+    """Metadata over the parts of a slice; nothing where no part has counted its rows."""
+    facts = facts_of(parts)
+    tokens = sum(part.counts.get("tokens", 0) for part in parts)
+    if not facts.lengths or not tokens:
+        return {}
+    histogram = Histogram(tuple(edges_of(len(facts.lengths))), facts.lengths)
+    return {
+        "bytes of text a token": round(facts.bytes / tokens, 3),
+        "tokens inside a character": f"{facts.fragments / tokens:.3%}",
+        "unknown tokens": f"{facts.unknown / tokens:.3%}",
+        "document lengths": dg.MetadataValue.md(drawing(histogram, "document lengths", "documents by tokens")),
+    }
+
+
+def facts_of(parts: Sequence[Shard]) -> Facts:
+    """What the shards in some parts have counted, together."""
+    claims = (claim_of(part) for part in parts)
+    return summed(each.facts for claim in claims if claim for each in claim.shards.values())

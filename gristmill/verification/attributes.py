@@ -1,0 +1,145 @@
+"""The audit of an attribute set: every row beside its document. See verification/audit.py."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from gristmill.errors import DataError, MalformedRow
+from gristmill.execution.finding import Finding, differs
+from gristmill.execution.work import Say
+from gristmill.lake.address import Place
+from gristmill.lake.identity import IdDigest
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.attribute import AttributeRow, parse_rows
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.protocol import Store
+from gristmill.verification.documents import table_of
+from gristmill.verification.ledger import LedgerProof
+from gristmill.verification.shard import ShardProof
+
+MEND = "make this attribute set again"
+
+
+class _Text(msgspec.Struct):
+    id: str
+    source: str
+    text: str
+
+
+class _Document(NamedTuple):
+    """What an attribute row is compared with."""
+
+    source: str
+    id: str
+    length: int
+
+
+def attribute_findings(store: Store, here: Place, documents: Place, say: Say) -> Iterator[Finding]:
+    """Everything that is wrong with a set's partition, in the order in which it is found."""
+    proof = LedgerProof(store, here)
+    yield from proof.findings
+    if proof.head is None:
+        return
+    yield from proof.upstream(say)
+    theirs = table_of(store, documents)
+    for shard in proof.shards:
+        yield from _Reading(store, here, documents, shard).findings()
+        beside = theirs.get(shard.name)
+        if theirs and beside is None:
+            yield Finding(here.shard(shard.name), None, f"{documents.asset} has no shard of this name", MEND)
+        elif beside and (beside.rows, beside.ids) != (shard.rows, shard.ids):
+            what = f"{shard.rows} rows of ids {shard.ids}, but its documents have {beside.rows} of ids {beside.ids}"
+            yield Finding(here.table, None, f"shard {shard.name}: {what}", MEND)
+    for name in sorted(theirs.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
+        yield Finding(here.shard(name), None, f"its documents have a shard {name}, this set has not", MEND)
+    yield from proof.strays(say)
+
+
+class _Reading:
+    """One shard of attribute rows while it is read beside its documents."""
+
+    def __init__(self, store: Store, here: Place, documents: Place, shard: Shard) -> None:
+        self._store, self._shard = store, shard
+        self._set = here.asset.rpartition("/")[2]
+        self._path, self._beside = here.shard(shard.name), documents.shard(shard.name)
+        self._ids = IdDigest()
+        self._unreadable = False
+
+    def findings(self) -> Iterator[Finding]:
+        """All of the shard; at most one of its rows."""
+        proof = ShardProof(self._store, self._path, self._shard)
+        documents = self._documents()
+        wrong: Finding | None = None
+        for first, block in proof.blocks():
+            if wrong is None and not self._unreadable:
+                wrong = self._compare(first, rows_of(block), documents)
+        if wrong is None and proof.whole and not self._unreadable:
+            wrong = self._end(documents)
+        if wrong and not self._unreadable:
+            yield wrong  # before the object's digest: it says more
+        yield from proof.findings
+        if self._unreadable:
+            what = f"cannot be compared with {self._beside}, which cannot be read"
+            yield Finding(self._path, None, what, "mend the documents first")
+        elif wrong is None and proof.whole and self._ids.hexdigest() != self._shard.ids:
+            what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
+            yield Finding(self._path, None, what, MEND)
+
+    def _documents(self) -> Iterator[_Document]:
+        decoder = msgspec.json.Decoder(_Text)
+        first = 0
+        if self._store.head(self._beside) is None:
+            self._unreadable = True
+            return
+        try:
+            for block in read_blocks(self._store, self._beside):
+                rows = decode_rows(decoder, block, self._beside, first)
+                first += len(rows)
+                yield from (_Document(row.source, row.id, len(row.text)) for row in rows)
+        except DataError:
+            self._unreadable = True
+
+    def _compare(self, first: int, lines: Sequence[bytes], documents: Iterator[_Document]) -> Finding | None:
+        """The first row of a block that is not in the right form, or not its document's."""
+        beside = list(islice(documents, len(lines)))
+        if self._unreadable:
+            return None
+        try:
+            lengths = [document.length for document in beside] + [0] * (len(lines) - len(beside))
+            rows = parse_rows(lines, self._set, self._path, first, lengths)
+        except MalformedRow as error:
+            return Finding(self._path, error.row, error.reason, MEND)
+        for number, (row, document) in enumerate(zip(rows, beside, strict=False), start=first):
+            what = _trouble(row, document, self._beside)
+            if what:
+                return Finding(self._path, number, what, MEND)
+        self._ids.update([(document.source, document.id) for document in beside])
+        if len(beside) < len(lines):
+            number = first + len(beside)
+            what = f"id {rows[len(beside)].id!r}, but {self._beside} ends before it"
+            return Finding(self._path, number, what, MEND)
+        return None
+
+    def _end(self, documents: Iterator[_Document]) -> Finding | None:
+        document = next(documents, None)
+        if document is None:
+            return None
+        what = f"there is no such row, but {self._beside} has id {document.id!r} (source {document.source!r}) there"
+        return Finding(self._path, self._ids.rows, what, MEND)
+
+
+def _trouble(row: AttributeRow, document: _Document, beside: str) -> str:
+    """What is wrong with one row, or nothing."""
+    if row.id != document.id or (row.source and row.source != document.source):
+        return (
+            f"id {row.id!r} (source {row.source!r}), but {beside} has {document.id!r}"
+            f" (source {document.source!r}) there"
+        )
+    for label, spans in row.labels.items():
+        for start, end, _ in spans:
+            if not 0 <= start <= end <= document.length:
+                return f"{label}: a span [{start}, {end}) in a text of {document.length} characters"
+    return ""

@@ -1,0 +1,51 @@
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from seaweed import KEY, SECRET, Seaweed
+
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.s3 import BucketStore
+
+BUCKET = "a-bucket"
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    """An S3 server in this process, with one empty bucket; credentials stand in the environment."""
+    boto3 = pytest.importorskip("boto3")
+    server_module = pytest.importorskip("moto.server")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    patch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    url = f"http://127.0.0.1:{port}"
+    boto3.Session().client("s3", endpoint_url=url).create_bucket(Bucket=BUCKET)
+    yield url
+    server.stop()
+    patch.undo()
+
+
+@pytest.fixture
+def bucket(endpoint: str, tmp_path: Path) -> BucketStore:
+    """A lake of its own in a bucket."""
+    return BucketStore(f"s3://{BUCKET}/{tmp_path.name}", {"endpoint": endpoint, "region": "us-east-1"})
+
+
+@pytest.fixture(params=["folder", "moto", "seaweed"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """A lake in a folder, then one in a bucket of each server: each is right where the other is lax."""
+    if request.param == "folder":
+        (tmp_path / "lake").mkdir()
+        return FolderStore(str(tmp_path / "lake"))
+    if request.param == "seaweed":
+        server: Seaweed = request.getfixturevalue("seaweed")
+        return server.store(tmp_path.name)
+    found: BucketStore = request.getfixturevalue("bucket")
+    return found

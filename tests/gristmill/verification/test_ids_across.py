@@ -1,0 +1,26 @@
+from testkit import Mill, make_documents
+
+from gristmill.verification.ids_across import ids_across
+
+V0 = "sources/pages/v0/documents"
+
+
+def test_ids_that_differ_over_all_snapshots_pass_and_are_counted(mill: Mill) -> None:
+    for number, snapshot in enumerate(("2023", "2024")):
+        mill.raw("a.jsonl.gz", make_documents(3, start=10 * number), "pages", snapshot)
+        mill.convert("pages", snapshot)
+    verdict = ids_across(mill.store, V0, ["2023", "2024", "2025"])
+    assert verdict.passed
+    assert verdict.metadata["ids compared"] == 6
+    assert verdict.metadata["snapshots not finished"] == 1
+
+
+def test_an_id_in_two_snapshots_is_named_with_both_places(mill: Mill) -> None:
+    for snapshot, start in (("2023", 0), ("2024", 2)):
+        mill.raw("a.jsonl.gz", make_documents(3, start=start), "pages", snapshot)
+        mill.convert("pages", snapshot)
+    verdict = ids_across(mill.store, V0, ["2023", "2024"])
+    assert not verdict.passed
+    assert f"{V0}/2023/a.jsonl.gz row 2" in verdict.description
+    assert f"{V0}/2024/a.jsonl.gz row 0" in verdict.description
+    assert verdict.metadata["hashes that repeat"] == 1

@@ -1,0 +1,209 @@
+"""What the tests of the Dagster layer share: a lake in a folder, an instance of Dagster's, and real runs over both."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+from dagster import DagsterEventType
+from testkit import packed
+
+from assets.support.arrivals import report_arrivals
+from assets.support.keys import key_of, snapshots_of
+from definitions import build
+from gristmill.environment import Environment
+from gristmill.lake.address import blocklist_path, place, raw_folder
+from gristmill.lake.ledger.files import read_head
+from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.open import open_store
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+
+if TYPE_CHECKING:
+    from gristmill.lake.store.protocol import Store
+
+SHELVES = ("dagshelf",)
+LETTERS_V0 = "sources/letters/v0/documents"
+LETTERS_V1 = "sources/letters/v1/documents"
+COUNT_V1 = "sources/letters/v1/attributes/count-1"
+MOODY_V1 = "sources/letters/v1/attributes/moody-1"
+COUNT_V0 = "sources/letters/v0/attributes/count-1"
+DIARY_V0 = "sources/diary/v0/documents"
+DIARY_COUNT = "sources/diary/v0/attributes/count-1"
+BLEND_LETTERS = "mixes/blend/documents/letters"
+BLEND_DIARY = "mixes/blend/documents/diary"
+BLEND_INDEX = "mixes/blend/index"
+TINY_LETTERS = "token_caches/blend/tiny-1/letters"
+TINY_DIARY = "token_caches/blend/tiny-1/diary"
+TINY_INDEX = "token_caches/blend/tiny-1/index"
+TINY = "tokenizers/tiny-1"
+JOURNEY = (LETTERS_V0, COUNT_V0, LETTERS_V1, COUNT_V1, MOODY_V1)
+"""What the job `letters_journey` makes."""
+
+
+def letter(number: int, text: str = "", source: str = "letters") -> dict[str, Any]:
+    """Document `letter-<number>`; unless it is given, its text is so many words."""
+    return {"id": f"letter-{number}", "text": text or " ".join(["word"] * number), "source": source}
+
+
+def letters(*numbers: int, source: str = "letters") -> list[dict[str, Any]]:
+    """One document a number, with so many words."""
+    return [letter(number, source=source) for number in numbers]
+
+
+def environment_of(root: Path, shelves: tuple[str, ...] = SHELVES) -> Environment:
+    return Environment(lake=str(root), shelves=shelves, workers=2, endpoint="", region="")
+
+
+class Works:
+    """A lake with the recipes of tests/support/shelves/dagshelf, and the real definitions over it."""
+
+    def __init__(self, root: Path, instance: dg.DagsterInstance, catalogue: Catalogue | None = None) -> None:
+        root.mkdir(parents=True, exist_ok=True)
+        self.root = root
+        self.instance = instance
+        self.store: Store = open_store(str(root))
+        self.catalogue = catalogue or read_catalogue(SHELVES)
+        self.block()
+
+    @cached_property
+    def definitions(self) -> dg.Definitions:
+        return build(environment_of(self.root), self.catalogue)
+
+    # raw data
+
+    def raw(self, rows: Iterable[Any], name: str = "a", snapshot: str = "2024", source: str = "letters") -> None:
+        """Puts a raw object: a shard of that name."""
+        self.store.put(f"{raw_folder(source, snapshot)}{name}.jsonl.gz", packed(rows))
+
+    def block(self, *ids: str, source: str = "letters") -> None:
+        """Writes the blocklist of the mix."""
+        rows = [json.dumps({"source": source, "id": id_, "reason": "asked for"}).encode() + b"\n" for id_ in ids]
+        self.store.put(blocklist_path("takedowns"), b"".join(rows))
+
+    def arrive(self, *sources: str) -> dict[str, list[str]]:
+        """What the raw sensors do; the snapshots reported, by source."""
+        return {
+            name: report_arrivals(self.instance, self.catalogue.sources[name], self.store)[0]
+            for name in sources or self.catalogue.sources
+        }
+
+    def know(self, *snapshots: str, source: str = "letters") -> None:
+        """Adds partitions without any event."""
+        self.instance.add_dynamic_partitions(snapshots_of(source).name or "", list(snapshots))
+
+    # runs
+
+    def run(
+        self,
+        job: str,
+        snapshot: str | None = "2024",
+        *,
+        only: Sequence[str] = (),
+        engine: Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> "Result":
+        """One real run of a named job in this process, inline unless the engine is said."""
+        resources = {"engine": {"config": {"kind": "inline", **(engine or {})}}}
+        result = self.definitions.resolve_job_def(job).execute_in_process(
+            instance=self.instance,
+            partition_key=snapshot,
+            run_config={"resources": resources, **(config or {})} if job != "sync" else {},
+            asset_selection=[key_of(address) for address in only] or None,
+            raise_on_error=False,
+        )
+        return Result(result.run_id, self.instance)
+
+    def whole(self, snapshot: str = "2024") -> None:
+        """Raw to tokens of one snapshot of the letters, and the indexes."""
+        for job, key in (
+            ("letters_journey", snapshot),
+            ("blend_letters_documents", snapshot),
+            ("tiny_1_train", None),
+            ("blend_letters_refresh", snapshot),
+            ("blend_index", None),
+        ):
+            done = self.run(job, key)
+            assert done.success, (job, done.failures)
+
+    # what is there
+
+    def ledger(self, address: str, snapshot: str = "2024") -> Ledger | None:
+        return read_head(self.store, place(address, snapshot))
+
+    def fingerprint(self, address: str, snapshot: str = "2024") -> str:
+        ledger = self.ledger(address, snapshot)
+        return ledger.fingerprint if ledger else ""
+
+    def ids(self, address: str, shard: str = "a", snapshot: str = "2024") -> list[str]:
+        """The ids of a shard."""
+        path = place(address, snapshot).shard(shard)
+        return [json.loads(line)["id"] for block in read_blocks(self.store, path) for line in rows_of(block)]
+
+    def materialized(self, address: str) -> set[str]:
+        """The snapshots of an asset that Dagster holds for materialized."""
+        return set(self.instance.get_materialized_partitions(key_of(address)))
+
+    def version(self, address: str, snapshot: str | None = "2024") -> str | None:
+        """The data version that Dagster has last recorded."""
+        record = self.instance.get_latest_data_version_record(key_of(address), partition_key=snapshot)
+        event = record.asset_materialization if record else None
+        return event.tags.get("dagster/data_version") if event and event.tags else None
+
+
+class Result:
+    """A run, read back from the instance."""
+
+    def __init__(self, run_id: str, instance: dg.DagsterInstance) -> None:
+        self.run_id = run_id
+        self.entries = instance.all_logs(run_id)
+        run = instance.get_run_by_id(run_id)
+        assert run is not None
+        self.success = run.is_success
+        self.events = [entry.dagster_event for entry in self.entries if entry.dagster_event]
+
+    @property
+    def said(self) -> list[str]:
+        """What the ops logged."""
+        return [entry.user_message for entry in self.entries if not entry.dagster_event]
+
+    @property
+    def made(self) -> dict[str, dg.AssetMaterialization]:
+        """Materializations by address."""
+        found = [e.step_materialization_data.materialization for e in self.events if e.is_step_materialization]
+        return {"/".join(each.asset_key.path): each for each in found}
+
+    def metadata(self, address: str) -> dict[str, Any]:
+        return {name: value.value for name, value in self.made[address].metadata.items()}
+
+    @property
+    def checks(self) -> dict[str, dg.AssetCheckEvaluation]:
+        """Evaluations by `<address>:<check>`."""
+        found = [
+            e.asset_check_evaluation_data
+            for e in self.events
+            if e.event_type == DagsterEventType.ASSET_CHECK_EVALUATION
+        ]
+        return {f"{'/'.join(each.asset_key.path)}:{each.check_name}": each for each in found}
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """What each failed step says, by step."""
+        found: dict[str, str] = {}
+        for event in self.events:
+            if event.is_step_failure and event.step_key:
+                data = event.step_failure_data
+                said = data.user_failure_data.description if data.user_failure_data else None
+                found[event.step_key] = said or data.error_display_string
+        return found
+
+    def steps(self, kind: DagsterEventType) -> list[str]:
+        """The steps with such an event."""
+        return [event.step_key or "" for event in self.events if event.event_type == kind]
+
+
+def letters_journey() -> dg.JobDefinition:
+    """The job as Dagster can find it again by its name; the lake is named by the run's configuration."""
+    return build(environment_of(Path("nowhere")), read_catalogue(SHELVES)).resolve_job_def("letters_journey")

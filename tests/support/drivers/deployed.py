@@ -1,0 +1,160 @@
+"""Gristmill as in production: code server, web server, daemon as three processes, with its settings as they stand."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from live import REPOSITORY, Live
+from paths import ROOT
+
+PRODUCTION = ROOT / "docs" / "production"
+
+SENSORS = """query ($in: RepositorySelector!) { sensorsOrError(repositorySelector: $in) {
+    ... on Sensors { results { id name sensorState { status } } } } }"""
+STOP = """mutation ($id: String!) { stopSensor(id: $id) {
+    __typename ... on StopSensorMutationResult { instigationState { status } } } }"""
+TICKS = """query ($in: SensorSelector!) { sensorOrError(sensorSelector: $in) {
+    ... on Sensor { sensorState { ticks { status timestamp runIds } } } } }"""
+
+
+class Deployed(Live):
+    """Three processes over a lake and a database, with the files of docs/production as they stand.
+
+    Args:
+        folder: for Dagster's home, the workspace and the log.
+        lake: address of the lake.
+        database: environment of a database (see Postgres.create()).
+        shelves: packages of recipes besides ours.
+        environment: further variables.
+        lost: whether the database was lost: the job `sync` goes first, while no daemon runs.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        lake: str,
+        database: Mapping[str, str],
+        *,
+        shelves: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        lost: bool = False,
+    ) -> None:
+        self._lost = lost
+        self._others: dict[str, subprocess.Popen[bytes]] = {}
+        self._code_port = _free_port()
+        text = (PRODUCTION / "dagster.yaml").read_text()
+        places = {"GRISTMILL_CODE_HOST": "127.0.0.1", "GRISTMILL_CODE_PORT": str(self._code_port)}
+        patience = {"DAGSTER_GRPC_TIMEOUT_SECONDS": "300"}  # runs take their time to load on a machine with much to do
+        told = {**database, **places, **patience, **(environment or {})}
+        super().__init__(folder, lake, shelves=shelves, yaml=text, environment=told)
+
+    def start(self) -> None:
+        """Starts the three, each in a process group of its own, as docs/dagster.md says; or none."""
+        workspace = self.home / "workspace.yaml"
+        shutil.copy(PRODUCTION / "workspace.yaml", workspace)
+        self.dagster("instance", "migrate")  # or the three would make the tables at once, and one of them fail
+        if self._lost:
+            self.dagster("job", "execute", "-m", "definitions", "-j", "sync")
+        try:
+            self._start(workspace)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _start(self, workspace: Path) -> None:
+        self.serve_code()
+        self._others["daemon"] = self._run("dagster-daemon", "run", "-w", str(workspace))
+        self.port = _free_port()
+        self._process = self._run("dagster-webserver", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(self.port))
+        self.wait(self._is_up, "the web server and its code")
+
+    def wait(self, until: Callable[[], bool], what: str, seconds: float = 600, every: float = 0.5) -> None:
+        """As the web server's, and for the other two as well."""
+
+        def so() -> bool:
+            for name, process in self._others.items():
+                assert process.poll() is None, f"{name} ended:\n{self.log.read_text()[-3000:]}"
+            return until()
+
+        super().wait(so, what, seconds, every)
+
+    def serve_code(self) -> None:
+        """Starts the code server."""
+        where = ["-h", "127.0.0.1", "-p", str(self._code_port)]
+        self._others["code"] = self._run("dagster", "api", "grpc", "-m", "definitions", "-d", str(ROOT), *where)
+
+    def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [str(Path(sys.executable).with_name(program)), *arguments],
+                cwd=self.home,
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _is_up(self) -> bool:
+        found = self.ask(SENSORS, **{"in": REPOSITORY})
+        return bool(found and found["sensorsOrError"].get("results"))
+
+    def ask_sensors(self) -> list[dict[str, str]]:
+        """Id and name of each sensor."""
+        return list(self.ask(SENSORS, **{"in": REPOSITORY})["sensorsOrError"]["results"])
+
+    def pause(self) -> None:
+        """Stops all sensors: from now on nothing is launched that the test did not launch."""
+        for sensor in self.ask_sensors():
+            said = self.ask(STOP, id=sensor["id"])["stopSensor"]
+            assert said["instigationState"]["status"] == "STOPPED", said
+
+    def ticks(self, sensor: str) -> list[dict[str, str]]:
+        """The finished ticks of a sensor, newest first."""
+        found = self.ask(TICKS, **{"in": {**REPOSITORY, "sensorName": sensor}})
+        return [tick for tick in found["sensorOrError"]["sensorState"]["ticks"] if tick["status"] != "STARTED"]
+
+    def dagster(self, *arguments: str) -> str:
+        """What the `dagster` command says, as a person would type it in the checkout."""
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("dagster")), *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def kill_code(self) -> None:
+        """SIGKILL to the code server and all runs that it started, as when their machine goes away."""
+        _kill(self._others.pop("code"))
+
+    def kill(self) -> None:
+        """SIGKILL to all of it, runs included."""
+        while self._others:
+            _kill(self._others.popitem()[1])
+        if self._process is not None:
+            super().kill()
+
+    def close(self) -> None:
+        """Ends it all at once: there is nothing in it that needs time to end."""
+        self.kill()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
