@@ -1,61 +1,170 @@
-"""Who may import whom (DESIGN, the house): one test a file, so that a message names the file and the import."""
+"""The house: which room may import which, and how large a room, a file and a function may be.
+
+One test for each file, so that a message names the file, the line and the import.
+"""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("gristmill", "resources", "assets", "sensors")
+TOPS = ("gristmill", "resources", "assets", "sensors")
+FILES = sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py"))
+TEST_SHELVES = sorted((ROOT / "tests" / "support" / "shelves").rglob("*.py"))
 SHELVES = ("sources", "taggers", "mixes", "tokenizers", "exports")
-ABOVE = {"gristmill": 0, "resources": 1, "assets": 2, "sensors": 3}
-FILES = sorted(p for room in ROOMS for p in (ROOT / room).rglob("*.py"))
-BANNED_BELOW = ("dagster", "dagster_aws", "s3fs")
+
+HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kinds"}
+LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
+BELOW_STAGES = {"recipes", "execution", "formats.levanter", "text", *LAKE}
+STAGES = {f"stages.{name}" for name in ("conversion", "tagging", "mixing", "tokenization", "token_cache", "packing")}
+ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
+SHELF = {"recipes", "readers", "text", "errors", "lake.rows"}
+EVERYTHING = {
+    "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "api",
+    "commands", *ACROSS,
+}  # fmt: skip
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "text": {"errors"},
+    "reports": {"errors"},
+    "lake": {"errors"},
+    "lake.address": {"errors", "lake.asset_kinds"},
+    "lake.asset_kinds": {"errors"},
+    "lake.identity": {"errors"},
+    "lake.store": {"errors"},
+    "lake.rows": {"lake.store", *HUBS},
+    "lake.ledger": {"lake.store", "lake.rows", *HUBS},
+    "formats.levanter": {"lake.store", "errors"},
+    "recipes": {"formats.levanter", *LAKE},
+    "raw_data": {"recipes", *LAKE},
+    "execution": {"formats.levanter", *LAKE},
+    "engines": {"execution", *LAKE},
+    "environment": {"recipes", "engines", "errors"},
+    "readers": {"recipes", "lake.rows", "errors"},
+    "stages.conversion": {"raw_data", *BELOW_STAGES},
+    "stages.tagging": BELOW_STAGES,
+    "stages.mixing": BELOW_STAGES,
+    "stages.tokenization": BELOW_STAGES,
+    "stages.token_cache": {"stages.tokenization", "stages.mixing", *BELOW_STAGES},
+    "stages.packing": {"stages.token_cache", "reports", *BELOW_STAGES},
+    "verification": ACROSS,
+    "tracing": ACROSS,
+    "maintenance": {"tracing", *ACROSS},
+    "pipeline": ACROSS,
+    **dict.fromkeys(SHELVES, SHELF),
+    "api": EVERYTHING - {"api", "commands"},
+    "commands": EVERYTHING,
+    "__main__": {"commands", "errors"},
+}
+"""The rooms of gristmill, and the rooms that each may import besides itself."""
+
+READERS_TAKE = ("gristmill.recipes.raw_object", "gristmill.recipes.row_format")
+ORCHESTRATORS = ("dagster", "dagster_aws", "s3fs")
 CLIENTS = {
     "obstore": "gristmill.lake.store.s3",
     "boto3": "gristmill.lake.store.s3_multipart",
     "botocore": "gristmill.lake.store.s3_multipart",
 }
+FILES_IN_A_FOLDER = 16
+LINES_IN_A_FILE = 350
+LINES_IN_A_FUNCTION = 50
 
 
-def imports(path: Path) -> Iterator[tuple[str, int]]:
+@cache
+def imports(path: Path) -> tuple[tuple[str, int], ...]:
+    found: list[tuple[str, int]] = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
+            found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.relative_to(ROOT)}:{node.lineno}: relative import"
-            yield node.module or "", node.lineno
+            found.append((node.module or "", node.lineno))
+    return tuple(found)
 
 
-def floor(module: str) -> int:
-    """Of a module inside gristmill: errors 0, lake 1, stages 2, shelves 3, everything beside them 4."""
-    parts = module.split(".")
-    if len(parts) == 1 or parts[1] == "errors":
-        return 0
-    floors = {**dict.fromkeys(("text", "reports"), 0), **dict.fromkeys(("lake", "formats", "shelf"), 1)}
-    floors |= dict.fromkeys(("execution", "engines", "raw_data", "recipes", "readers", "stages"), 2)
-    return floors.get(parts[1], 3 if parts[1] in SHELVES else 4)
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def room_of(module: str) -> str:
+    """The room of a module inside gristmill: two folders deep in lake, stages and formats, else one."""
+    parts = module.split(".")[1:]
+    deep = len(parts) > 1 and parts[0] in {"lake", "stages", "formats"}
+    return ".".join(parts[:2]) if deep else parts[0] if parts else "gristmill"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_file_imports_only_what_lies_below_it(path: Path) -> None:
-    here = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    room = here.split(".")[0]
+def test_a_file_imports_only_rooms_that_its_room_may_import(path: Path) -> None:
+    here = module_of(path)
+    top = here.split(".")[0]
     for module, line in imports(path):
-        top = module.split(".")[0]
         where = f"{path.relative_to(ROOT)}:{line}: {module}"
-        if top in ABOVE:
-            assert ABOVE[top] <= ABOVE[room], f"{where} reaches up"
-            if top == room == "gristmill":
-                assert floor(module) <= floor(here), f"{where} reaches up"
-                same_shelf = floor(module) == floor(here) == 3
-                assert not same_shelf or module == here, f"{where}: shelves do not import each other"
-        if room == "gristmill":
-            client = CLIENTS.get(top, here) == here
-            assert client, f"{where}: buckets are for lake/store/s3.py and lake/store/s3_multipart.py"
-            assert top not in BANNED_BELOW, f"{where}: gristmill knows no orchestrator and no other cloud client"
-        assert top != "definitions", f"{where}: nobody imports definitions"
+        other = module.split(".")[0]
+        assert other != "definitions", f"{where}: nobody imports definitions"
+        if other in TOPS:
+            assert TOPS.index(other) <= TOPS.index(top), f"{where} reaches up"
+        if top != "gristmill":
+            continue
+        assert CLIENTS.get(other, here) == here, f"{where}: only lake/store speaks to buckets"
+        assert other not in ORCHESTRATORS, f"{where}: gristmill knows no orchestrator and no other cloud client"
+        room, target = room_of(here), room_of(module)
+        if other == "gristmill" and target not in {room, "gristmill"}:
+            assert target in MAY_IMPORT[room], f"{where}: {room} may not import {target}"
+        if room in SHELVES and other == "gristmill":
+            assert target != room, f"{where}: recipes do not import each other"
+        if room == "readers" and target == "recipes":
+            assert module in READERS_TAKE, f"{where}: of recipes, readers import raw_object and row_format"
+
+
+@pytest.mark.parametrize("path", TEST_SHELVES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_recipe_imports_the_public_face_alone(path: Path) -> None:
+    for module, line in imports(path):
+        if module.split(".")[0] == "gristmill":
+            assert room_of(module) in SHELF, f"{path.relative_to(ROOT)}:{line}: a recipe imports {module}"
+
+
+def test_a_recipe_that_imports_a_stage_is_found(tmp_path: Path) -> None:
+    recipe = tmp_path / "hasty.py"
+    recipe.write_text("from gristmill.stages.tagging.grinder import Tagging\n")
+    assert [room_of(module) in SHELF for module, _ in imports(recipe)] == [False]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    known = {module_of(path): path for path in FILES}
+    below: dict[str, set[str]] = {}
+    for name, path in known.items():
+        named = {module for module, _ in imports(path)}
+        below[name] = {module for module in named if module in known and module != name}
+    while True:  # what imports nothing that is left is in no circle
+        free = {name for name, needs in below.items() if not needs}
+        if not free:
+            break
+        below = {name: needs - free for name, needs in below.items() if name not in free}
+    assert below == {}
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    yield from (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_functions_are_short(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") < LINES_IN_A_FILE, f"{path.relative_to(ROOT)} is long: make it two"
+    for function in functions(ast.parse(text)):
+        lines = (function.end_lineno or 0) - function.lineno + 1
+        where = f"{path.relative_to(ROOT)}:{function.lineno}: {function.name}"
+        assert lines < LINES_IN_A_FUNCTION, f"{where} has {lines} lines"
+
+
+def test_folders_hold_few_files() -> None:
+    counts = Counter(path.parent for path in FILES if path.name != "__init__.py")
+    assert {str(folder.relative_to(ROOT)): n for folder, n in counts.items() if n > FILES_IN_A_FOLDER} == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -82,13 +191,13 @@ def test_environment_variables_are_read_in_one_file() -> None:
     assert readers <= {"gristmill/environment.py"}
 
 
-def test_asset_files_do_not_import_each_other() -> None:
+def test_asset_files_import_only_what_they_share() -> None:
     for path in (ROOT / "assets").glob("*.py"):
         for module, line in imports(path):
             if module.startswith("assets."):
                 assert module.split(".")[1] in {"support", "checks"}, f"{path.name}:{line} imports {module}"
 
 
-@pytest.mark.parametrize("path", [*(ROOT / "gristmill").rglob("__init__.py"), *(ROOT / "assets").glob("__init__.py")])
+@pytest.mark.parametrize("path", [*(ROOT / "gristmill").rglob("__init__.py"), *(ROOT / "assets").rglob("__init__.py")])
 def test_package_files_are_empty(path: Path) -> None:
     assert not path.read_text().strip()
