@@ -1,10 +1,11 @@
 """Ticks of the automation over the real definitions, and the runs that they ask for, without a daemon's clock."""
 
-from typing import Any
+import logging
 
-import dagster as dg
 import pytest
-from dagster._core.definitions.partitions.context import partition_loading_context
+from dagster import AssetSelection, deserialize_value, serialize_value
+from dagster._core.definitions.asset_daemon_cursor import AssetDaemonCursor
+from dagster._core.definitions.automation_tick_evaluation_context import AutomationTickEvaluationContext
 from dagster_kit import Result, Works
 
 from assets.support.keys import address_of, key_of
@@ -18,20 +19,29 @@ class Daemon:
     def __init__(self, works: Works) -> None:
         self.works = works
         self.runs: list[Result] = []
-        self._cursor: Any = None  # its type is not public
+        self._cursor = serialize_value(AssetDaemonCursor.empty())
 
     def tick(self) -> Asked:
-        """What is requested now, as (address, snapshot)."""
-        works = self.works
-        with partition_loading_context(dynamic_partitions_store=works.instance):
-            result = dg.evaluate_automation_conditions(
-                defs=works.definitions,
-                instance=works.instance,
-                cursor=self._cursor,
-            )
-            self._cursor = result.cursor
-            keys = works.definitions.resolve_asset_graph().get_all_asset_keys()
-            return {(address_of(key), key_) for key in keys for key_ in result.get_requested_partitions(key)}
+        """What is requested now, as (address, snapshot).
+
+        By the call of Dagster's own daemon: its function for tests asks the database for the partitions thousands of
+        times.
+        """
+        cursor = deserialize_value(self._cursor, AssetDaemonCursor)
+        requests, cursor, _ = AutomationTickEvaluationContext(
+            evaluation_id=cursor.evaluation_id + 1,
+            instance=self.works.instance,
+            asset_graph=self.works.definitions.resolve_asset_graph(),
+            cursor=cursor,
+            materialize_run_tags={},
+            observe_run_tags={},
+            auto_observe_asset_keys=set(),
+            asset_selection=AssetSelection.all(include_sources=True),
+            logger=logging.getLogger(__name__),
+            emit_backfills=False,
+        ).evaluate()
+        self._cursor = serialize_value(cursor)
+        return {(address_of(key), each.partition_key) for each in requests for key in each.asset_selection or ()}
 
     def make(self, asked: Asked, *, well: bool = True) -> None:
         """One run a snapshot of what was requested, as the daemon launches them; all end well, or all do not."""
