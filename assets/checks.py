@@ -63,7 +63,7 @@ def audit_checks(source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.Ass
         found: dict[dg.AssetKey, tuple[list[str], list[str]]] = {}
         for key in sorted(context.selected_asset_check_keys):
             if key.asset_key not in found:
-                with failures():
+                with failures(lake):
                     found[key.asset_key] = _audit(lake.store(), address_of(key.asset_key), snapshots, context)
             findings, read = found[key.asset_key]
             yield dg.AssetCheckResult(

@@ -27,7 +27,7 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
         if context.run.asset_selection:  # "Materialize" takes every check along; this one is asked for by itself
             return
         keys = context.instance.get_dynamic_partitions(snapshots_of(source.name).name or "")
-        with failures():
+        with failures(lake):
             verdict = ids_across(lake.store(), documents_asset(source.name, "v0"), keys)
         yield check_result(verdict, key)
 

@@ -81,7 +81,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         automation_condition=when_below_changed(),
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
-        with failures():
+        with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             known = known_snapshots(context, mix)

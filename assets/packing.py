@@ -50,7 +50,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, lake: LakeResource, config: PackingRequest
     ) -> dg.MaterializeResult[None]:
         store = lake.store()
-        with failures():
+        with failures(lake):
             check_lake(context.instance, store)
             planned = plan_cache(store, mix, tokenizer, config.length, context.log.info)
         version = digest_of([dump(each).decode() for each in planned])

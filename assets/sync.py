@@ -39,7 +39,7 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
     @dg.op(description="Reports what the ledgers say and Dagster does not know yet.")
     def report_ledgers(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         store = lake.store()
-        with failures():
+        with failures(lake):
             if shown_lake(context.instance) not in {None, nameplate(store).id}:
                 context.log.info("Dagster has shown another lake: what it knows is wiped, and told anew")
                 context.instance.wipe_assets([key_of(address) for address in _everything(catalogue)])

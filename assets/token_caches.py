@@ -115,7 +115,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
     def index(
         context: dg.AssetExecutionContext, config: CacheIndexConfig, lake: LakeResource
     ) -> dg.MaterializeResult[None]:
-        with failures():
+        with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             known = known_snapshots(context, mix)

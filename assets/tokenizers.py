@@ -41,7 +41,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         context: dg.AssetExecutionContext, lake: LakeResource, config: TrainingRequest
     ) -> dg.MaterializeResult[None]:
         store = lake.store()
-        with failures():
+        with failures(lake):
             check_lake(context.instance, store)
             ledger, made = make_tokenizer(store, tokenizer, context.log.info, config.snapshots or None)
         metadata: dict[str, Any] = {

@@ -14,6 +14,9 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 INTERVAL = 30
 """Seconds between two ticks of a sensor, unless GRISTMILL_INTERVAL says otherwise."""
 
+RETRY_DELAY = 5
+"""Seconds until an op that the lake did not answer is tried again, unless GRISTMILL_RETRY_DELAY says otherwise."""
+
 CLUSTERS = {
     "dask": (re.compile(r"(tcp|tls)://[^/\s]+:\d+"), "tcp://host:8786 or tls://host:8786"),
     "ray": (re.compile(r"[^/\s]+:\d+"), "host:6379"),
@@ -38,6 +41,7 @@ class Environment:
         endpoint: AWS_ENDPOINT_URL, for buckets that are not Amazon's.
         region: AWS_REGION or AWS_DEFAULT_REGION.
         interval: GRISTMILL_INTERVAL: seconds between two ticks of a sensor, at the least.
+        retry_delay: GRISTMILL_RETRY_DELAY: seconds until an op that the lake did not answer is tried again.
     """
 
     lake: str
@@ -48,6 +52,7 @@ class Environment:
     engine: EngineKind = "local"
     address: str = ""
     interval: int = INTERVAL
+    retry_delay: float = RETRY_DELAY
 
 
 def check_address(engine: str, address: str, where: str) -> None:
@@ -87,18 +92,24 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     address = given.get("GRISTMILL_ENGINE_ADDRESS") or ""
     if engine in CLUSTERS:
         check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
-    interval = given.get("GRISTMILL_INTERVAL") or str(INTERVAL)
-    if not interval.isdigit() or int(interval) < 1:
-        raise RecipeError(
-            f"GRISTMILL_INTERVAL is {interval!r}; give the seconds between two ticks of a sensor, 1 or more"
-        )
+    interval = _seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor")
+    retry_delay = _seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again")
     return Environment(
         lake=lake if lake.startswith("s3://") else str(Path(lake).expanduser().absolute()),
         shelves=tuple(dict.fromkeys((HOME, *more))),
         workers=int(workers),
         endpoint=given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or "",
         region=given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or "",
-        interval=int(interval),
+        interval=interval,
+        retry_delay=retry_delay,
         engine=engine,
         address=address,
     )
+
+
+def _seconds(given: Mapping[str, str], name: str, default: int, which: str) -> int:
+    """A whole number of seconds, 1 or more."""
+    found = given.get(name) or str(default)
+    if not found.isdigit() or int(found) < 1:
+        raise RecipeError(f"{name} is {found!r}; give the seconds {which}, 1 or more")
+    return int(found)

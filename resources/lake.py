@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
-from gristmill.environment import Environment
+from gristmill.environment import RETRY_DELAY, Environment
 from gristmill.execution.work import Lake
 from gristmill.lake.store.protocol import Store
 
@@ -20,6 +20,11 @@ class LakeResource(dg.ConfigurableResource[Any]):
     shelves: list[str] = Field(default=["gristmill"], description="Packages whose shelves are read.")
     endpoint: str = Field(default="", description="Endpoint of a bucket that is not Amazon's.")
     region: str = Field(default="", description="Region of the bucket.")
+    retry_delay: float = Field(
+        default=RETRY_DELAY,
+        ge=0,
+        description="Seconds until an op that the lake did not answer is tried again; then three times as many.",
+    )
 
     def lake(self) -> Lake:
         """The lake as steps and workers take it. Credentials are in the environment of each, and nowhere else."""
@@ -42,7 +47,13 @@ def lake_resource(environment: Environment) -> LakeResource:
     if environment.lake.startswith("s3://"):
         client = s3_resource(environment)
         endpoint, region = client.endpoint_url or "", client.region_name or ""
-    return LakeResource(url=environment.lake, shelves=list(environment.shelves), endpoint=endpoint, region=region)
+    return LakeResource(
+        url=environment.lake,
+        shelves=list(environment.shelves),
+        endpoint=endpoint,
+        region=region,
+        retry_delay=environment.retry_delay,
+    )
 
 
 def s3_resource(environment: Environment) -> "S3Resource":

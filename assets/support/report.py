@@ -20,20 +20,20 @@ from gristmill.lake.store.protocol import Store
 from gristmill.reports.histogram import Histogram, draw
 from gristmill.stages.token_cache.part import claim_of
 from gristmill.stages.token_cache.statistics import Facts, edges_of, summed
+from resources.lake import LakeResource
 
 _RETRIES = 2
-_DELAY = 5
-"""Seconds until an op is tried again for the first time; three times that for the second."""
 
 _ROWS = 50
 """Rows of the shard table that a materialization shows; the ledger has all of them."""
 
 
 @contextmanager
-def failures(where: str = "") -> Iterator[None]:
+def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
     """Wrong bytes and wrong recipes are failures that no retry mends; a lake that did not answer is tried again.
 
     Args:
+        lake: says how long to wait for it.
         where: what was being made; put before messages about one of its shards, which may not name it.
 
     Raises:
@@ -51,7 +51,8 @@ def failures(where: str = "") -> Iterator[None]:
         ) from error
     except StoreError as error:
         tried = dg.OpExecutionContext.get().retry_number
-        raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=_DELAY * (2 ** (tried + 1) - 1)) from error
+        wait = lake.retry_delay * (2 ** (tried + 1) - 1)
+        raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=wait) from error
     except dg.Failure:
         raise
     except Exception as error:

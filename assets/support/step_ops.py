@@ -148,7 +148,7 @@ class Ops:
         )
         def plan_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
             step, wanted = self._chosen(context)
-            with failures():
+            with failures(lake):
                 _claim(context, lake, step.step, wanted, force=engine.force)
 
         return plan_partition
@@ -163,7 +163,7 @@ class Ops:
         )
         def grind_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
             step, wanted = self._chosen(context)
-            with failures():
+            with failures(lake):
                 if _outdated(context, "plan"):
                     planned = _claim(context, lake, step.step, wanted, force=engine.force)
                 else:
@@ -198,7 +198,7 @@ class Ops:
             snapshot = context.partition_key
             key = key_of(output.address)
             store = lake.store()
-            with failures(f"{output.address} ({snapshot})"):
+            with failures(lake, f"{output.address} ({snapshot})"):
                 if _outdated(context, "grind"):
                     planned = _claim(context, lake, step.step, [output.address], force=False)
                     grind(planned, engine.engine(), context.log.info)
@@ -209,7 +209,7 @@ class Ops:
             for verdict in verdicts:
                 yield check_result(verdict, key)
             _stop_at_failures(verdicts, output.address)
-            with failures():
+            with failures(lake):
                 ledger = publish_one(planned, output.address, folded)
             yield _published(_metadata(store, folded, planned, output.address), ledger.fingerprint)
 

@@ -3,10 +3,26 @@
 import threading
 from pathlib import Path
 
+import pytest
 from dagster import DagsterEventType
-from dagster_kit import COUNT_V0, COUNT_V1, JOURNEY, LETTERS_V0, LETTERS_V1, MOODY_V1, Result, Works, letter, letters
+from dagster_kit import (
+    COUNT_V0,
+    COUNT_V1,
+    JOURNEY,
+    LETTERS_V0,
+    LETTERS_V1,
+    MOODY_V1,
+    RETRY_DELAY,
+    Result,
+    Works,
+    letter,
+    letters,
+)
 
+from gristmill.environment import read_environment
+from gristmill.errors import RecipeError
 from gristmill.lake.address import place
+from resources.lake import lake_resource
 
 GRIND = "sources__letters__v1__attributes.grind"
 
@@ -70,7 +86,18 @@ def test_a_lake_that_did_not_answer_is_tried_again(works: Works, tmp_path: Path)
     assert done.success
     assert attempts(done, GRIND) == 2
     assert done.steps(DagsterEventType.STEP_UP_FOR_RETRY) == [GRIND]
+    assert done.waits == [RETRY_DELAY]
     assert works.materialized(MOODY_V1) == {"2024"}
+
+
+@pytest.mark.parametrize(("given", "delay"), [({}, 5), ({"GRISTMILL_RETRY_DELAY": "7"}, 7)])
+def test_a_lake_that_did_not_answer_has_five_seconds_or_what_is_given(given: dict[str, str], delay: int) -> None:
+    assert lake_resource(read_environment(given)).retry_delay == delay
+
+
+def test_a_delay_that_is_no_number_of_seconds_is_refused() -> None:
+    with pytest.raises(RecipeError, match="GRISTMILL_RETRY_DELAY is 'soon'; give the seconds until an op is tried"):
+        read_environment({"GRISTMILL_RETRY_DELAY": "soon"})
 
 
 def test_a_raw_object_that_comes_back_in_time_is_no_failure(works: Works) -> None:
@@ -81,11 +108,16 @@ def test_a_raw_object_that_comes_back_in_time_is_no_failure(works: Works) -> Non
     claims = works.root / "sources/letters/v0/ledgers/documents"
     stop = threading.Event()
 
+    def waits() -> bool:
+        kind = DagsterEventType.STEP_UP_FOR_RETRY
+        return any(works.instance.all_logs(run_id, of_type=kind) for run_id in works.instance.get_run_ids())
+
     def disturb() -> None:
         while not list(claims.glob("2024.receipts/.planned-*")) and not stop.wait(0.0005):
             pass
         raw.rename(aside)
-        stop.wait(1.5)
+        while not waits() and not stop.wait(0.01):
+            pass
         aside.rename(raw)
 
     thread = threading.Thread(target=disturb)

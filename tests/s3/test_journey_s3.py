@@ -10,7 +10,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster_kit import Works, environment_of, letters
+from dagster_kit import RETRY_DELAY, Works, environment_of, letters
 from live import Live
 from seaweed import KEY, REGION, SECRET, Seaweed
 from testkit import Mill
@@ -134,6 +134,7 @@ def test_a_refused_run_says_what_to_set_and_tells_no_secret(
     done = remote.run("letters_journey")
     assert not done.success
     assert any("the bucket refused our credentials" in words for words in done.failures.values())
+    assert done.waits == [RETRY_DELAY, pytest.approx(3 * RETRY_DELAY)]
     assert search_folder(tmp_path / "dagster") > 5
 
 
