@@ -3,7 +3,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster_kit import Works
+from dagster_kit import Works, letters
+from ticking import Daemon
 
 
 @pytest.fixture
@@ -11,3 +12,37 @@ def works(tmp_path: Path) -> Iterator[Works]:
     """An empty lake with the recipes of tests/support/shelves/dagshelf, and an instance that is gone afterwards."""
     with dg.DagsterInstance.ephemeral() as instance:
         yield Works(tmp_path / "lake", instance)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
+    """Three letters, taken from raw to tokens and indexes: tests get copies, because making it takes a second."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        works = Works(tmp_path_factory.mktemp("finished") / "lake", instance)
+        works.raw(letters(1, 2, 3))
+        works.arrive("letters")
+        works.whole()
+        yield works
+
+
+@pytest.fixture
+def made(finished: Works, tmp_path: Path) -> Iterator[Works]:
+    """A lake of three letters that is made up to tokens and indexes, and an instance that knows it."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield finished.copy(tmp_path / "lake", instance)
+
+
+@pytest.fixture(scope="session")
+def settled(finished: Works, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """The daemon of such a lake, after its first ticks; nothing is asked for."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        daemon = Daemon(finished.copy(tmp_path_factory.mktemp("settled") / "lake", instance))
+        daemon.settle()
+        yield daemon
+
+
+@pytest.fixture
+def daemon(settled: Daemon, tmp_path: Path) -> Iterator[Daemon]:
+    """A lake of three letters that is made, its tokenizer trained by hand; nothing is asked for."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield settled.copy(settled.works.copy(tmp_path / "lake", instance))

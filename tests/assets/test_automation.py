@@ -34,17 +34,6 @@ def everything(*snapshots: str) -> Asked:
     return {(address, snapshot) for address in made for snapshot in snapshots}
 
 
-@pytest.fixture
-def daemon(works: Works) -> Daemon:
-    """The tokenizer is there, trained by hand; the first tick has been; nothing is asked for."""
-    works.raw(letters(1, 2, 3))
-    works.arrive()
-    works.whole()
-    daemon = Daemon(works)
-    daemon.settle()
-    return daemon
-
-
 def test_a_new_snapshot_goes_from_raw_to_tokens_and_indexes_once(daemon: Daemon) -> None:
     daemon.works.raw(letters(4, 5), snapshot="2025")
     daemon.works.arrive()
@@ -92,8 +81,7 @@ def test_a_new_tagger_looks_at_old_snapshots_and_at_each_once(daemon: Daemon) ->
     known = works.catalogue
     again = Tagger(name="count-2", document=known.taggers["count-1"].document)
     taggers = {**known.taggers, "count-2": again}
-    works.catalogue = Catalogue(known.sources, taggers, known.mixes, known.tokenizers)
-    del works.definitions
+    works.load(Catalogue(known.sources, taggers, known.mixes, known.tokenizers))
     asked = daemon.tick()
     new = {("sources/letters/v1/attributes/count-2", snapshot) for snapshot in ("2024", "2025")}
     assert {each for each in asked if each[0].startswith("sources/letters/")} == new

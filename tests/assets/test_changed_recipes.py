@@ -29,27 +29,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dags
 TOKENS = "tokenizers/tiny-1/tokenizer.json"
 
 
-@pytest.fixture
-def daemon(works: Works) -> Daemon:
-    """One snapshot made from raw to tokens; nothing is asked for."""
-    works.raw(letters(1, 2, 3))
-    works.arrive("letters")
-    works.whole()
-    daemon = Daemon(works)
-    daemon.settle()
-    return daemon
-
-
 def load(works: Works, **shelves: Mapping[str, Any]) -> None:
     """The code is loaded again, with these recipes in the place of those of the same names."""
     known = works.catalogue
-    works.catalogue = Catalogue(
-        **{
-            shelf: {**getattr(known, shelf), **shelves.get(shelf, {})}
-            for shelf in ("sources", "taggers", "mixes", "tokenizers")
-        }
-    )
-    del works.definitions
+    names = ("sources", "taggers", "mixes", "tokenizers")
+    works.load(Catalogue(**{name: {**getattr(known, name), **shelves.get(name, {})} for name in names}))
 
 
 def slices(waves: list[Asked]) -> list[str]:
@@ -115,10 +99,8 @@ def test_a_tokenizer_file_that_was_edited_in_the_lake_is_refused_by_name_and_onc
     assert works.run("blend_letters_refresh").success
 
 
-def test_a_brought_tokenizer_is_the_file_that_the_recipe_pins(works: Works, tmp_path: Path) -> None:
-    works.raw(letters(1, 2, 3))
-    works.arrive("letters")
-    works.whole()
+def test_a_brought_tokenizer_is_the_file_that_the_recipe_pins(made: Works, tmp_path: Path) -> None:
+    works = made
     origin = tmp_path / "tokenizer.json"
     origin.write_bytes(works.store.read(TOKENS))
     pinned = hashlib.sha256(origin.read_bytes()).hexdigest()

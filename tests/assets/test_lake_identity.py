@@ -28,14 +28,6 @@ from resources.lake import lake_resource
 RAW = "sources/letters/raw"
 
 
-@pytest.fixture
-def made(works: Works) -> Works:
-    works.raw(letters(1, 2, 3))
-    works.arrive("letters")
-    works.whole()
-    return works
-
-
 def other(works: Works, tmp_path: Path) -> Works:
     """Another lake in the same Dagster, with another snapshot."""
     second = Works(tmp_path / "other", works.instance)

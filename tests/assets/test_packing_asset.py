@@ -31,8 +31,7 @@ def catalogue_with(form: Format) -> Catalogue:
     found = read_catalogue(SHELVES)
     blend = found.mixes["blend"]
     streams = (replace(blend.streams[0], format=form), *blend.streams[1:])
-    found.mixes["blend"] = replace(blend, streams=streams)
-    return found
+    return replace(found, mixes={**found.mixes, "blend": replace(blend, streams=streams)})
 
 
 def pack(works: Works, length: int) -> Result:

@@ -1,7 +1,10 @@
 """Real runs of the named jobs: what they make, what they say of it, and what a second one does."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
+import dagster as dg
 import pytest
 from dagster_kit import (
     BLEND_INDEX,
@@ -28,14 +31,23 @@ CHECKS = {
 }
 
 
-@pytest.fixture
-def milled(works: Works) -> Works:
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
     """Six letters in two shards, taken from raw to tokens and indexes."""
-    works.raw(letters(1, 2, 3), "a")
-    works.raw(letters(4, 5, 6), "b")
-    works.arrive("letters")
-    works.whole()
-    return works
+    with dg.DagsterInstance.ephemeral() as instance:
+        works = Works(tmp_path_factory.mktemp("ground") / "lake", instance)
+        works.raw(letters(1, 2, 3), "a")
+        works.raw(letters(4, 5, 6), "b")
+        works.arrive("letters")
+        works.whole()
+        yield works
+
+
+@pytest.fixture
+def milled(ground: Works, tmp_path: Path) -> Iterator[Works]:
+    """A copy of it."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield ground.copy(tmp_path / "lake", instance)
 
 
 def test_a_journey_makes_every_version_and_set_of_its_snapshot(works: Works) -> None:

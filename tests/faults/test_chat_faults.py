@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from chat_step import spelled, work
-from mishaps.lakes import Tree, link, tree_of
+from mishaps.lakes import Tree, tree_of
 from mishaps.process import Process
 from one_step import STORE_ERROR
 from paths import ROOT
 from talklake import row, started, talk
-from testkit import SHELVES, SNAPSHOT, Mill
+from testkit import SHELVES, SNAPSHOT, Mill, link
 
 from gristmill.stages.mixing.step import stream_step
 from gristmill.verification.audit import audit_ledger, audited_ledgers

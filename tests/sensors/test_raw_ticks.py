@@ -9,7 +9,6 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster_kit import (
     BLEND_INDEX,
     BLEND_LETTERS,
@@ -23,6 +22,7 @@ from dagster_kit import (
 )
 from inventories import Reports
 from seaweed import BUCKET, REGION, Seaweed
+from ticking import Daemon
 
 from assets.support.arrivals import report_arrivals, reported
 from gristmill.__main__ import main
@@ -373,15 +373,12 @@ def test_a_whole_source_without_objects_is_said_loudly_and_waits_for_an_hour(wor
 
 @pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
 def test_automation_shrinks_the_vanished_snapshot_and_touches_no_other(works: Works) -> None:
-    cursor: Any = None
+    daemon = Daemon(works)
 
     def asked() -> dict[str, list[str]]:
-        nonlocal cursor
-        with partition_loading_context(dynamic_partitions_store=works.instance):
-            result = dg.evaluate_automation_conditions(works.definitions, works.instance, cursor=cursor)
-            cursor = result.cursor
-            found = {address: result.get_requested_partitions(dg.AssetKey(address.split("/"))) for address in JOURNEY}
-            return {address: sorted(key or "" for key in keys) for address, keys in found.items() if keys}
+        ticked = daemon.tick()
+        found = {address: sorted(key or "" for name, key in ticked if name == address) for address in JOURNEY}
+        return {address: keys for address, keys in found.items() if keys}
 
     works.raw(letters(1, 2, 3))
     works.raw(letters(4, 5), snapshot="2025")

@@ -12,10 +12,9 @@ import traceback
 import uuid
 from pathlib import Path
 
-from mishaps.lakes import link
 from one_step import STORE_ERROR, Changes
 from talklake import BYTES, TEMPLATE, mix_of
-from testkit import SHELVES, SNAPSHOT, Mill
+from testkit import SHELVES, SNAPSHOT, Mill, link
 
 from gristmill.errors import StoreError
 from gristmill.execution.runner import Inline

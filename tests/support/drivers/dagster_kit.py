@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from dagster import DagsterEventType
-from testkit import packed
+from testkit import link, packed
 
 from assets.support.arrivals import report_arrivals
 from assets.support.keys import key_of, snapshots_of
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from gristmill.lake.store.protocol import Store
 
 SHELVES = ("dagshelf",)
+RETRY_DELAY = 0.2
+"""Seconds that an op waits here before it is tried again."""
+
 LETTERS_V0 = "sources/letters/v0/documents"
 LETTERS_V1 = "sources/letters/v1/documents"
 COUNT_V1 = "sources/letters/v1/attributes/count-1"
@@ -54,7 +57,7 @@ def letters(*numbers: int, source: str = "letters") -> list[dict[str, Any]]:
 
 
 def environment_of(root: Path, shelves: tuple[str, ...] = SHELVES) -> Environment:
-    return Environment(lake=str(root), shelves=shelves, workers=2, endpoint="", region="")
+    return Environment(lake=str(root), shelves=shelves, workers=2, endpoint="", region="", retry_delay=RETRY_DELAY)
 
 
 class Works:
@@ -66,11 +69,22 @@ class Works:
         self.instance = instance
         self.store: Store = open_store(str(root))
         self.catalogue = catalogue or read_catalogue(SHELVES)
-        self.block()
+        if self.store.head(blocklist_path("takedowns")) is None:
+            self.block()
+
+    def copy(self, root: Path, instance: dg.DagsterInstance) -> "Works":
+        """The same lake elsewhere, and all that Dagster knows of it in another instance, which is empty."""
+        copy_records(self.instance, instance)
+        return Works(link(self.root, root), instance, self.catalogue)
 
     @cached_property
     def definitions(self) -> dg.Definitions:
         return build(environment_of(self.root), self.catalogue)
+
+    def load(self, catalogue: Catalogue) -> None:
+        """The code is loaded again, with other recipes."""
+        self.catalogue = catalogue
+        self.__dict__.pop("definitions", None)
 
     # raw data
 
@@ -153,6 +167,17 @@ class Works:
         return event.tags.get("dagster/data_version") if event and event.tags else None
 
 
+def copy_records(old: dg.DagsterInstance, new: dg.DagsterInstance) -> None:
+    """Copies the databases of an instance in memory: runs, events, partitions."""
+
+    def databases(instance: Any) -> tuple[Any, Any]:
+        return instance.event_log_storage.index_connection(), instance.run_storage.connect()
+
+    for connect, connect_new in zip(databases(old), databases(new), strict=True):
+        with connect as source, connect_new as target:
+            source.connection.driver_connection.backup(target.connection.driver_connection)
+
+
 class Result:
     """A run, read back from the instance."""
 
@@ -198,6 +223,12 @@ class Result:
                 said = data.user_failure_data.description if data.user_failure_data else None
                 found[event.step_key] = said or data.error_display_string
         return found
+
+    @property
+    def waits(self) -> list[float | None]:
+        """The seconds before each further attempt of a step."""
+        retries = [e for e in self.events if e.event_type == DagsterEventType.STEP_UP_FOR_RETRY]
+        return [each.step_retry_data.seconds_to_wait for each in retries]
 
     def steps(self, kind: DagsterEventType) -> list[str]:
         """The steps with such an event."""

@@ -21,6 +21,12 @@ class Daemon:
         self.runs: list[Result] = []
         self._cursor = serialize_value(AssetDaemonCursor.empty())
 
+    def copy(self, works: Works) -> "Daemon":
+        """The daemon of a copy of the lake, as far as this one has come."""
+        daemon = Daemon(works)
+        daemon._cursor = self._cursor
+        return daemon
+
     def tick(self) -> Asked:
         """What is requested now, as (address, snapshot).
 

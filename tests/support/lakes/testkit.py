@@ -3,6 +3,8 @@
 import gzip
 import itertools
 import json
+import os
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -56,6 +58,12 @@ def lines(rows: Iterable[Any]) -> bytes:
 def packed(rows: Iterable[Any]) -> bytes:
     """Rows as JSON lines in gzip."""
     return gzip.compress(lines(rows), mtime=0)
+
+
+def link(source: Path, target: Path) -> Path:
+    """A copy of a lake in no time: its objects are never changed in place, so their files may have two names."""
+    shutil.copytree(source, target, copy_function=os.link, ignore=shutil.ignore_patterns(".lock"))
+    return target
 
 
 class Recorder:

@@ -14,11 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
-from mishaps.lakes import Tree, check_lake, link, tree_of
+from mishaps.lakes import Tree, check_lake, tree_of
 from mishaps.runs import Drives, finish, put_letters
 from one_step import work
 from paths import ROOT, python_path
-from testkit import Mill
+from testkit import Mill, link
 
 from gristmill.execution.runner import Inline
 

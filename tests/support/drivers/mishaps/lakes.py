@@ -1,7 +1,6 @@
 """Lakes to do mischief to: as they are before each step, and as each step leaves them when nothing disturbs it."""
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,7 @@ from typing import Any
 
 from mishaps.process import Process, one_step
 from one_step import STEPS, work
-from testkit import SNAPSHOT, Mill, make_documents
+from testkit import SNAPSHOT, Mill, link, make_documents
 
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Engine
@@ -53,12 +52,6 @@ def put_raw(mill: Mill, shards: int, edition: int) -> None:
         if name not in known or name == raw_name(3):
             mill.raw(name, rows)
     mill.store.delete([folder + name for name in sorted(known - set(wanted))])
-
-
-def link(source: Path, target: Path) -> Path:
-    """A copy of a lake in no time: its objects are never changed in place, so their files may have two names."""
-    shutil.copytree(source, target, copy_function=os.link, ignore=shutil.ignore_patterns(".lock"))
-    return target
 
 
 def tree_of(mill: Mill) -> Tree:

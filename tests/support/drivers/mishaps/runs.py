@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mishaps import drive as drive_module
-from mishaps.lakes import Tree, check_lake, link, tree_of, unnamed
+from mishaps.lakes import Tree, check_lake, tree_of, unnamed
 from mishaps.process import Process
-from testkit import Mill, packed
+from testkit import Mill, link, packed
 
 from gristmill.lake.address import blocklist_path, raw_folder
 
