@@ -100,7 +100,10 @@ class _Futures:
         except GONE as error:
             raise self._gone(error) from error
         answers = [(future, results.get(future) or self._trouble(future)) for future in ready]
-        return [(future, answer) for future, answer in answers if answer is not None]
+        done = [(future, answer) for future, answer in answers if answer is not None]
+        for future, _ in done:
+            future.release()  # or Dask makes it again, object and all, when the worker dies that holds the result
+        return done
 
     def _trouble(self, future: "Future") -> Answer | None:
         """Why there is no result; None where it went down with a worker: then Dask is making it again."""
