@@ -5,6 +5,7 @@ import secrets
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,15 +97,21 @@ def test_a_worker_killed_in_the_middle_takes_no_shard_along(
     other.tag("faulty-1")
     mill.tag("words-1", engine=engine)
     killed: list[int] = []
+    receipts = mill.root / mill.attributes("faulty-1").receipts
+    over = threading.Event()
 
     def kill_one() -> None:
+        while len(list(receipts.glob("[a-f].json"))) < 2 and not over.wait(0.005):
+            pass
+        time.sleep(0.2)  # the next two have been begun, and take half a second
         killed.append(cluster.busy()[0])
         os.kill(killed[0], signal.SIGKILL)
 
-    timer = threading.Timer(0.7, kill_one)
-    timer.start()
+    thread = threading.Thread(target=kill_one)
+    thread.start()
     mill.tag("faulty-1", engine=engine)
-    timer.join()
+    over.set()
+    thread.join()
     assert len(killed) == 1
     other.tag("words-1")
     assert mill.tree() == other.tree()
