@@ -1,6 +1,7 @@
 """Going on with a listing behind an object, on a folder and on two S3 servers, one of which lists in folder order."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,8 @@ def test_it_goes_on_behind_an_object_that_is_gone(store: Store) -> None:
 
 
 def test_it_goes_on_in_another_page(store: Store) -> None:
-    for number in range(1002):
-        store.put(f"many/{number:04d}", b"1")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: store.put(f"many/{number:04d}", b"1"), range(1002)))
     assert listed(store, "many/", "many/0000") == [f"many/{number:04d}" for number in range(1, 1002)]
     assert listed(store, "many/", "many/0999") == ["many/1000", "many/1001"]
 

@@ -61,10 +61,10 @@ def test_a_listing_is_of_whole_folders_and_of_nothing_beside_them(store: Store) 
 
 def test_listing_and_deleting_go_beyond_one_page_of_a_thousand(store: Store) -> None:
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: store.put(f"many/{n:04d}", b"1"), range(2500)))
-    assert paths(store, "many/") == [f"many/{n:04d}" for n in range(2500)]
-    store.delete(f"many/{n:04d}" for n in range(2499))
-    assert paths(store, "many/") == ["many/2499"]
+        list(pool.map(lambda n: store.put(f"many/{n:04d}", b"1"), range(1002)))
+    assert paths(store, "many/") == [f"many/{n:04d}" for n in range(1002)]
+    store.delete(f"many/{n:04d}" for n in range(1001))
+    assert paths(store, "many/") == ["many/1001"]
 
 
 @pytest.mark.parametrize("name", ["a b", "a%20b", "é~ü", "a+b", "x=1&y", "q?", "[z]", "a#b", "語"])
@@ -211,7 +211,7 @@ def test_of_eight_threads_exactly_one_wins_each_round(store: Store, request: pyt
         return number
 
     with ThreadPoolExecutor(8) as pool:
-        for rounds in range(4):
+        for rounds in range(2):
             winners = [number for number in pool.map(attempt, range(8)) if number is not None]
             assert len(winners) == 1
             found = store.read_tagged("race/head")
