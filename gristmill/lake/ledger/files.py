@@ -7,14 +7,15 @@ etag: those stand in the note beside them, outside every fingerprint (docs/ledge
 import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
+
 import msgspec
+
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
 from gristmill.lake.store.protocol import Store
-from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
-
 
 SCHEMA = 1
 

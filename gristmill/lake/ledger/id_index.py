@@ -1,19 +1,20 @@
 """The id index of a shard of documents: in which row a (source, id) pair stands, found by two small reads.
 
 The index has three sections: the sorted hashes of the pairs; in the same order the numbers of their rows; in v0 the
-raw spots of the rows (lake/rows/raw_spans.py). Gristmill 0.1 wrote the hashes alone. Hashes are spread evenly, so where one
-must stand is known within a few square roots of their number before anything is read.
+raw spans of the rows (lake/rows/raw_spans.py). Gristmill 0.1 wrote the hashes alone. Hashes are spread evenly, so the
+place of a hash is known within a few square roots of their number before anything is read.
 """
 
 from collections.abc import Callable
 from math import isqrt
+
 import xxhash
+
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, canonical
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-
 
 ReadRange = Callable[[int, int], bytes]
 """Reads bytes [start, end) of an index."""

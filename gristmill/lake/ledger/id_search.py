@@ -7,10 +7,12 @@ shard's own rows before anything is said of them.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+
 import msgspec
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
+
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, Pair, canonical, load_hashes, missing_from
@@ -18,7 +20,6 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
-
 
 BUCKET = 1 << 24
 """Hashes that are compared at once: 256 MB of indexes at the most, half of which are kept."""

@@ -3,12 +3,13 @@
 import re
 from itertools import chain
 from uuid import uuid4
+
 import msgspec
+
 from gristmill.errors import Conflict, DataError
 from gristmill.lake.address import VERSION, place_of_ledger
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.protocol import Store
-
 
 NAMEPLATE = "lake.json"
 """Where it lies: at the root. A copy of a lake is the same lake, until it is given a nameplate of its own."""

@@ -1,14 +1,10 @@
 """What a ledger consists of: recipes, inputs, shards, and the head."""
 
-import hashlib
-from collections.abc import Iterable, Mapping
 from typing import Any
+
 import msgspec
-from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.address import Place, place_of_ledger
+
 from gristmill.lake.identity import digest_of
-from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
-from gristmill.lake.store.protocol import Store
 
 
 class Recipe(msgspec.Struct, frozen=True):

@@ -2,23 +2,13 @@
 
 from collections.abc import Iterable
 from typing import Any
+
 import msgspec
+
 from gristmill.lake.address import SPLITS, Place
-from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-
-import hashlib
-from collections.abc import Sequence
-import msgspec
-from gristmill.errors import DataError
-from gristmill.lake.address import Place
-from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
-from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table
-from gristmill.lake.rows.shard_file import unpacked
-from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.protocol import Entry, Store
-
 
 Stamp = tuple[int, str]
 """Size and etag of an object when it was written or read."""

@@ -8,11 +8,12 @@ a source.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
 import msgspec
 import orjson
+
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.document import Span
-
 
 DIGITS = 5
 """Decimals of a score; rounded here and nowhere else, so that a rerun gives the same bytes."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
+
 import msgspec
 import orjson
+
 from gristmill.errors import MalformedRow, Misaligned
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
-
 
 T = TypeVar("T")
 

@@ -3,10 +3,11 @@
 import base64
 import binascii
 import zlib
+
 import numpy as np
 from numpy.typing import NDArray
-from gristmill.errors import DataError
 
+from gristmill.errors import DataError
 
 _LEVEL = 6
 

@@ -1,6 +1,7 @@
 """Blocklists: (source, id) pairs that no mix may contain: takedowns, evaluation sets."""
 
 import msgspec
+
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair, digest_of

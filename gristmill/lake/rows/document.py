@@ -1,6 +1,7 @@
 """Document and Span: one row of text, and one scored stretch of it."""
 
 from typing import Any, NamedTuple
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -23,6 +24,6 @@ class Document(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     text: str
     source: str
-    added: str | None | UnsetType = UNSET
-    created: str | None | UnsetType = UNSET
-    metadata: dict[str, Any] | None | UnsetType = UNSET
+    added: str | UnsetType | None = UNSET
+    created: str | UnsetType | None = UNSET
+    metadata: dict[str, Any] | UnsetType | None = UNSET

@@ -1,21 +1,22 @@
-"""Raw spots: where in its raw object each document of a shard was found, as far as the converter says.
+"""Raw spans: where in its raw object each document of a shard was found, as far as the converter says.
 
-They are packed behind the id index of v0 (lake/ledger/id_index.py), in gzip: a line of JSON, and, if any row has a spot, for
-each row two numbers as 8 bytes, big-endian: how far it begins behind the end of the row before it, and how long it is.
-The bytes of these numbers stand plane by plane (all the highest ones first), for most of them are zeros: 1.6 bytes a
-row are left.
+They are packed behind the id index of v0 (lake/ledger/id_index.py), in gzip: a line of JSON and, if any row has a
+span, two numbers for each row as 8 bytes, big-endian: how far the span begins behind the end of the row before it, and
+how long it is. The bytes of these numbers are stored plane by plane (all the highest ones first), because most of them
+are zeros: about 1.6 bytes for each row remain.
 """
 
 import zlib
 from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
 from gristmill.errors import DataError
 from gristmill.lake.rows.shard_file import gzip_bytes
-
 
 _NOWHERE = -1
 

@@ -7,13 +7,14 @@ them, and the offsets of the members allow random access. `.gz`, `.zst` and plai
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator
+
 import msgspec
 import xxhash
 import zstandard
 from isal import igzip_lib
+
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.store.protocol import Store
-
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
@@ -132,7 +133,7 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
         )
 
 
-def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:  # noqa: C901 - one state machine, read as one
     """Plain bytes of a gzip file of any number of members, zero padding behind them allowed (RFC 1952)."""
     member: igzip_lib.IgzipDecompressor | None = None
     seen = 0

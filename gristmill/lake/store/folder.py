@@ -8,9 +8,9 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.protocol import PIECE, Entry, check_path, check_prefix
-
 
 INCOMING = ".incoming"
 """Where files are written before they get their name; each is locked by its writer while that lives."""

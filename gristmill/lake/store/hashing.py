@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+
 from gristmill.lake.store.protocol import Entry, Store, Upload
 
 

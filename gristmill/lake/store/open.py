@@ -1,9 +1,8 @@
 """Opens a store by its URL."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
-import msgspec
-from gristmill.errors import RecipeError, StoreError
+from collections.abc import Mapping
+
+from gristmill.errors import RecipeError
 from gristmill.lake.store.protocol import Store
 
 

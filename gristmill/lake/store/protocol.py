@@ -3,11 +3,12 @@
 All code above speaks to this protocol alone. Paths are relative to the lake's root, with '/'.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Protocol
-import msgspec
-from gristmill.errors import RecipeError, StoreError
 
+import msgspec
+
+from gristmill.errors import StoreError
 
 PIECE = 1 << 20
 """Bytes a piece of a stream has at the most."""

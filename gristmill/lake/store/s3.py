@@ -6,15 +6,27 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+
 import msgspec
 import obstore
 from obstore import exceptions
 from obstore.store import S3Store
-from gristmill.errors import Conflict, RecipeError, StoreError
-from gristmill.lake.store.s3_retry import FIRST_PAUSE, LONGEST_PAUSE, NO_BUCKET, PATIENCE, TIMEOUT, GaveUp, Trouble, patiently, read_trouble, store_error
-from gristmill.lake.store.s3_upload import BucketUpload
-from gristmill.lake.store.protocol import PIECE, Entry, check_path, check_prefix
 
+from gristmill.errors import Conflict, RecipeError, StoreError
+from gristmill.lake.store.protocol import PIECE, Entry, check_path, check_prefix
+from gristmill.lake.store.s3_retry import (
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    NO_BUCKET,
+    PATIENCE,
+    TIMEOUT,
+    GaveUp,
+    Trouble,
+    patiently,
+    read_trouble,
+    store_error,
+)
+from gristmill.lake.store.s3_upload import BucketUpload
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode
@@ -224,7 +236,7 @@ class BucketStore:
 
     def open_parts(self, path: str, etag: str | None) -> "Parts":
         """A multipart upload that ends well if the object is still the one with this etag (None: if there is none)."""
-        from gristmill.lake.store.s3_multipart import Parts, open_client
+        from gristmill.lake.store.s3_multipart import Parts, open_client  # noqa: PLC0415 - boto3 is dear to import
 
         if self._part_client is None:
             self._part_client = open_client(self._options)

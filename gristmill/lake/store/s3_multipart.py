@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
+
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
+
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Trouble, patiently, store_error
-
 
 BROKEN = (HTTPClientError, BotoConnectionError, ResponseParserError, OSError)
 """Errors of connections, and of answers that broke off."""

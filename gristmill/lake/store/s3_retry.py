@@ -5,9 +5,10 @@ import re
 import time
 from collections.abc import Callable
 from typing import TypeVar
-import msgspec
-from gristmill.errors import StoreError
 
+import msgspec
+
+from gristmill.errors import StoreError
 
 T = TypeVar("T")
 

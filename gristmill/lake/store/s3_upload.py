@@ -1,8 +1,8 @@
 """An object on its way into a bucket: put in one request if it is small, else in parts."""
 
 from typing import TYPE_CHECKING, Protocol
-from gristmill.lake.store.protocol import Entry
 
+from gristmill.lake.store.protocol import Entry
 
 if TYPE_CHECKING:
     from gristmill.lake.store.s3_multipart import Parts

@@ -5,11 +5,11 @@ import msgspec
 import pytest
 from testkit import SNAPSHOT, Mill, make_documents
 
-from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.ledger.model import Recipe
-from gristmill.lake.ledger.files import check_same_recipe, dump, list_ledgers, read_head, read_ledger
-from gristmill.stages.conversion.step import ConversionStep
 from gristmill.engines.local import LocalPool
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.ledger.files import check_same_recipe, dump, list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.model import Recipe
+from gristmill.stages.conversion.step import ConversionStep
 
 
 def test_the_head_is_canonical_and_holds_no_clock_and_no_path(mill: Mill) -> None:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError
 from gristmill.lake.address import place
-from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.ledger.id_index import IdIndex, hash_of, place_of
 from gristmill.lake.identity import HASH_BYTES, IdDigest
+from gristmill.lake.ledger.id_index import IdIndex, hash_of, place_of
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.folder import FolderStore
 
 HERE = place("sources/pages/v0/documents", "2024")
 PAIRS = [("pages", f"doc-{n}") for n in range(3000)]

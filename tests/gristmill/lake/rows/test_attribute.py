@@ -8,8 +8,8 @@ import pytest
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.attribute import AttributeRow, checked_spans, encode_row, parse_rows, rounded
 from gristmill.lake.rows.document import Span
-from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.folder import FolderStore
 
 SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
 

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from gristmill.errors import MalformedRow, Misaligned
+from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 
 DECODER = msgspec.json.Decoder(Document)
 GOOD = b'{"id":"a","text":"","source":"s"}\n'

@@ -14,8 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError, StoreError
+from gristmill.lake.rows.shard_file import (
+    MEMBER,
+    ShardWriter,
+    Written,
+    blocks,
+    gzip_bytes,
+    member_of,
+    member_rows,
+    read_blocks,
+    rows_of,
+    unpacked,
+)
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.rows.shard_file import MEMBER, ShardWriter, Written, blocks, gzip_bytes, member_of, member_rows, read_blocks, rows_of, unpacked
 
 
 def write(store: FolderStore, path: str, *chunks: bytes) -> Written:

@@ -7,8 +7,8 @@ import pytest
 from seaweed import KEY, Seaweed
 
 from gristmill.errors import RecipeError, StoreError
-from gristmill.lake.store.s3 import BucketStore
 from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.s3 import BucketStore
 
 
 @pytest.fixture(params=["moto", "seaweed"])

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gristmill.errors import Conflict, RecipeError, StoreError
-from gristmill.lake.store.protocol import Store
 from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
 
 
 def paths(store: Store, prefix: str = "") -> list[str]:
