@@ -1,0 +1,78 @@
+"""Programs of another checkout of Gristmill, over recipes that are written for this one."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SHELF = Path(__file__).resolve().parent / "oldshelf"
+_IMPORT = re.compile(r"^from (gristmill\.[\w.]+) import (\w+(?:, \w+)*)$", re.MULTILINE)
+
+
+class Checkout:
+    """A checkout with a copy of tests/recipes/oldshelf that imports what it needs from where it is there.
+
+    Args:
+        root: of the checkout.
+        folder: a new folder for the copy and for Dagster's files.
+        lake: address of the lake.
+    """
+
+    def __init__(self, root: Path, folder: Path, lake: str) -> None:
+        self.root = root.resolve()
+        self.home = folder / "home"
+        self.home.mkdir(parents=True)
+        shutil.copyfile(self.root / "dagster.yaml", self.home / "dagster.yaml")
+        shutil.copytree(SHELF, folder / SHELF.name, ignore=shutil.ignore_patterns("__pycache__"))
+        for path in (folder / SHELF.name).rglob("*.py"):
+            path.write_text(adapted(path.read_text(), self.root))
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(self.root), str(folder)]),
+            "DAGSTER_HOME": str(self.home),
+            "GRISTMILL_LAKE": lake,
+        }
+
+    def run(self, *arguments: str) -> str:
+        """Runs `python -m ...` in it; what it wrote.
+
+        Raises:
+            subprocess.CalledProcessError: it failed; what it wrote stands in this program's output.
+        """
+        command = [sys.executable, "-m", *arguments]
+        return subprocess.run(
+            command, cwd=self.root, env=self.environment, stdout=subprocess.PIPE, check=True, text=True
+        ).stdout
+
+
+def adapted(text: str, checkout: Path) -> str:
+    """A recipe whose imports of Gristmill lead to where each name is defined in a checkout."""
+
+    def lead(found: re.Match[str]) -> str:
+        return "\n".join(f"from {_home(checkout, found[1], name)} import {name}" for name in found[2].split(", "))
+
+    return _IMPORT.sub(lead, text)
+
+
+def _home(checkout: Path, module: str, name: str) -> str:
+    """The module of a checkout that defines a name: the one of the same path, or else the only one."""
+    same = checkout / f"{module.replace('.', '/')}.py"
+    if same.exists() and name in _defined(same):
+        return module
+    modules = [path for path in sorted((checkout / "gristmill").rglob("*.py")) if name in _defined(path)]
+    assert len(modules) == 1, f"{checkout}: {name} is defined in {len(modules)} modules: {modules}"
+    return ".".join(modules[0].relative_to(checkout).with_suffix("").parts)
+
+
+def _defined(path: Path) -> set[str]:
+    """The functions, classes and constants of a module."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names

@@ -1,0 +1,146 @@
+"""An old lake and an old Dagster database, opened with this version: nothing moves.
+
+Each archive in tests/old_lakes is named after the commit that made it, by tests/recipes/old_lake.py. It holds a lake of
+the shelf tests/recipes/oldshelf, and Dagster's database after its sensors came to rest. A difference here would be a
+storm in production: all lakes there are would be made again.
+"""
+
+import io
+import json
+import logging
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import zstandard
+from dagster._core.remote_origin import InProcessCodeLocationOrigin
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorTick, TickStatus
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
+from dagster._daemon.asset_daemon import AssetDaemon
+from dagster._daemon.sensor import execute_sensor_iteration
+from oldshelf.location import SHELVES
+from oldshelf.make import names
+from seaweed import Seaweed
+
+from gristmill.__main__ import main as command
+from gristmill.catalogue import read_catalogue
+from gristmill.dry_run import DryRun
+from gristmill.stages.grinding import Lake
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::dagster.BetaWarning")  # in Dagster's own daemon
+
+ROOT = Path(__file__).resolve().parent
+ARCHIVES = sorted((ROOT / "old_lakes").glob("*.tar.zst"))
+PREFIX = "old"
+"""Where the lake lay in the bucket: `data.yaml` and Dagster's events name the address."""
+
+
+class Old:
+    """The old lake in a bucket, and Dagster's files in a folder."""
+
+    def __init__(self, archive: Path, seaweed: Seaweed, home: Path) -> None:
+        self.store = seaweed.store(PREFIX)
+        self.lake = Lake(seaweed.url(PREFIX), seaweed.options)
+        self.home = home
+        data = zstandard.ZstdDecompressor().decompress(archive.read_bytes(), max_output_size=1 << 24)
+        with tarfile.open(fileobj=io.BytesIO(data)) as files:
+            content = {each.name: file.read() for each in files if (file := files.extractfile(each))}
+        self.store.delete([entry.path for entry in self.store.list("")])
+        for name, each in content.items():
+            top, _, path = name.partition("/")
+            if top == "lake":
+                self.store.put(path, each)
+            elif top == "home":
+                (home / path).parent.mkdir(parents=True, exist_ok=True)
+                (home / path).write_bytes(each)
+        self.names: dict[str, Any] = json.loads(content["names.json"])
+
+    def bytes(self) -> dict[str, bytes]:
+        """All objects."""
+        return {entry.path: self.store.read(entry.path) for entry in self.store.list("")}
+
+
+@pytest.fixture(scope="module", params=ARCHIVES, ids=lambda path: path.name.partition(".")[0])
+def old(request: pytest.FixtureRequest, seaweed: Seaweed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Old]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRISTMILL_LAKE", seaweed.url(PREFIX))
+        patch.setenv("GRISTMILL_INTERVAL", "1")
+        yield Old(request.param, seaweed, tmp_path_factory.mktemp("home"))
+
+
+def test_every_name_and_code_version_that_an_old_database_knows_is_the_same(old: Old) -> None:
+    now = names()
+    assert {address: now["assets"].get(address) for address in old.names["assets"]} == old.names["assets"]
+    for kind in ("checks", "jobs", "sensors", "schedules"):
+        assert set(old.names[kind]) <= set(now[kind]), kind
+
+
+def test_the_plan_of_an_old_lake_is_empty(old: Old) -> None:
+    dry = DryRun(read_catalogue(SHELVES), SHELVES, old.lake)
+    found = list(dry.tokenizers())
+    for source in dry.catalogue.sources.values():
+        found += dry.partitions(source, dry.snapshots(source))
+    assert {(each.asset, each.snapshot): each.why for each in found if each.state != "finished"} == {}
+    sliced = {address for address, each in old.names["assets"].items() if each["code version"] and each["partitions"]}
+    assert len(sliced) == 16
+    assert {(address, year) for address in sliced for year in ("2024", "2025")} <= {(f.asset, f.snapshot) for f in found}
+
+
+def test_an_old_lake_is_proven_from_its_bytes(old: Old, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [f"--option={key}={value}" for key, value in old.lake.options.items()]
+    code = command(["verify", old.lake.url, *options, "--all", "--reencode", "1"])
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert "0 findings" in said
+
+
+@contextmanager
+def workspace(instance: dg.DagsterInstance) -> Iterator[WorkspaceProcessContext]:
+    """The definitions of this version, as a daemon of this process sees them."""
+    target = LoadableTargetOrigin(module_name="oldshelf.location")
+    origin = InProcessCodeLocationOrigin(target, location_name="gristmill")
+    with WorkspaceProcessContext(instance, InProcessWorkspaceLoadTarget(origin)) as context:
+        yield context
+
+
+def moved(instance: dg.DagsterInstance) -> dict[str, Any]:
+    """What grows when a sensor reports something or asks for a run."""
+    return {
+        "runs": instance.get_runs_count(),
+        "events": instance.event_log_storage.get_maximum_record_id(),
+        "partitions": {name: instance.get_dynamic_partitions(f"snapshots/{name}") for name in ("books", "talks", "exams")},
+    }
+
+
+def last_tick(instance: dg.DagsterInstance, state: InstigatorState) -> InstigatorTick:
+    [tick] = instance.get_ticks(state.instigator_origin_id, state.selector_id, limit=1)
+    return tick
+
+
+def test_no_sensor_reports_and_no_automation_asks_for_anything(old: Old) -> None:
+    before = old.bytes()
+    with dg.DagsterInstance.from_config(str(old.home)) as instance, workspace(instance) as context:
+        quiet = moved(instance)
+        daemon = AssetDaemon({}, pre_sensor_interval_seconds=30)
+        for _ in range(2):
+            time.sleep(1)  # the interval of the sensors
+            began = time.time()
+            list(execute_sensor_iteration(context, logging.getLogger("sensors"), None, None))
+            daemon._run_iteration_impl(context, None, {}, {})
+            ticks = {state.name: last_tick(instance, state) for state in instance.all_instigator_state()}
+            assert set(ticks) == set(old.names["sensors"])
+            wrong = {
+                name: (tick.status, tick.error)
+                for name, tick in ticks.items()
+                if tick.status != TickStatus.SKIPPED or tick.timestamp < began
+            }
+            assert wrong == {}
+            assert moved(instance) == quiet
+    assert old.bytes() == before
