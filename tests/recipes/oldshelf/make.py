@@ -15,6 +15,7 @@ from typing import Any
 
 import dagster as dg
 from oldshelf.location import defs, environment
+
 from scripts.demo import grind
 from scripts.mill import Mill, open_mill
 
@@ -47,7 +48,10 @@ def exams(snapshot: str) -> Iterator[dict[str, Any]]:
     """Ten rows of eight ids; the third is too short."""
     for number in range(10):
         length = 5 if number == 2 else 8
-        metadata = {"ids": [(number * k) % 256 for k in range(length)], "weights": [0.5 * (k % 3) for k in range(length)]}
+        metadata = {
+            "ids": [(number * k) % 256 for k in range(length)],
+            "weights": [0.5 * (k % 3) for k in range(length)],
+        }
         yield {"id": f"{snapshot}-{number}", "text": "", "source": "exams", "metadata": metadata}
 
 
@@ -69,7 +73,10 @@ def materialize(mill: Mill, address: str, config: dict[str, Any]) -> None:
     result = mill.definitions.resolve_implicit_global_asset_job_def().execute_in_process(
         instance=mill.instance,
         asset_selection=[dg.AssetKey(address.split("/"))],
-        run_config={"ops": {address.replace("/", "__").replace("-", "_"): {"config": config}}, "loggers": {"progress": {}}},
+        run_config={
+            "ops": {address.replace("/", "__").replace("-", "_"): {"config": config}},
+            "loggers": {"progress": {}},
+        },
     )
     assert result.success
 
