@@ -73,7 +73,7 @@ def dagster(made: Checkout, folder: Path) -> Iterator[None]:
     """A running daemon with its code server: sensors, automation, queue."""
     workspace = folder / "workspace.yaml"
     workspace.write_text(WORKSPACE)
-    command = [str(Path(sys.executable).with_name("dagster-daemon")), "run", "-w", str(workspace)]
+    command = [sys.executable, "-m", "dagster._daemon", "run", "-w", str(workspace)]
     with (folder / "daemon.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=made.root, env=made.environment, stdout=log, stderr=log)
     try:

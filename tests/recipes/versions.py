@@ -2,14 +2,13 @@
 
 import ast
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 SHELF = Path(__file__).resolve().parent / "oldshelf"
-_IMPORT = re.compile(r"^from (gristmill\.[\w.]+) import (\w+(?:, \w+)*)$", re.MULTILINE)
+OURS = ("gristmill", "resources", "assets", "sensors", "scripts", "definitions")
 
 
 class Checkout:
@@ -49,12 +48,14 @@ class Checkout:
 
 
 def adapted(text: str, checkout: Path) -> str:
-    """A recipe whose imports of Gristmill lead to where each name is defined in a checkout."""
-
-    def lead(found: re.Match[str]) -> str:
-        return "\n".join(f"from {_home(checkout, found[1], name)} import {name}" for name in found[2].split(", "))
-
-    return _IMPORT.sub(lead, text)
+    """A module whose imports of Gristmill lead to where each name is defined in a checkout."""
+    lines = text.splitlines()
+    for node in reversed(ast.parse(text).body):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in OURS:
+            names = [(alias.name, f" as {alias.asname}" if alias.asname else "") for alias in node.names]
+            leads = [f"from {_home(checkout, node.module, name)} import {name}{alias}" for name, alias in names]
+            lines[node.lineno - 1 : node.end_lineno] = leads
+    return "\n".join(lines) + "\n"
 
 
 def _home(checkout: Path, module: str, name: str) -> str:
@@ -62,7 +63,7 @@ def _home(checkout: Path, module: str, name: str) -> str:
     same = checkout / f"{module.replace('.', '/')}.py"
     if same.exists() and name in _defined(same):
         return module
-    modules = [path for path in sorted((checkout / "gristmill").rglob("*.py")) if name in _defined(path)]
+    modules = [path for top in OURS for path in (checkout / top).rglob("*.py") if name in _defined(path)]
     assert len(modules) == 1, f"{checkout}: {name} is defined in {len(modules)} modules: {modules}"
     return ".".join(modules[0].relative_to(checkout).with_suffix("").parts)
 
