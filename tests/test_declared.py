@@ -1,0 +1,102 @@
+"""Every package that is imported is declared in pyproject.toml, and every one that is declared is pinned."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.metadata import packages_distributions
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+DEPENDENCIES: list[str] = PROJECT["project"]["dependencies"]
+EXTRAS: list[str] = [*chain.from_iterable(PROJECT["project"]["optional-dependencies"].values())]
+TESTS: list[str] = PROJECT["dependency-groups"]["test"]
+PRODUCT = ("gristmill", "resources", "assets", "sensors", "definitions.py")
+BESIDE = ("tests", "scripts", "bench")
+OURS = {
+    path.stem
+    for folder in PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"]
+    for path in (ROOT / folder).iterdir()
+    if path.is_dir() or path.suffix == ".py"
+}
+"""Modules that the checkout itself holds."""
+
+
+def canonical(requirement: str) -> str:
+    """The name in a requirement, as package indexes compare names."""
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found, requirement
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+def imported(path: Path) -> Iterator[tuple[str, int]]:
+    """The packages that a file imports anywhere in it, and where; neither Python's own nor ours."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for top in (name.partition(".")[0] for name in names):
+            if top not in sys.stdlib_module_names and top not in OURS:
+                yield top, node.lineno
+
+
+def undeclared(path: Path, declared: set[str], installed: Mapping[str, list[str]], mend: str) -> Iterator[str]:
+    """What a file imports without a declaration."""
+    for package, line in imported(path):
+        distributions = {canonical(name) for name in installed.get(package, [package])}
+        if not distributions & declared:
+            yield f"{path}:{line}: {package} is of {' or '.join(sorted(distributions))}, which {mend}"
+
+
+@pytest.mark.parametrize(
+    ("rooms", "requirements", "where"),
+    [
+        (PRODUCT, [*DEPENDENCIES, *EXTRAS], "[project] dependencies"),
+        (BESIDE, [*DEPENDENCIES, *EXTRAS, *TESTS], "[dependency-groups] test"),
+    ],
+    ids=["product", "tests"],
+)
+def test_every_imported_package_is_declared(rooms: tuple[str, ...], requirements: list[str], where: str) -> None:
+    declared, installed = set(map(canonical, requirements)), packages_distributions()
+    mend = f"pyproject.toml does not declare: add it to {where}, then run make lock"
+    files = [
+        path for room in rooms for path in ([ROOT / room] if room.endswith(".py") else (ROOT / room).rglob("*.py"))
+    ]
+    assert len(files) > len(rooms)
+    assert [line for path in files for line in undeclared(path, declared, installed, mend)] == []
+
+
+def test_an_undeclared_import_is_named_with_its_file_line_and_mend(tmp_path: Path) -> None:
+    path = tmp_path / "guilty.py"
+    path.write_text("import json\n\ndef f():\n    import Some_Package.part\n    from known import thing\n")
+    installed = {"Some_Package": ["Some.Dist"], "known": ["Known-Dist"]}
+    found = list(undeclared(path, {"known-dist"}, installed, "must be declared"))
+    assert found == [f"{path}:4: Some_Package is of some-dist, which must be declared"]
+
+
+@pytest.mark.parametrize(
+    ("file", "requirements"),
+    [("app", DEPENDENCIES), ("extras", [*DEPENDENCIES, *EXTRAS]), ("test", [*DEPENDENCIES, *TESTS])],
+    ids=["app", "extras", "test"],
+)
+def test_every_declared_package_is_pinned_within_its_bounds(file: str, requirements: list[str]) -> None:
+    lines = (ROOT / "requirements" / f"{file}.txt").read_text().splitlines()
+    pins = {
+        canonical(name): version.split()[0] for name, _, version in (line.partition("==") for line in lines) if version
+    }
+    for requirement in requirements:
+        pin = pins.get(canonical(requirement))
+        assert pin, f"requirements/{file}.txt does not pin {requirement}: run make lock"
+        bound = re.search(r"(==|>=)(.+)", requirement)
+        assert bound, f"{requirement} has no bound"
+        fits = pin == bound[2] if bound[1] == "==" else numbers(pin) >= numbers(bound[2])
+        assert fits, f"requirements/{file}.txt pins {pin}, but pyproject.toml asks for {requirement}: run make lock"
+
+
+def numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
