@@ -34,13 +34,13 @@ from gristmill.catalogue import read_catalogue
 from gristmill.dry_run import DryRun
 from gristmill.stages.grinding import Lake
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::dagster.BetaWarning"
-)  # in Dagster's own daemon
+# Dagster's own daemon warns of Dagster.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::dagster.BetaWarning")
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = ("books", "talks", "exams")
 ARCHIVES = sorted((ROOT / "old_lakes").glob("*.tar.zst"))
+assert ARCHIVES
 PREFIX = "old"
 """Where the lake lay in the bucket: `data.yaml` and Dagster's events name the address."""
 

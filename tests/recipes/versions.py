@@ -59,11 +59,12 @@ def adapted(text: str, checkout: Path) -> str:
 
 
 def _home(checkout: Path, module: str, name: str) -> str:
-    """The module of a checkout that defines a name: the one of the same path, or else the only one."""
+    """The module of a checkout that defines a name: of the same path, else of the same file name, else the only one."""
     same = checkout / f"{module.replace('.', '/')}.py"
     if same.exists() and name in _defined(same):
         return module
     modules = [path for top in OURS for path in (checkout / top).rglob("*.py") if name in _defined(path)]
+    modules = [path for path in modules if path.stem == same.stem] or modules
     assert len(modules) == 1, f"{checkout}: {name} is defined in {len(modules)} modules: {modules}"
     return ".".join(modules[0].relative_to(checkout).with_suffix("").parts)
 
