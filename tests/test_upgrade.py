@@ -1,8 +1,8 @@
 """An old lake and an old Dagster database, opened with this version: nothing moves.
 
-Each archive in tests/old_lakes is named after the commit that made it, by tests/recipes/old_lake.py. It holds a lake of
-the shelf tests/recipes/oldshelf, and Dagster's database after its sensors came to rest. A difference here would be a
-storm in production: all lakes there are would be made again.
+Each archive in tests/support/lakes/old is named after the commit that made it, by tests/support/lakes/old_lake.py. It
+holds a lake of the shelf tests/support/shelves/oldshelf, and Dagster's database after its sensors came to rest. A
+difference here would be a storm in production: every lake would be built again.
 """
 
 import io
@@ -30,16 +30,16 @@ from oldshelf.make import names
 from seaweed import Seaweed
 
 from gristmill.__main__ import main as command
-from gristmill.catalogue import read_catalogue
-from gristmill.dry_run import DryRun
-from gristmill.stages.grinding import Lake
+from gristmill.execution.work import Lake
+from gristmill.pipeline.dry_run import DryRun
+from gristmill.recipes.catalogue import read_catalogue
 
 # Dagster's own daemon warns of Dagster.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::dagster.BetaWarning")
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = ("books", "talks", "exams")
-ARCHIVES = sorted((ROOT / "old_lakes").glob("*.tar.zst"))
+ARCHIVES = sorted((ROOT / "support" / "lakes" / "old").glob("*.tar.zst"))
 assert ARCHIVES
 PREFIX = "old"
 """Where the lake lay in the bucket: `data.yaml` and Dagster's events name the address."""

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-SHELF = Path(__file__).resolve().parent / "oldshelf"
+SHELF = Path(__file__).resolve().parents[1] / "shelves" / "oldshelf"
 OURS = ("gristmill", "resources", "assets", "sensors", "scripts", "definitions")
 
 
 class Checkout:
-    """A checkout with a copy of tests/recipes/oldshelf that imports what it needs from where it is there.
+    """A checkout with a copy of tests/support/shelves/oldshelf that imports what it needs from where it is there.
 
     Args:
         root: of the checkout.

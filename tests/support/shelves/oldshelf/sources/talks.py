@@ -1,5 +1,5 @@
-from gristmill.stages.conversion import Hashed, Source
-from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.source import Hashed, Source
 
 TALKS = Source(
     name="talks",

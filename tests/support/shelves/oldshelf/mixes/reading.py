@@ -1,6 +1,6 @@
-from gristmill.stages.formats import Chat, Prebuilt, Text
-from gristmill.stages.mixing import Mix, Stream
-from gristmill.stages.rules import Rule, score
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.row_format import Chat, Prebuilt, Text
+from gristmill.recipes.rules import Rule, score
 
 TEMPLATE = (
     "{% for m in messages %}{{ m.role[0] }}:{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"

@@ -1,4 +1,4 @@
-"""Makes the old lake of tests/test_upgrade.py: `PYTHONPATH=. python tests/recipes/old_lake.py CHECKOUT OUT`.
+"""Makes the old lake of tests/test_upgrade.py: `PYTHONPATH=. python tests/support/lakes/old_lake.py CHECKOUT OUT`.
 
 The Gristmill of a checkout brings one year of the shelf `oldshelf` from raw to tokens by its scripts, and the next by
 its own daemon, sensors and all. It does so in a bucket: its etags are digests of bytes, and its address is no path, so

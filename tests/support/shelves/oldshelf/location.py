@@ -1,12 +1,12 @@
-"""The definitions over the recipes of tests/recipes/oldshelf alone: what is shipped may grow without them."""
+"""The definitions over the recipes of tests/support/shelves/oldshelf alone: what is shipped may grow without them."""
 
 from dataclasses import replace
 
 import dagster as dg
 
 from definitions import build
-from gristmill.catalogue import read_catalogue
-from resources.environment import Environment, read_environment
+from gristmill.environment import Environment, read_environment
+from gristmill.recipes.catalogue import read_catalogue
 
 SHELVES = ("oldshelf",)
 

@@ -1,4 +1,4 @@
-from gristmill.stages.conversion import Source
-from gristmill.stages.dolma_lines import DolmaLines
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.source import Source
 
 EXAMS = Source(name="exams", description="Token ids and loss weights that others made", convert=DolmaLines("exams"))

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 
-from gristmill.lake.document import Document, Span
-from gristmill.stages.tagging import Label, Tagger
+from gristmill.lake.rows.document import Document, Span
+from gristmill.recipes.tagger import Label, Tagger
 
 WORD = "STOP"
 

@@ -1,3 +1,3 @@
-from gristmill.stages.tokenizing import Tokenizer, Training
+from gristmill.recipes.tokenizer import Tokenizer, Training
 
 TINY = Tokenizer(name="tiny-1", training=Training(mix="reading", snapshots={"books": ("2024",)}, vocabulary=300))

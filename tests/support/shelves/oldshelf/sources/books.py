@@ -1,6 +1,6 @@
-from gristmill.stages.conversion import Revision, Source
-from gristmill.stages.dolma_lines import DolmaLines
-from gristmill.stages.rules import Rule, field, score
+from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.rules import Rule, field, score
+from gristmill.recipes.source import Revision, Source
 
 BOOKS = Source(
     name="books",
