@@ -147,6 +147,11 @@ def attributes_asset(source: str, version: str, name: str) -> str:
     return f"sources/{source}/{version}/attributes/{name}"
 
 
+def attributes_beside(documents: Place, name: str) -> Place:
+    """The partition of an attribute set that lies beside a partition of documents."""
+    return place(f"{documents.asset.removesuffix('/documents')}/attributes/{name}", documents.snapshot)
+
+
 def mix_asset(mix: str, stream: str) -> str:
     """The address of a mix's stream."""
     return f"mixes/{mix}/documents/{stream}"

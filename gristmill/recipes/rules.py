@@ -22,7 +22,7 @@ SQL_TYPES = {name: name for name in FIELD_TYPES} | {
     "score": "DOUBLE",
     "spans": 'STRUCT("start" BIGINT, "end" BIGINT, score DOUBLE)[]',
 }
-MOST_RULES = 32_767  # verdicts are int16
+MOST_RULES = 32_767  # decisions are int16
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -8,6 +8,9 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME, check_name
 from gristmill.recipes.rules import Column, Rule, check_rules
 
+RECORDED = "declared on the shelf"
+"""The `because` of a rule that was read from a ledger, which does not record reasons."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
@@ -65,6 +68,25 @@ class Selection:
     def reasons(self) -> Mapping[str, str]:
         """Why a row may be dropped: rule by rule, for people."""
         return {r.name: r.because for r in (*self.include, *self.exclude)}
+
+
+def selection_of(parameters: Mapping[str, Any]) -> Selection:
+    """The selection of a recipe in a ledger or on its way to a worker: the inverse of `Selection.parameters`.
+
+    Args:
+        parameters: as `Selection.parameters` gives them. They have no `because` of the rules and no description.
+
+    >>> selection_of(Selection(rate=0.5, blocklists=("takedowns",)).parameters()).rate
+    0.5
+    """
+    return Selection(
+        columns=tuple(Column(*column) for column in parameters["columns"]),
+        include=tuple(Rule(name, where, RECORDED) for name, where in parameters["include"]),
+        exclude=tuple(Rule(name, where, RECORDED) for name, where in parameters["exclude"]),
+        blocklists=tuple(parameters["blocklists"]),
+        rate=parameters["rate"],
+        seed=parameters["seed"],
+    )
 
 
 def is_attribute(column: Column) -> bool:

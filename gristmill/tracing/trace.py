@@ -214,9 +214,9 @@ class _Down:
         found = self._located[above.here.asset]
         if found is None:
             return f"not in {above.here.asset} either"
-        from gristmill.tracing.drop_reason import why_not  # noqa: PLC0415 - rules need DuckDB, 0.2 s to import
+        from gristmill.tracing.drop_reason import drop_reason  # noqa: PLC0415 - rules need DuckDB, 0.2 s to import
 
-        return why_not(made, above, found)
+        return drop_reason(made, above, found)
 
     def attribute(self, documents: str, asset: str) -> None:
         """What a set says of it, if it and its documents are finished; they stand row by row beside each other."""

@@ -167,16 +167,16 @@ class RuleEngine:
         self._columns = tuple(columns)
         self._rules = (*include, *exclude)
         self.reasons = tuple(rule.name for rule in self._rules)
-        """The rules' names; a verdict of k > 0 means `reasons[k - 1]`."""
+        """The rules' names; a decision of k > 0 means `reasons[k - 1]`."""
         self._drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
         self._drops += [f"(\n{rule.where}\n) IS TRUE" for rule in exclude]
         cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(self._drops, 1))
-        verdict = f"CASE {cases} ELSE 0 END" if cases else "0"
-        self._query = f"SELECT ({verdict})::SMALLINT AS verdict FROM {_TABLE}"  # noqa: S608 - checked above
+        decision = f"CASE {cases} ELSE 0 END" if cases else "0"
+        self._query = f"SELECT ({decision})::SMALLINT AS decision FROM {_TABLE}"  # noqa: S608 - checked above
         self._connection = sandbox()
 
-    def verdicts(self, rows: Mapping[str, Sequence[Any]]) -> "NDArray[np.int16]":
-        """One verdict a row: 0 is kept, k > 0 is dropped by rule `reasons[k - 1]`.
+    def decisions(self, rows: Mapping[str, Sequence[Any]]) -> "NDArray[np.int16]":
+        """One decision a row: 0 is kept, k > 0 is dropped by rule `reasons[k - 1]`.
 
         Args:
             rows: column name to Python values of its declared type (None is null), all equally many.
@@ -202,14 +202,14 @@ class RuleEngine:
         return np.concatenate([self._evaluate(table.slice(start, step), start) for start in starts])
 
     def _evaluate(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
-        """The verdicts of a slice that begins at row `first`; halves it upon errors, down to the row at fault."""
+        """The decisions of a slice that begins at row `first`; halves it upon errors, down to the row at fault."""
         import duckdb  # noqa: PLC0415 - takes 0.3 s to import
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
         if not table.num_rows:
             return np.empty(0, dtype=np.int16)
         try:
-            found = self._run(self._query, table)["verdict"]
+            found = self._run(self._query, table)["decision"]
         except (duckdb.InterruptException, duckdb.InternalError):
             raise
         except duckdb.Error as error:
@@ -219,7 +219,7 @@ class RuleEngine:
             upper = self._evaluate(table.slice(0, half), first)
             return np.concatenate([upper, self._evaluate(table.slice(half), first + half)])
         if len(found) != table.num_rows or found.dtype != np.int16:
-            raise DataError(f"{table.num_rows:,} rows have {len(found):,} verdicts of type {found.dtype}")
+            raise DataError(f"{table.num_rows:,} rows have {len(found):,} decisions of type {found.dtype}")
         return found
 
     def _failure(self, table: "pa.Table", row: int, whole: Exception) -> RuleFailed:
@@ -228,7 +228,7 @@ class RuleEngine:
 
         for rule, drop in zip(self._rules, self._drops, strict=True):
             try:
-                self._run(f"SELECT {drop} AS verdict FROM {_TABLE}", table)  # noqa: S608 - checked
+                self._run(f"SELECT {drop} AS decision FROM {_TABLE}", table)  # noqa: S608 - checked
             except duckdb.Error as error:
                 return RuleFailed(row, rule.name, first_line(error))
         return RuleFailed(row, ", ".join(self.reasons), first_line(whole))

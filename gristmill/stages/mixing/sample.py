@@ -1,4 +1,4 @@
-"""Sampling: examples of what a selection keeps and of what each of its rules drops, drawn by hash."""
+"""Sampling: examples of the rows that a selection keeps and that each of its rules drops, drawn by hash."""
 
 import heapq
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.lake.address import attributes_asset, documents_asset, place
+from gristmill.lake.address import attributes_beside, documents_asset, place
 from gristmill.lake.identity import Pair, fraction
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
@@ -16,7 +16,8 @@ from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import Selection
-from gristmill.stages.mixing.row_filter import Judge, Judged
+from gristmill.stages.mixing.filtered_block import FilteredBlock
+from gristmill.stages.mixing.row_filter import RowFilter
 
 SEED = 0x73616D  # "sam": another draw than the mixes' own
 KEPT = ""
@@ -82,7 +83,7 @@ class _Draw:
 
 
 def draw(store: Store, source: str, version: str, snapshot: str, selection: Selection, size: int) -> Sample:
-    """Applies a selection anew to a snapshot of a dataset version, and draws `size` examples a reason.
+    """Applies a selection anew to a snapshot of a dataset version, and draws `size` examples per reason.
 
     Raises:
         DataError: the documents or a set are not there, or do not fit each other.
@@ -91,49 +92,40 @@ def draw(store: Store, source: str, version: str, snapshot: str, selection: Sele
     draws: dict[str, _Draw] = {KEPT: _Draw(size)}
     dropped: dict[str, int] = {}
     rows = 0
-    for shard, judged in _judged(store, source, version, snapshot, selection):
-        for reason, count in judged.dropped().items():
+    for shard, block in _blocks(store, source, version, snapshot, selection):
+        for reason, count in block.dropped().items():
             dropped[reason] = dropped.get(reason, 0) + count
-        rows += int((judged.verdicts == 0).sum())
-        _add(shard, judged, draws, size)
+        rows += int((block.decisions == 0).sum())
+        _add(shard, block, draws, size)
     return Sample(rows, dict(sorted(dropped.items())), {reason: d.examples() for reason, d in draws.items()})
 
 
-def _judged(
+def _blocks(
     store: Store, source: str, version: str, snapshot: str, selection: Selection
-) -> Iterator[tuple[Shard, Judged]]:
+) -> Iterator[tuple[Shard, FilteredBlock]]:
     documents = place(documents_asset(source, version), snapshot)
     _, shards = read_ledger(store, documents)
-    places = {name: place(attributes_asset(source, version, name), snapshot) for name in selection.sets}
-    tables = {name: {row.name: row for row in read_ledger(store, here)[1]} for name, here in places.items()}
-    judge = Judge(
-        store,
-        documents,
-        places,
-        columns=selection.columns,
-        include=selection.include,
-        exclude=selection.exclude,
-        blocklists=[read_blocklist(store, name) for name in selection.blocklists],
-        rate=selection.rate,
-        seed=selection.seed,
-    )
+    places = {name: attributes_beside(documents, name) for name in selection.sets}
+    tables = {name: {row.name: row for row in read_ledger(store, partition)[1]} for name, partition in places.items()}
+    blocklists = [read_blocklist(store, name) for name in selection.blocklists]
+    row_filter = RowFilter(store, documents, selection, blocklists)
     for shard in shards:
         lacking = [name for name, table in tables.items() if shard.name not in table]
         if lacking:
             raise DataError(f"{places[lacking[0]].asset} ({snapshot}): no shard {shard.name}; make the set again")
         sha256 = {name: table[shard.name].sha256 for name, table in tables.items()}
-        for judged in judge.blocks(shard, sha256, {}):
-            yield shard, judged
+        for block in row_filter.blocks(shard, sha256, {}):
+            yield shard, block
 
 
-def _add(shard: Shard, judged: Judged, draws: dict[str, _Draw], size: int) -> None:
+def _add(shard: Shard, block: FilteredBlock, draws: dict[str, _Draw], size: int) -> None:
     lines: list[bytes] = []
-    for number, verdict in enumerate(judged.verdicts.tolist()):
-        reason = judged.reasons[verdict - 1] if verdict else KEPT
-        chosen = draws.setdefault(reason, _Draw(size))
-        hashed = fraction(judged.pairs[number], SEED)
-        if size and chosen.wants(hashed):
-            lines = lines or rows_of(judged.block)
-            values = {name: column[number] for name, column in judged.values.items()}
-            row = judged.first + number
-            chosen.add(hashed, Example(shard.name, row, judged.pairs[number], values, lines[number]))
+    for number, decision in enumerate(block.decisions.tolist()):
+        reason = block.reasons[decision - 1] if decision else KEPT
+        drawn = draws.setdefault(reason, _Draw(size))
+        hashed = fraction(block.pairs[number], SEED)
+        if size and drawn.wants(hashed):
+            lines = lines or rows_of(block.block)
+            values = {name: column[number] for name, column in block.values.items()}
+            row = block.first + number
+            drawn.add(hashed, Example(shard.name, row, block.pairs[number], values, lines[number]))

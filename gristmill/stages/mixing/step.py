@@ -16,7 +16,7 @@ from gristmill.recipes.mix import Mix, selection_recipe
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, blocklist_asset, hashes_by_name
-from gristmill.stages.mixing.grinder import Body, SelectionSpec, Spec
+from gristmill.stages.mixing.grinder import Body, Spec
 
 
 @dataclass
@@ -83,21 +83,11 @@ class MixingStep:
     def spec(self, makings: Sequence[Making]) -> Spec:
         """See Step."""
         making = makings[0]
-        chosen = self.selection
         return Spec(
             documents=self._documents,
-            sets={name: self._set(name) for name in chosen.sets},
             place=making.place,
             token=making.token,
-            recipe=making.recipe.digest,
-            selection=SelectionSpec(
-                columns=tuple((c.name, c.path, c.type) for c in chosen.columns),
-                include=tuple((r.name, r.where) for r in chosen.include),
-                exclude=tuple((r.name, r.where) for r in chosen.exclude),
-                blocklists=chosen.blocklists,
-                rate=chosen.rate,
-                seed=chosen.seed,
-            ),
+            recipe=making.recipe,
             blocklists={name: b.digest for name, b in self._blocklists.items()},
         )
 

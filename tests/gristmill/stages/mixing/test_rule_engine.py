@@ -24,10 +24,10 @@ def rule(name: str, where: str) -> Rule:
     return Rule(name, where, "a test")
 
 
-def verdicts(column: Column, where: str, values: list[Any], *, include: bool = False) -> list[int]:
+def decisions(column: Column, where: str, values: list[Any], *, include: bool = False) -> list[int]:
     rules = [rule("only", where)]
     engine = RuleEngine([column], rules if include else [], [] if include else rules)
-    return list(map(int, engine.verdicts({column.name: values})))
+    return list(map(int, engine.decisions({column.name: values})))
 
 
 def test_the_first_rule_that_drops_a_row_is_its_reason() -> None:
@@ -37,7 +37,7 @@ def test_the_first_rule_that_drops_a_row_is_its_reason() -> None:
         [rule("huge", "words > 1000"), rule("not-mit", "license <> 'mit'")],
     )
     assert engine.reasons == ("licensed", "long", "huge", "not-mit")
-    found = engine.verdicts(
+    found = engine.decisions(
         {
             "words": [50.0, 49.0, 49.0, 1001.0, 1001.0, 50.0],
             "license": ["mit", "mit", "none", "mit", "cc0", "cc0"],
@@ -48,15 +48,15 @@ def test_the_first_rule_that_drops_a_row_is_its_reason() -> None:
 
 
 def test_null_is_not_true_so_it_fails_an_include_rule_and_passes_an_exclude_rule() -> None:
-    assert verdicts(WORDS, "words > 5", [6.0, 5.0, None], include=True) == [0, 1, 1]
-    assert verdicts(WORDS, "words > 5", [6.0, 5.0, None]) == [1, 0, 0]
-    assert verdicts(LICENSE, "license IS NULL", ["", None]) == [0, 1]
-    assert verdicts(WORDS, "words > 5", [None, None], include=True) == [1, 1]
+    assert decisions(WORDS, "words > 5", [6.0, 5.0, None], include=True) == [0, 1, 1]
+    assert decisions(WORDS, "words > 5", [6.0, 5.0, None]) == [1, 0, 0]
+    assert decisions(LICENSE, "license IS NULL", ["", None]) == [0, 1]
+    assert decisions(WORDS, "words > 5", [None, None], include=True) == [1, 1]
 
 
 def test_no_rows_and_no_rules_are_fine() -> None:
-    assert verdicts(WORDS, "words > 5", []) == []
-    assert RuleEngine([WORDS], [], []).verdicts({"words": [1.0, None]}).tolist() == [0, 0]
+    assert decisions(WORDS, "words > 5", []) == []
+    assert RuleEngine([WORDS], [], []).decisions({"words": [1.0, None]}).tolist() == [0, 0]
     with pytest.raises(RecipeError, match="without columns"):
         RuleEngine([], [], [])
 
@@ -67,20 +67,20 @@ def test_wrong_rules_make_no_engine() -> None:
 
 
 def test_lists_and_spans_can_be_asked() -> None:
-    assert verdicts(TAGS, "'b' IN tags", [["a", "b"], ["a"], [], None, ["b", None], ("b",)]) == [1, 0, 0, 0, 1, 1]
+    assert decisions(TAGS, "'b' IN tags", [["a", "b"], ["a"], [], None, ["b", None], ("b",)]) == [1, 0, 0, 0, 1, 1]
     rows = [[Span(0, 4, 0.25), Span(4, 9, 0.75)], [[0, 2, 1]], [], None]
-    assert verdicts(TOXIC, "list_sum(list_transform(toxic, lambda s: s.score)) = 1", rows) == [1, 1, 0, 0]
-    assert verdicts(TOXIC, 'toxic[-1]."end" = 9 OR toxic[1].start = 7', rows) == [1, 0, 0, 0]
-    assert verdicts(TOXIC, "toxic IS NULL", rows) == [0, 0, 0, 1]
-    assert verdicts(TOXIC, "len(toxic) = 0", rows) == [0, 0, 1, 0]
+    assert decisions(TOXIC, "list_sum(list_transform(toxic, lambda s: s.score)) = 1", rows) == [1, 1, 0, 0]
+    assert decisions(TOXIC, 'toxic[-1]."end" = 9 OR toxic[1].start = 7', rows) == [1, 0, 0, 0]
+    assert decisions(TOXIC, "toxic IS NULL", rows) == [0, 0, 0, 1]
+    assert decisions(TOXIC, "len(toxic) = 0", rows) == [0, 0, 1, 0]
 
 
 def test_text_is_counted_in_code_points_and_keeps_its_nul() -> None:
     text = field("text")
     values = ["a\0b", "\0", "", "né😀", "ne\u0301"]
-    assert verdicts(text, "length(text) = 3", values) == [1, 0, 0, 1, 1]
-    assert verdicts(text, "contains(text, chr(0))", values) == [1, 1, 0, 0, 0]
-    assert verdicts(text, "text = 'né😀'", values) == [0, 0, 0, 1, 0]
+    assert decisions(text, "length(text) = 3", values) == [1, 0, 0, 1, 1]
+    assert decisions(text, "contains(text, chr(0))", values) == [1, 1, 0, 0, 0]
+    assert decisions(text, "text = 'né😀'", values) == [0, 0, 0, 1, 0]
 
 
 def test_a_column_may_have_the_name_of_a_keyword_or_of_the_clock() -> None:
@@ -91,16 +91,16 @@ def test_a_column_may_have_the_name_of_a_keyword_or_of_the_clock() -> None:
     ]
     rules = [rule("a", "\"ORDER\" = 'ö'"), rule("b", "current_date = 'x'"), rule("c", "rowid = 7")]
     rows: Batch = {"order": ["ö", "", ""], "current_date": ["x", "x", None], "rowid": [7, 7, 7]}
-    assert RuleEngine(columns, [], rules).verdicts(rows).tolist() == [1, 2, 3]
+    assert RuleEngine(columns, [], rules).decisions(rows).tolist() == [1, 2, 3]
 
 
 def test_a_batch_of_long_texts_is_taken_in_slices_and_its_rows_keep_their_numbers() -> None:
     values = ["a" * 1_000_000] * 50
     values[40] = "b" * 1_000_000
-    assert verdicts(field("text"), "upper(text) LIKE 'B%'", values) == [0] * 40 + [1] + [0] * 9
+    assert decisions(field("text"), "upper(text) LIKE 'B%'", values) == [0] * 40 + [1] + [0] * 9
     values[41] = "c"
     with pytest.raises(RuleFailed, match="row 41 of the batch"):
-        verdicts(field("text"), "CASE WHEN length(text) = 1 THEN text::INT > 0 END", values)
+        decisions(field("text"), "CASE WHEN length(text) = 1 THEN text::INT > 0 END", values)
 
 
 def test_a_rule_without_a_result_names_row_and_rule() -> None:
@@ -108,15 +108,15 @@ def test_a_rule_without_a_result_names_row_and_rule() -> None:
     values[701], values[900] = "seven hundred", "nine hundred"
     engine = RuleEngine([LICENSE], [rule("any", "license <> ''")], [rule("number", "license::BIGINT > 5")])
     with pytest.raises(RuleFailed, match=r"row 701 of the batch: rule 'number': .*'seven hundred'") as failed:
-        engine.verdicts({"license": values})
+        engine.decisions({"license": values})
     assert (failed.value.row, failed.value.rule) == (701, "number")
     assert isinstance(failed.value, DataError)
-    assert engine.verdicts({"license": ["6", "5"]}).tolist() == [2, 0]  # the engine is as good as new
+    assert engine.decisions({"license": ["6", "5"]}).tolist() == [2, 0]  # the engine is as good as new
 
 
 def test_overflow_is_an_error_and_not_another_number() -> None:
     with pytest.raises(RuleFailed, match=r"row 1 .* rule 'only': Out of Range"):
-        verdicts(COUNT, "n + 1 > 0", [1, 2**63 - 1])
+        decisions(COUNT, "n + 1 > 0", [1, 2**63 - 1])
 
 
 def test_a_rule_does_not_see_the_rows_that_an_earlier_one_has_dropped() -> None:
@@ -126,21 +126,21 @@ def test_a_rule_does_not_see_the_rows_that_an_earlier_one_has_dropped() -> None:
         [rule("digits", "regexp_full_match(license, '[0-9]+')")],
         [rule("small", f"license::INT IN ({many})")],
     )
-    assert engine.verdicts({"license": ["7", "abc", "100"]}).tolist() == [2, 1, 0]
+    assert engine.decisions({"license": ["7", "abc", "100"]}).tolist() == [2, 1, 0]
 
 
 def test_and_is_no_guard_but_case_and_try_cast_are() -> None:
     with pytest.raises(RuleFailed, match="row 1 "):
-        verdicts(LICENSE, "license <> 'x' AND license::INT > 1", ["2", "x"])
-    assert verdicts(LICENSE, "CASE WHEN license <> 'x' THEN license::INT > 1 END", ["2", "x"]) == [1, 0]
-    assert verdicts(LICENSE, "TRY_CAST(license AS INT) > 1", ["2", "x"]) == [1, 0]
+        decisions(LICENSE, "license <> 'x' AND license::INT > 1", ["2", "x"])
+    assert decisions(LICENSE, "CASE WHEN license <> 'x' THEN license::INT > 1 END", ["2", "x"]) == [1, 0]
+    assert decisions(LICENSE, "TRY_CAST(license AS INT) > 1", ["2", "x"]) == [1, 0]
 
 
 def test_a_time_with_an_offset_is_compared_in_utc() -> None:
     rows = ["2020-01-01T00:30:00+01:00", "2019-12-31T23:30:00Z", "2020-01-01 00:30:00", None]
-    assert verdicts(field("created"), "created::TIMESTAMPTZ < TIMESTAMPTZ '2020-01-01'", rows) == [1, 1, 0, 0]
-    assert verdicts(field("created"), "year(created::TIMESTAMPTZ) = 2019", rows) == [1, 1, 0, 0]
-    assert verdicts(field("created"), "created::TIMESTAMP < TIMESTAMP '2020-01-01'", rows) == [0, 1, 0, 0]
+    assert decisions(field("created"), "created::TIMESTAMPTZ < TIMESTAMPTZ '2020-01-01'", rows) == [1, 1, 0, 0]
+    assert decisions(field("created"), "year(created::TIMESTAMPTZ) = 2019", rows) == [1, 1, 0, 0]
+    assert decisions(field("created"), "created::TIMESTAMP < TIMESTAMP '2020-01-01'", rows) == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_a_time_with_an_offset_is_compared_in_utc() -> None:
 )
 def test_a_value_of_another_type_is_refused_by_row_and_column(column: Column, good: Any, bad: Any) -> None:
     engine = RuleEngine([column], [], [])
-    assert engine.verdicts({column.name: [good, None, good]}).tolist() == [0, 0, 0]
+    assert engine.decisions({column.name: [good, None, good]}).tolist() == [0, 0, 0]
     with pytest.raises(ValueRefused) as refused:
-        engine.verdicts({column.name: [good, None, bad, bad, good]})
+        engine.decisions({column.name: [good, None, bad, bad, good]})
     assert (refused.value.row, refused.value.column) == (2, column.name)
     assert isinstance(refused.value, DataError)
 
@@ -193,11 +193,11 @@ def test_values_survive_the_way_to_arrow() -> None:
 def test_a_batch_must_have_the_declared_columns_equally_long() -> None:
     engine = RuleEngine([WORDS, COUNT], [], [])
     with pytest.raises(DataError, match="declare"):
-        engine.verdicts({"words": [1.0]})
+        engine.decisions({"words": [1.0]})
     with pytest.raises(DataError, match="declare"):
-        engine.verdicts({"words": [1.0], "n": [1], "x": [1]})
+        engine.decisions({"words": [1.0], "n": [1], "x": [1]})
     with pytest.raises(DataError, match="not equally long"):
-        engine.verdicts({"words": [1.0], "n": [1, 2]})
+        engine.decisions({"words": [1.0], "n": [1, 2]})
 
 
 def test_the_errors_travel_between_processes() -> None:
@@ -233,7 +233,7 @@ def in_python(comparison: tuple[str, str, int], row: tuple[Any, Any, Any]) -> bo
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(COMPARISONS, max_size=3), st.lists(COMPARISONS, max_size=3), ROWS)
-def test_verdicts_are_what_plain_python_says(
+def test_decisions_are_what_plain_python_says(
     include: list[tuple[str, str, int]],
     exclude: list[tuple[str, str, int]],
     rows: list[tuple[Any, Any, Any]],
@@ -247,19 +247,19 @@ def test_verdicts_are_what_plain_python_says(
         expected.append(drops.index(True) + 1 if any(drops) else 0)
     columns = dict(zip(("words", "n", "license"), map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
     batch = columns or {"words": [], "n": [], "license": []}
-    assert RuleEngine([WORDS, COUNT, LICENSE], included, excluded).verdicts(batch).tolist() == expected
+    assert RuleEngine([WORDS, COUNT, LICENSE], included, excluded).decisions(batch).tolist() == expected
 
 
-def test_the_same_batch_has_the_same_verdicts_however_it_is_cut() -> None:
+def test_the_same_batch_has_the_same_decisions_however_it_is_cut() -> None:
     rows: Batch = {
         "words": [i * 37 % 1009 / 7 for i in range(10_000)],
         "license": [f"l{i % 7}" for i in range(10_000)],
     }
     rules = [rule("a", "words > 10"), rule("b", "license <> 'l3'")], [rule("c", "round(words) % 5 = 0")]
     first = RuleEngine([WORDS, LICENSE], *rules)
-    whole = first.verdicts(rows)
-    assert whole.tobytes() == first.verdicts(rows).tobytes()
+    whole = first.decisions(rows)
+    assert whole.tobytes() == first.decisions(rows).tobytes()
     again = RuleEngine([WORDS, LICENSE], *rules)
-    parts = [again.verdicts({k: v[at : at + 999] for k, v in rows.items()}).tobytes() for at in range(0, 10_000, 999)]
+    parts = [again.decisions({k: v[at : at + 999] for k, v in rows.items()}).tobytes() for at in range(0, 10_000, 999)]
     assert b"".join(parts) == whole.tobytes()
     assert set(whole.tolist()) == {0, 1, 2, 3}

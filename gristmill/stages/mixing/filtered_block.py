@@ -1,0 +1,86 @@
+"""FilteredBlock: the rows of a block, which of them a selection keeps, and which of them were edited."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.lake.identity import Pair
+from gristmill.lake.rows.shard_file import rows_of
+
+_NO_EDITS: Mapping[int, bytes] = {}
+
+
+class _EditedRow(msgspec.Struct):
+    """What an edit must not change."""
+
+    source: str
+    id: str
+
+
+class FilteredBlock(NamedTuple):
+    """A block of a shard, and the decisions about its rows.
+
+    Attributes:
+        first: number of its first row in the shard.
+        block: its lines.
+        pairs: (source, id) of each row.
+        values: of each declared column, one per row.
+        decisions: shape (rows,): 0 for a row that is kept, else 1 + the index of the reason that drops it.
+        reasons: blocklists, rules, then the rate.
+        edits: number of a row in the block: its new bytes, without a line feed. Rows that are not in it keep theirs.
+    """
+
+    first: int
+    block: bytes
+    pairs: Sequence[Pair]
+    values: dict[str, list[Any]]
+    decisions: NDArray[np.int64]
+    reasons: list[str]
+    edits: Mapping[int, bytes] = _NO_EDITS
+
+    def edited(self, edits: Mapping[int, bytes]) -> "FilteredBlock":
+        """The same block with new bytes for some rows.
+
+        Raises:
+            DataError: the block has no such row; or the new bytes are not one line of JSON with the id and source of
+                the row.
+        """
+        for number, row in edits.items():
+            if not 0 <= number < len(self.pairs):
+                raise DataError(f"an edit of row {number} of a block that has {len(self.pairs)} rows")
+            try:
+                edited = msgspec.json.decode(row, type=_EditedRow)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise DataError(f"row {self.first + number}: its edited bytes are not a row: {error}") from error
+            if b"\n" in row or (edited.source, edited.id) != self.pairs[number]:
+                raise DataError(
+                    f"row {self.first + number}: an edit must keep the row on one line, with its source and id"
+                    f" {self.pairs[number]}"
+                )
+        return self._replace(edits=edits)
+
+    def kept(self) -> tuple[bytes, Sequence[Pair]]:
+        """The rows that are kept: their lines, and the pair of each.
+
+        Rows without an edit are copied as bytes. A block that is kept whole is returned as it is.
+        """
+        if not self.edits and not self.decisions.any():
+            return self.block, self.pairs
+        kept = np.flatnonzero(self.decisions == 0).tolist()
+        if not kept:
+            return b"", []
+        lines = rows_of(self.block)
+        for number, row in self.edits.items():
+            lines[number] = row
+        chosen = [lines[i] for i in kept]
+        chosen.append(b"")
+        return b"\n".join(chosen), [self.pairs[i] for i in kept]
+
+    def dropped(self) -> dict[str, int]:
+        """Rows by the reason that drops them."""
+        numbers, counts = np.unique(self.decisions[self.decisions > 0], return_counts=True)
+        return {self.reasons[n - 1]: c for n, c in zip(numbers.tolist(), counts.tolist(), strict=True)}
