@@ -22,6 +22,7 @@ from bench.environments import datatrove, dolma, levanter
 from bench.shelf import EOS
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.lake.store.folder import FolderStore
+from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.encoder import Encoder
 
 Ids = npt.NDArray[np.int32]
@@ -91,7 +92,7 @@ def same_as_dolma(shard: Path, tokenizer: Path, results: Path) -> tuple[int, int
         flat = tokens[index.name.removesuffix(".csv.gz")]
         with gzip.open(index, "rt", encoding="utf-8") as rows:
             theirs |= {row[2]: flat[int(row[0]) : int(row[1])] for row in csv.reader(rows)}
-    encoder = Encoder(tokenizer.read_bytes(), eos=EOS, bos=None, eos_style="clean")
+    encoder = Encoder(tokenizer.read_bytes(), TokenizerOptions(eos=EOS, eos_style="clean"))
     named = ((id_, text.strip()) for id_, text in read(shard) if text.strip())
     same = total = 0
     for id_, ids in _encoded(encoder, named):
@@ -102,7 +103,7 @@ def same_as_dolma(shard: Path, tokenizer: Path, results: Path) -> tuple[int, int
 
 def same_as_datatrove(shard: Path, tokenizer: Path, out: Path) -> tuple[int, int]:
     """Documents whose ids are datatrove's, in its order, when an EOS id is put behind each."""
-    encoder = Encoder(tokenizer.read_bytes(), eos=None, bos=None)
+    encoder = Encoder(tokenizer.read_bytes(), TokenizerOptions(eos=None))
     eos = Tokenizer.from_file(str(tokenizer)).token_to_id(EOS)
     [index] = (out / "tokens").glob("*.index")
     ends = np.fromfile(index, np.uint64).astype(np.int64)

@@ -4,8 +4,64 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_name, check_numbered
+from gristmill.lake.identity import digest_of
+
+
+class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a tokenizer is used: besides its file, all that decides which ids a text becomes. It travels whole.
+
+    Attributes:
+        eos: see Tokenizer.
+        bos: see Tokenizer.
+        eos_style: see Tokenizer.
+        long_strings: see Tokenizer.
+        specials: see Tokenizer.
+        chat_template: the template that counts: the format's, else the tokenizer's; None if the format needs none.
+    """
+
+    eos: str | None
+    bos: str | None = None
+    eos_style: Literal["levanter", "clean"] = "levanter"
+    long_strings: Literal["levanter", "marin"] = "levanter"
+    specials: Literal["tokens", "text", "refuse"] = "tokens"
+    chat_template: str | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """The options in a recipe, as JSON. The chat template is recorded as its digest.
+
+        An option that is younger than the first release is recorded only if it is set: older recipes stay the same.
+
+        >>> TokenizerOptions(eos="</s>").parameters()
+        {'eos': '</s>', 'bos': None, 'eos_style': 'levanter', 'long_strings': 'levanter'}
+        """
+        recorded: dict[str, Any] = {
+            "eos": self.eos,
+            "bos": self.bos,
+            "eos_style": self.eos_style,
+            "long_strings": self.long_strings,
+        }
+        if self.specials != "tokens":
+            recorded["specials"] = self.specials
+        if self.chat_template is not None:
+            recorded["template"] = digest_of(self.chat_template)
+        return recorded
+
+
+def options_of(parameters: Mapping[str, Any], chat_template: str | None = None) -> TokenizerOptions:
+    """The options of a recipe in a ledger: the inverse of `TokenizerOptions.parameters`.
+
+    Args:
+        parameters: of the recipe of a token cache. Those that are not options are ignored.
+        chat_template: the template itself, which a recipe does not hold.
+
+    >>> options_of({"eos": "</s>", "bos": None, "parts": 32}).eos
+    '</s>'
+    """
+    return msgspec.structs.replace(msgspec.convert(parameters, TokenizerOptions), chat_template=chat_template)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +90,8 @@ class Tokenizer:
     Attributes:
         name: ends in its number.
         eos: the end-of-sequence token, put behind every text; None: none.
-        bos: the token put in front of every text; None: none.
+        bos: the token put in front of every text; None: none. (Levanter adds one whenever the tokenizer's
+            configuration names it.)
         training: how it is trained here.
         file: the `tokenizer.json` that is brought instead: a path on the machine that imports it, or `lake:` and a
             path in the lake; of the file, or of a folder that holds it, as Hugging Face saves one.
@@ -78,3 +135,18 @@ class Tokenizer:
             raise RecipeError(f"tokenizer {self.name!r}: a brought file is pinned: give its sha256")
         if self.training is not None:
             check_name(self.training.mix, "mix")
+
+    def options(self, chat_template: str | None = None) -> TokenizerOptions:
+        """How this tokenizer is used.
+
+        Args:
+            chat_template: the template that counts, for a format that needs one.
+        """
+        return TokenizerOptions(
+            eos=self.eos,
+            bos=self.bos,
+            eos_style=self.eos_style,
+            long_strings=self.long_strings,
+            specials=self.specials,
+            chat_template=chat_template,
+        )

@@ -23,25 +23,14 @@ from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
+from gristmill.recipes.tokenizer import options_of
 from gristmill.stages.token_cache.part import OldShard, PartClaim, claim_of
 from gristmill.stages.token_cache.part_table import MEND
-from gristmill.stages.token_cache.row_encoder import row_maker
-from gristmill.stages.token_cache.rows import RowMaker
+from gristmill.stages.token_cache.row_encoder import row_encoder
+from gristmill.stages.token_cache.rows import RowEncoder
 from gristmill.stages.tokenization.files import read_tokenizer
 
 SEED = 0x7370656C6C  # "spell": another draw than the mixes' and the validation's
-
-
-class _Spelling(msgspec.Struct):
-    """How the cache's recipe says that the tokenizer was used."""
-
-    tokenizer: str
-    eos: str | None
-    bos: str | None
-    eos_style: Any
-    long_strings: Any
-    specials: Any
-    template: str | None
 
 
 def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iterator[Finding]:
@@ -62,7 +51,7 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
     claims = [claim for part in parts if (claim := claim_of(part))]
     compared = 0
     if claims:
-        maker = _maker(store, head.recipe.parameters, tokenizer, claims[0])
+        encoder = _encoder(store, head.recipe.parameters, tokenizer, claims[0])
         content = {shard.name: (shard.content, shard.sha256, shard.rows) for shard in read_ledger(store, documents)[1]}
         for claim in claims:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in claim.folders.items()}
@@ -76,7 +65,7 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
                 places = _places(old, rows)
                 first = 0
                 for block in read_blocks(store, path, sha256):
-                    found = decode_rows(msgspec.json.Decoder(maker.row_type), block, path, first)
+                    found = decode_rows(msgspec.json.Decoder(encoder.row_type), block, path, first)
                     drawn = [
                         number
                         for number, each in enumerate(found)
@@ -84,30 +73,24 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
                     ]
                     chosen = [places[first + number] for number in drawn]
                     yield from _compared(
-                        maker, [found[n] for n in drawn], chosen, readers, path, [first + n for n in drawn]
+                        encoder, [found[n] for n in drawn], chosen, readers, path, [first + n for n in drawn]
                     )
                     compared += len(drawn)
                     first += len(found)
     say(f"{here.asset} ({here.snapshot}): {compared} documents encoded once more")
 
 
-def _maker(store: Store, parameters: dict[str, Any], tokenizer: str, claim: PartClaim) -> RowMaker:
-    """The maker of the recipe's rows, by the reference engine."""
+def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, claim: PartClaim) -> RowEncoder:
+    """The encoder of the recipe's rows, by the reference engine."""
     declared = parameters["format"]
     path = next(iter(claim.folders.values())) + LEDGER_NAME
     metadata = load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
-    spelling = _Spelling(
-        tokenizer=tokenizer,
-        eos=parameters["eos"],
-        bos=parameters["bos"],
-        eos_style=parameters["eos_style"],
-        long_strings=parameters["long_strings"],
-        specials=parameters.get("specials", "tokens"),
-        template=metadata.get("chat_template"),
-    )
+    options = options_of(parameters, metadata.get("chat_template"))
     _, data = read_tokenizer(store, tokenizer)
     kind = format_of({"type": "text"} if declared == "text" else declared)
-    return row_maker(kind, spelling, data, reference=True).maker  # the reference itself, not what is kept of it
+    return row_encoder(kind, tokenizer, data, options, reference=True)[
+        0
+    ]  # the reference itself, not what is kept of it
 
 
 def _places(old: OldShard, rows: int) -> list[tuple[str, int]]:
@@ -127,7 +110,7 @@ def _places(old: OldShard, rows: int) -> list[tuple[str, int]]:
 
 
 def _compared(
-    maker: RowMaker,
+    encoder: RowEncoder,
     documents: Sequence[Any],
     places: Sequence[tuple[str, int]],
     readers: dict[str, CacheReader],
@@ -137,7 +120,7 @@ def _compared(
     """What differs in some documents of a block."""
     if not documents:
         return
-    made = maker(documents)
+    made = encoder(documents)
     for field, (flat, lengths) in made.fields.items():
         expected = np.split(flat, np.cumsum(lengths)[:-1])
         for values, (split, row), number in zip(expected, places, rows, strict=True):

@@ -13,7 +13,8 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_of
-from gristmill.stages.token_cache.row_encoder import row_maker
+from gristmill.recipes.tokenizer import TokenizerOptions
+from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import CacheRows
 
 pytestmark = pytest.mark.slow
@@ -112,23 +113,13 @@ def tokenizer_files(folder: Path) -> dict[str, tuple[bytes, str | None]]:
 
 
 def ours(declared: Format, data: bytes, bos: str | None, rows: list[dict[str, Any]], template: str | None) -> CacheRows:
-    maker, _ = row_maker(declared, Spelling(template=template, bos=bos), data)
+    encoder, _ = row_encoder(declared, "t-1", data, TokenizerOptions(eos=EOS, bos=bos, chat_template=template))
     documents = [
         {"id": str(number), "source": "s", "text": str(row.get("text", "")), "metadata": row}
         for number, row in enumerate(rows)
     ]
-    decoder = msgspec.json.Decoder(maker.row_type)
-    return maker([decoder.decode(msgspec.json.encode(document)) for document in documents])
-
-
-class Spelling(msgspec.Struct):
-    template: str | None
-    bos: str | None
-    tokenizer: str = "t-1"
-    eos: str | None = EOS
-    eos_style: Any = "levanter"
-    long_strings: Any = "levanter"
-    specials: Any = "tokens"
+    decoder = msgspec.json.Decoder(encoder.row_type)
+    return encoder([decoder.decode(msgspec.json.encode(document)) for document in documents])
 
 
 def as_lists(made: CacheRows) -> list[dict[str, list[Any]]]:
@@ -211,8 +202,9 @@ def test_text_and_prebuilt_rows_are_those_of_levanter(ask: Ask, tmp_path: Path) 
     assert as_lists(ours(Text(text_key="body"), data, bos, texts, None)) == a["rows"]
     declared = Prebuilt(input_ids_key="ids", loss_weights_key="w")
     assert as_lists(ours(declared, data, bos, built, None)) == b["rows"]
-    maker, _ = row_maker(declared, Spelling(template=None, bos=bos), data)
-    assert maker.metadata == b["metadata"]
-    talk = row_maker(Chat(chat_template=PLAIN), Spelling(template=PLAIN, bos=bos), data)[0].metadata
+    encoder, _ = row_encoder(declared, "t-1", data, TokenizerOptions(eos=EOS, bos=bos))
+    assert encoder.metadata == b["metadata"]
+    options = TokenizerOptions(eos=EOS, bos=bos, chat_template=PLAIN)
+    talk = row_encoder(Chat(chat_template=PLAIN), "t-1", data, options)[0].metadata
     (answer,) = ask({**job, "format": {"type": "chat", "chat_template": PLAIN}, "rows": []})
     assert {**talk, "tokenizer": ""} == {**answer["metadata"], "tokenizer": ""}

@@ -14,6 +14,7 @@ from gristmill.formats.levanter.cache import CacheReader, CacheWriter, ranges_of
 from gristmill.formats.levanter.cache_ledger import Ledger, dump_ledger, merge
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
+from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.encoder import Encoder
 
 pytestmark = pytest.mark.slow
@@ -161,8 +162,8 @@ def check_ids(ask: Ask, folder: Path, tokenizer_json: bytes, bos: str | None) ->
     whole, cut = ask({**job, "marin": False}, {**job, "marin": True})
     assert whole["ids"] != cut["ids"]
     for answer, encoder in (
-        (whole, Encoder(tokenizer_json, eos=EOS, bos=bos)),
-        (cut, Encoder(tokenizer_json, eos=EOS, bos=bos, long_strings="marin")),
+        (whole, Encoder(tokenizer_json, TokenizerOptions(eos=EOS, bos=bos))),
+        (cut, Encoder(tokenizer_json, TokenizerOptions(eos=EOS, bos=bos, long_strings="marin"))),
     ):
         assert encoder.engine == "fastokens"
         flat, lengths = encoder.encode(TEXTS)

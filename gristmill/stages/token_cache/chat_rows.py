@@ -1,6 +1,5 @@
 """Rows of conversations: rendered by a chat template, encoded once, with a mask over what the assistant said."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,16 +25,6 @@ class _Conversation(msgspec.Struct):
     metadata: dict[str, Any] | None = None
 
 
-class Tokens(NamedTuple):
-    """What a template gets as `bos_token` and `eos_token` ("" if there is none), and what finds special strings that
-    nobody may have said.
-    """
-
-    bos: str
-    eos: str
-    refused: re.Pattern[str] | None
-
-
 class _Rendered(NamedTuple):
     text: str
     spans: list[Span]
@@ -50,7 +39,6 @@ class ChatRows:
         offsets: of the tokenizer.
         encoder: of the same.
         name: the tokenizer's, as Levanter's metadata has it.
-        tokens: what the template gets, and what nobody may have said.
 
     Raises:
         RecipeError: the template is no Jinja.
@@ -58,12 +46,9 @@ class ChatRows:
 
     row_type = _Conversation
 
-    def __init__(
-        self, declared: Chat, template: str, offsets: TokenOffsets, encoder: Encoder, name: str, tokens: Tokens
-    ) -> None:
+    def __init__(self, declared: Chat, template: str, offsets: TokenOffsets, encoder: Encoder, name: str) -> None:
         self._declared, self._encoder = declared, encoder
         self._offsets = offsets
-        self._tokens = tokens
         self._template = self._compiled(template, strict=declared.undefined == "levanter")
         self._lenient = self._compiled(template, strict=False)
         self.engine = encoder.engine
@@ -77,11 +62,12 @@ class ChatRows:
         }
 
     def _compiled(self, template: str, *, strict: bool) -> ChatTemplate:
-        bos, eos, _ = self._tokens
+        options = self._encoder.options
+        bos, eos = options.bos or "", options.eos or ""
         return ChatTemplate(template, bos=bos, eos=eos, strict=strict, today=self._declared.today)
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
-        """See RowMaker."""
+        """See RowEncoder."""
         troubles: list[Trouble] = []
         rendered: list[_Rendered] = []
         for number, document in enumerate(documents):
@@ -91,21 +77,21 @@ class ChatRows:
                 troubles.append(Trouble(number, error.reason, error.detail, keepable=False))
                 rendered.append(_Rendered("", []))
                 continue
-            found, trouble = self._render(messages, variables, number)
-            rendered.append(found)
+            conversation, trouble = self._render(messages, variables, number)
+            rendered.append(conversation)
             trouble = trouble or self._special(messages, number)
             if trouble:
                 troubles.append(trouble)
-        ids, lengths = self._encoder.encode_bare([each.text for each in rendered])
+        ids, lengths = self._encoder.encode_bare([conversation.text for conversation in rendered])
         masks = np.zeros(len(ids), np.int32)
         in_trouble = {trouble.row for trouble in troubles}
         end = 0
-        for number, (each, length) in enumerate(zip(rendered, lengths.tolist(), strict=True)):
+        for number, (conversation, length) in enumerate(zip(rendered, lengths.tolist(), strict=True)):
             start, end = end, end + length
-            masks[start:end] = self._offsets.mask(each.text, ids[start:end], each.spans)
+            masks[start:end] = self._offsets.mask(conversation.text, ids[start:end], conversation.spans)
             if self._declared.mask_user_turns and number not in in_trouble and not masks[start:end].any():
                 troubles.append(Trouble(number, "no assistant turn", "nothing in it would be learnt"))
-        sizes = sizes_of([each.text for each in rendered])
+        sizes = sizes_of([conversation.text for conversation in rendered])
         return CacheRows({"input_ids": (ids, lengths), "assistant_masks": (masks, lengths)}, troubles, sizes)
 
     def _render(
@@ -130,12 +116,13 @@ class ChatRows:
 
     def _special(self, messages: Sequence[Turn], number: int) -> Trouble | None:
         """The first special string that somebody said, if that is refused."""
-        if self._tokens.refused is None:
+        refused = self._encoder.refused
+        if refused is None:
             return None
         for place, turn in enumerate(messages):
-            found = self._tokens.refused.search(words_in(turn))
-            if found:
-                return Trouble(number, SPECIAL, f"{found[0]!r} in turn {place}")
+            match = refused.search(words_in(turn))
+            if match:
+                return Trouble(number, SPECIAL, f"{match[0]!r} in turn {place}")
         return None
 
     def _own(self, template: object) -> ChatTemplate:
@@ -153,37 +140,38 @@ class ChatRows:
 
     def _messages(self, document: Any) -> list[Turn]:
         key = self._declared.messages_field
-        found = field_of(document, key)
-        if not isinstance(found, list) or not all(isinstance(turn, dict) for turn in found):
-            raise Unrendered("no messages", f"metadata.{key} is {words_of(found)}, not a list of turns")
-        return [*self._system(document), *found]
+        turns = field_of(document, key)
+        if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
+            raise Unrendered("no messages", f"metadata.{key} is {words_of(turns)}, not a list of turns")
+        return [*self._system(document), *turns]
 
     def _system(self, document: Any) -> list[Turn]:
         """The system prompt as the first turn, if the row has one."""
         key = self._declared.system_prompt
-        found = MISSING if key is None else field_of(document, key)
-        if found is MISSING or found is None:
+        prompt = MISSING if key is None else field_of(document, key)
+        if prompt is MISSING or prompt is None:
             return []
-        if isinstance(found, str):
-            return [{"role": "system", "content": found}]
-        if isinstance(found, dict) and "content" in found:
-            return [{**found, "role": "system"}]
+        if isinstance(prompt, str):
+            return [{"role": "system", "content": prompt}]
+        if isinstance(prompt, dict) and "content" in prompt:
+            return [{**prompt, "role": "system"}]
         raise Unrendered(
-            "no system prompt", f"metadata.{key} is {words_of(found)}: give a string, or a turn with content"
+            "no system prompt", f"metadata.{key} is {words_of(prompt)}: give a string, or a turn with content"
         )
 
     def _variables(self, document: Any) -> dict[str, Any]:
         """What a row tells the template."""
         key = self._declared.chat_template_kwargs
-        found = MISSING if key is None else field_of(document, key)
-        if found is MISSING or found is None:
+        variables = MISSING if key is None else field_of(document, key)
+        if variables is MISSING or variables is None:
             return {}
-        if not isinstance(found, dict):
-            raise Unrendered("template variables that are none", f"metadata.{key} is {words_of(found)}, not a mapping")
+        if not isinstance(variables, dict):
+            what = f"metadata.{key} is {words_of(variables)}, not a mapping"
+            raise Unrendered("template variables that are none", what)
         for name in FORBIDDEN:
-            if name in found:
+            if name in variables:
                 raise Unrendered("template variables that are none", f"metadata.{key} may not set {name}")
-        return {name: value for name, value in found.items() if name != "add_generation_prompt"}
+        return {name: value for name, value in variables.items() if name != "add_generation_prompt"}
 
 
 def words_in(value: object) -> str:
@@ -191,5 +179,5 @@ def words_in(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return "\n".join(words_in(each) for each in value.values())
+        return "\n".join(words_in(part) for part in value.values())
     return "\n".join(map(words_in, value)) if isinstance(value, list) else ""

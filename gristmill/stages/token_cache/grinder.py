@@ -5,7 +5,7 @@ folder, and the ledger says which one counts.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -23,15 +23,16 @@ from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
+from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.part import OldPart, Part
-from gristmill.stages.token_cache.row_encoder import row_maker
+from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import chosen, settle
 from gristmill.stages.token_cache.statistics import Counting, Facts, summed
 from gristmill.stages.tokenization.files import VALIDATION_SEED, read_facts, read_tokenizer
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """What all parts share; `format` and `template` are what row_makers takes."""
+    """What all parts share; `format`, `tokenizer` and `options` are what row_encoder takes."""
 
     documents: Place
     place: Place
@@ -39,15 +40,10 @@ class Spec(msgspec.Struct, frozen=True):
     recipe: str
     tokenizer: str
     fingerprint: str
-    eos: str | None
-    bos: str | None
-    eos_style: Literal["levanter", "clean"]
-    long_strings: Literal["levanter", "marin"]
-    specials: Literal["tokens", "text", "refuse"]
+    options: TokenizerOptions
     validation: float
     splits: tuple[str, ...]
     format: dict[str, Any]
-    template: str | None
 
 
 class Body(msgspec.Struct, frozen=True):
@@ -76,8 +72,9 @@ class Tokenizing:
         if ledger.fingerprint != spec.fingerprint:
             raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned")
         self._format = format_of(spec.format)
-        self._maker, self._vocabulary = row_maker(self._format, spec, data, read_facts(self._store, ledger))
-        self._decoder = msgspec.json.Decoder(self._maker.row_type)
+        facts = read_facts(self._store, ledger)
+        self._encoder, self._vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
+        self._decoder = msgspec.json.Decoder(self._encoder.row_type)
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=Body)
@@ -98,8 +95,8 @@ class Tokenizing:
             part.abort()
             raise
         leave_receipt(self._store, place, receipt)
-        if self._maker.engine:
-            facts[f"engine {self._maker.engine}"] = 1
+        if self._encoder.engine:
+            facts[f"engine {self._encoder.engine}"] = 1
         return Outcome((Ground(place.asset, receipt),), facts)
 
     def _proven(self, old: OldPart) -> bool:
@@ -144,10 +141,10 @@ class Tokenizing:
         self, documents: Sequence[Any], path: str, first: int, part: Part, counting: Counting, apart: _Apart
     ) -> None:
         try:
-            made = self._maker(documents)
+            rows = self._encoder(documents)
         except DataError as error:
             raise DataError(f"{path}: rows {first} to {first + len(documents)}: {error}") from error
-        settled = settle(made, len(documents), self._format.on_trouble, path, first)
+        settled = settle(rows, len(documents), self._format.on_trouble, path, first)
         apart.dropped += (np.flatnonzero(~settled.stays) + first).tolist()
         ids, lengths = next(iter(settled.fields.values()))
         counting.add(ids, lengths, settled.sizes, settled.kept, settled.dropped)
@@ -155,7 +152,7 @@ class Tokenizing:
         if not share:
             part.writers["train"].append_batch(settled.fields)
             return
-        drawn = (fraction((each.source, each.id), VALIDATION_SEED) < share for each in documents)
+        drawn = (fraction((document.source, document.id), VALIDATION_SEED) < share for document in documents)
         held = np.fromiter(drawn, dtype=np.bool_, count=len(documents)) & settled.stays
         apart.held.append(held)
         part.writers["validation"].append_batch(chosen(settled.fields, held[settled.stays]))
@@ -165,12 +162,12 @@ class Tokenizing:
         counts: dict[str, int] = {"tokens": 0}
         digests: list[str] = []
         for split, writer in part.writers.items():
-            writer.close(part.shard_rows[split], self._maker.metadata)
+            writer.close(part.shard_rows[split], self._encoder.metadata)
             counts["tokens"] += writer.tokens
             counts[f"{split} tokens"] = writer.tokens
             counts[f"{split} rows"] = writer.rows
             digests += [split, *writer.digests()]
-        facts = summed(each.facts for each in part.shards.values())
+        facts = summed(shard.facts for shard in part.shards.values())
         objects = {path: [sha256, size] for path, (sha256, size, _) in sorted(part.objects.items())}
         row = Shard(
             name=name,
@@ -195,9 +192,9 @@ class Tokenizing:
 
 def _counted(facts: Facts) -> dict[str, int]:
     """What of a part's facts goes into the ledger's totals; the lengths are read from the table."""
-    found = {"text bytes": facts.bytes, "unknown tokens": facts.unknown, "tokens inside a character": facts.fragments}
+    counts = {"text bytes": facts.bytes, "unknown tokens": facts.unknown, "tokens inside a character": facts.fragments}
     kept = {f"kept: {reason}": rows for reason, rows in facts.kept.items()}
-    return {name: number for name, number in found.items() if number} | kept
+    return {name: number for name, number in counts.items() if number} | kept
 
 
 def grinder(job: Job) -> Tokenizing:

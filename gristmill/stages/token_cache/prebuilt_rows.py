@@ -32,7 +32,7 @@ class PrebuiltRows:
         }
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
-        """See RowMaker."""
+        """See RowEncoder."""
         declared = self._declared
         rows: dict[str, list[Values]] = {name: [] for name in declared.dtypes}
         troubles: list[Trouble] = []

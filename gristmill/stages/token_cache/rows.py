@@ -47,8 +47,8 @@ class CacheRows(NamedTuple):
     sizes: Lengths
 
 
-class RowMaker(Protocol):
-    """Makes the rows of one format."""
+class RowEncoder(Protocol):
+    """Encodes the rows of one format."""
 
     @property
     def row_type(self) -> Any:
@@ -101,7 +101,7 @@ def settle(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int
     """Deals with the troubles of a batch as the recipe says.
 
     Args:
-        rows: as a RowMaker gave them.
+        rows: as a RowEncoder gave them.
         count: documents in the batch.
         policy: `keep` keeps what can be kept and drops the rest.
         path: of the shard, for messages.

@@ -63,18 +63,11 @@ class TokenCacheStep:
         parameters: dict[str, Any] = {
             "format": "text" if declared == Text() else parameters_of(declared),
             "tokenizer": fingerprint,
-            "eos": self.tokenizer.eos,
-            "bos": self.tokenizer.bos,
-            "eos_style": self.tokenizer.eos_style,
-            "long_strings": self.tokenizer.long_strings,
+            **self.tokenizer.options(self._template).parameters(),
             "validation": self.mix.validation,
             "validation_seed": VALIDATION_SEED,
             "parts": self.mix.parts,
         }
-        if self.tokenizer.specials != "tokens":
-            parameters["specials"] = self.tokenizer.specials
-        if self._template is not None:
-            parameters["template"] = digest_of(self._template)
         name = f"{self.mix.name}/{self.tokenizer.name}/{self.stream}"
         return Recipe(name, TOKENIZING, parameters, self.mix.draft or self.tokenizer.draft)
 
@@ -144,15 +137,10 @@ class TokenCacheStep:
             recipe=making.recipe.digest,
             tokenizer=self.tokenizer.name,
             fingerprint=making.recipe.parameters["tokenizer"],
-            eos=self.tokenizer.eos,
-            bos=self.tokenizer.bos,
-            eos_style=self.tokenizer.eos_style,
-            long_strings=self.tokenizer.long_strings,
-            specials=self.tokenizer.specials,
+            options=self.tokenizer.options(self._template),
             validation=self.mix.validation,
             splits=("train", "validation") if self.mix.validation else ("train",),
             format=parameters_of(self.mix.stream(self.stream).format),
-            template=self._template,
         )
 
     def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:

@@ -1,6 +1,5 @@
 """Rows of texts: one text, one row of ids."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,19 +25,10 @@ class _Keyed(msgspec.Struct):
 
 
 class TextRows:
-    """Encodes texts; `name` is the tokenizer's in Levanter's metadata, `refused` finds what no text may hold."""
+    """Encodes texts; `name` is the tokenizer's in Levanter's metadata."""
 
-    def __init__(
-        self,
-        declared: Text,
-        encoder: Encoder,
-        name: str,
-        *,
-        bos: bool,
-        eos: bool,
-        refused: re.Pattern[str] | None = None,
-    ) -> None:
-        self._key, self._encoder, self._refused = declared.text_key, encoder, refused
+    def __init__(self, declared: Text, encoder: Encoder, name: str) -> None:
+        self._key, self._encoder = declared.text_key, encoder
         self.row_type = _Text if self._key == "text" else _Keyed
         self.engine = encoder.engine
         self.metadata = {
@@ -47,28 +37,29 @@ class TextRows:
             "return_attention_mask": False,
             "padding": False,
             "max_length": None,
-            "append_bos": bos,
-            "append_eos": eos,
+            "append_bos": encoder.options.bos is not None,
+            "append_eos": encoder.options.eos is not None,
         }
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
-        """See RowMaker."""
+        """See RowEncoder."""
         if self._key == "text":
-            return self._rows([each.text for each in documents], [])
+            return self._rows([document.text for document in documents], [])
         troubles: list[Trouble] = []
         texts: list[str] = []
         for number, document in enumerate(documents):
-            found = field_of(document, self._key)
-            if not isinstance(found, str):
-                troubles.append(Trouble(number, "no text", f"metadata.{self._key} is {words_of(found)}, not a string"))
-                found = ""
-            texts.append(found)
+            text = field_of(document, self._key)
+            if not isinstance(text, str):
+                troubles.append(Trouble(number, "no text", f"metadata.{self._key} is {words_of(text)}, not a string"))
+                text = ""
+            texts.append(text)
         return self._rows(texts, troubles)
 
     def _rows(self, texts: Sequence[str], troubles: list[Trouble]) -> CacheRows:
-        if self._refused is not None:
+        refused = self._encoder.refused
+        if refused is not None:
             for number, text in enumerate(texts):
-                found = self._refused.search(text)
-                if found:
-                    troubles.append(Trouble(number, SPECIAL, f"{found[0]!r} at character {found.start()}"))
+                match = refused.search(text)
+                if match:
+                    troubles.append(Trouble(number, SPECIAL, f"{match[0]!r} at character {match.start()}"))
         return CacheRows({"input_ids": self._encoder.encode(texts)}, troubles, sizes_of(texts))

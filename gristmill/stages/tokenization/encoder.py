@@ -10,7 +10,7 @@ What is done to a text (marin-levanter 0.2, `levanter.data.text._batch_tokenizer
 5. The BOS id is put in front.
 
 `eos_style="clean"` differs in 1 and 5: ids are put at the ends, without the space, and not where they stand
-already. `specials="text"` differs in 4: special strings inside a text are spelled out like any other words, and EOS
+already. `specials="text"` differs in 4: special strings inside a text are encoded like any other words, and EOS
 is put behind as an id.
 
 Engines: Hugging Face's `tokenizers` is the reference. `fastokens` gives the same ids many times faster for most
@@ -30,6 +30,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.engines import (
     ONE_CORE,
     Engine,
@@ -59,13 +60,7 @@ class Encoder:
 
     Args:
         tokenizer_json: the bytes of `tokenizer.json`.
-        eos: the EOS token put at the end of every text, or None.
-        bos: the BOS token put in front, or None. (Levanter adds BOS whenever the tokenizer's configuration
-            names one.)
-        eos_style: "levanter", or "clean" as the module describes.
-        long_strings: "levanter" encodes long texts whole; "marin" cuts them, as Marin's own tokenizing step
-            does.
-        specials: whether special strings inside a text become special tokens, or are spelled as text.
+        options: how the tokenizer is used. The chat template is not looked at: texts are rendered already.
         engine: "auto", or "tokenizers" for the reference whatever the check says.
         facts: what the reference says of this tokenizer; None: it is asked.
 
@@ -73,7 +68,9 @@ class Encoder:
         engine: "fastokens" or "tokenizers".
         engine_reason: why this one.
         vocab_size: entries of the vocabulary, added tokens included, as Levanter's metadata has it.
+        options: as given.
         special_strings: finds the special tokens that stand in a text as strings.
+        refused: the same, if no text may hold such a string; else None.
 
     Raises:
         RecipeError: no tokenizer.json; one that truncates, pads or drops merges at random; bos or eos
@@ -83,12 +80,8 @@ class Encoder:
     def __init__(
         self,
         tokenizer_json: bytes,
+        options: TokenizerOptions,
         *,
-        eos: str | None,
-        bos: str | None,
-        eos_style: Literal["levanter", "clean"] = "levanter",
-        long_strings: Literal["levanter", "marin"] = "levanter",
-        specials: Literal["tokens", "text"] = "tokens",
         engine: Literal["auto", "tokenizers"] = "auto",
         facts: TokenizerFacts | None = None,
     ) -> None:
@@ -98,12 +91,14 @@ class Encoder:
         if facts is None:
             facts = facts_of(tokenizer_json, self.reference)
         self.vocab_size, self._breaks = facts.size, facts.breaks
+        self.options = options
         self.special_strings = special_strings(facts.special)
-        self._bos, self._eos = self._id(facts, "bos", bos), self._id(facts, "eos", eos)
-        self._clean = eos_style == "clean"
-        self._plain = _spelled_out(tokenizer_json) if specials == "text" else None
-        self._suffix = "" if eos is None or self._clean else " " if self._plain else f" {eos}"
-        self._marin = long_strings == "marin"
+        self.refused = self.special_strings if options.specials == "refuse" else None
+        self._bos, self._eos = self._id(facts, "bos", options.bos), self._id(facts, "eos", options.eos)
+        self._clean = options.eos_style == "clean"
+        self._plain = _specials_as_text(tokenizer_json) if options.specials == "text" else None
+        self._suffix = "" if options.eos is None or self._clean else " " if self._plain else f" {options.eos}"
+        self._marin = options.long_strings == "marin"
         fast, self.engine_reason = _proven(tokenizer_json.decode(), facts) if engine == "auto" else (None, "asked for")
         self._engine: Engine = fast or Reference(self.reference)
         self.engine = self._engine.name
@@ -234,7 +229,7 @@ def special_strings(special: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True))) or r"(?!)")
 
 
-def _spelled_out(tokenizer_json: bytes) -> Reference:
+def _specials_as_text(tokenizer_json: bytes) -> Reference:
     """The reference, with special strings taken for text."""
     tokenizer = load_reference(tokenizer_json)
     tokenizer.encode_special_tokens = True

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.long_texts import cut
 
@@ -91,12 +92,14 @@ TRICKY = [
 def test_ids_are_those_of_text_space_eos_with_bos_in_front(
     small: Tokenizer, engine: str, eos: str | None, bos: str | None
 ) -> None:
-    encoder = Encoder(raw(small), eos=eos, bos=bos, engine="auto" if engine == "auto" else "tokenizers")
+    encoder = Encoder(
+        raw(small), TokenizerOptions(eos=eos, bos=bos), engine="auto" if engine == "auto" else "tokenizers"
+    )
     assert rows(encoder, TRICKY) == [by_the_book(small, text, eos=eos, bos=bos) for text in TRICKY]
 
 
 def test_a_byte_level_bpe_is_encoded_by_the_fast_engine(small: Tokenizer) -> None:
-    encoder = Encoder(raw(small), eos=EOS, bos=None)
+    encoder = Encoder(raw(small), TokenizerOptions(eos=EOS))
     assert encoder.engine == "fastokens"
     assert encoder.engine_reason.startswith("the same ids as tokenizers")
     assert encoder.vocab_size == small.get_vocab_size()
@@ -106,7 +109,7 @@ def test_a_tokenizer_that_the_fast_engine_does_not_know_is_encoded_by_the_refere
     words = Tokenizer(models.WordLevel({"[UNK]": 0, "mill": 1, "stone": 2, "[EOS]": 3}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     words.add_special_tokens(["[EOS]"])
-    encoder = Encoder(raw(words), eos="[EOS]", bos=None)
+    encoder = Encoder(raw(words), TokenizerOptions(eos="[EOS]"))
     assert encoder.engine == "tokenizers"
     assert "unsupported" in encoder.engine_reason
     assert rows(encoder, ["mill stone grit"]) == [[1, 2, 0, 3]]
@@ -115,7 +118,7 @@ def test_a_tokenizer_that_the_fast_engine_does_not_know_is_encoded_by_the_refere
 def test_a_tokenizer_on_which_the_fast_engine_differs_is_encoded_by_the_reference(small: Tokenizer) -> None:
     declared = json.loads(raw(small))
     declared["pre_tokenizer"] = None
-    encoder = Encoder(json.dumps(declared).encode(), eos=EOS, bos=None)
+    encoder = Encoder(json.dumps(declared).encode(), TokenizerOptions(eos=EOS))
     assert encoder.engine == "tokenizers"
     assert encoder.engine_reason.startswith("fastokens gives other ids than tokenizers")
 
@@ -137,22 +140,22 @@ def test_whatever_the_engine_the_ids_are_the_references(
 ) -> None:
     tokenizer = trained(normalizer=normalizer, prefix_space=prefix_space)
     tokenizer.add_tokens([AddedToken(" stripped ", lstrip=True, rstrip=True), AddedToken("Word", single_word=True)])
-    encoder = Encoder(raw(tokenizer), eos=EOS, bos=BOS)
+    encoder = Encoder(raw(tokenizer), TokenizerOptions(eos=EOS, bos=BOS))
     texts = [*TRICKY, "a  stripped  b stripped", "Word Words sWord (Word)"]
     assert rows(encoder, texts) == [by_the_book(tokenizer, text, eos=EOS, bos=BOS) for text in texts]
 
 
 def test_no_texts_give_no_ids(small: Tokenizer) -> None:
-    flat, lengths = Encoder(raw(small), eos=EOS, bos=None).encode([])
+    flat, lengths = Encoder(raw(small), TokenizerOptions(eos=EOS)).encode([])
     assert (len(flat), len(lengths)) == (0, 0)
 
 
 def test_an_empty_text_without_bos_and_eos_has_no_ids(small: Tokenizer) -> None:
-    assert rows(Encoder(raw(small), eos=None, bos=None), ["", "the", ""])[::2] == [[], []]
+    assert rows(Encoder(raw(small), TokenizerOptions(eos=None)), ["", "the", ""])[::2] == [[], []]
 
 
 def test_the_clean_style_puts_ids_at_the_ends_without_a_space_and_never_twice(small: Tokenizer) -> None:
-    encoder = Encoder(raw(small), eos=EOS, bos=BOS, eos_style="clean")
+    encoder = Encoder(raw(small), TokenizerOptions(eos=EOS, bos=BOS, eos_style="clean"))
     eos, bos = one_id(small, EOS), one_id(small, BOS)
     the = small.encode("the").ids
     texts = ["the", f"the{EOS}", f"{BOS}the", f"{BOS}the{EOS}", "", EOS]
@@ -160,7 +163,7 @@ def test_the_clean_style_puts_ids_at_the_ends_without_a_space_and_never_twice(sm
 
 
 def test_the_clean_style_with_one_token_for_both_ends(small: Tokenizer) -> None:
-    encoder = Encoder(raw(small), eos=EOS, bos=EOS, eos_style="clean")
+    encoder = Encoder(raw(small), TokenizerOptions(eos=EOS, bos=EOS, eos_style="clean"))
     eos = one_id(small, EOS)
     the = small.encode("the").ids
     assert rows(encoder, ["the", "", f"{EOS}the"]) == [[eos, *the, eos], [eos, eos], [eos, *the, eos]]
@@ -176,7 +179,7 @@ def pieces_of_runs(text: str) -> Iterator[str]:
 def test_runs_of_25000_characters_are_cut_and_encoded_apart(small: Tokenizer) -> None:
     text = "the" * 20_000 + " " * 30_000 + "the" * 33 + "t"
     expected = [part for piece in pieces_of_runs(text) for part in small.encode(piece).ids]
-    assert rows(Encoder(raw(small), eos=None, bos=None), [text]) == [expected]
+    assert rows(Encoder(raw(small), TokenizerOptions(eos=None)), [text]) == [expected]
 
 
 @pytest.mark.parametrize(("run", "around"), [("\t", "a a"), ("y", " a ")])
@@ -191,7 +194,7 @@ def test_a_run_of_exactly_25000_is_found_wherever_it_stands(run: str, around: st
 
 def test_runs_below_25000_characters_are_whole(small: Tokenizer) -> None:
     text = "ab" * 12_499 + "a " + "ab" * 12_499
-    assert rows(Encoder(raw(small), eos=None, bos=None), [text]) == [small.encode(text).ids]
+    assert rows(Encoder(raw(small), TokenizerOptions(eos=None)), [text]) == [small.encode(text).ids]
 
 
 def test_marin_cuts_before_the_first_white_space_after_each_10000_characters(small: Tokenizer) -> None:
@@ -201,18 +204,18 @@ def test_marin_cuts_before_the_first_white_space_after_each_10000_characters(sma
     for piece in (text[:10_002], text[10_002:20_005], text[20_005:]):
         expected += small.encode(piece).ids
     assert [len(text[:10_002]), text[10_002], text[20_005]] == [10_002, " ", " "]
-    assert rows(Encoder(raw(small), eos=None, bos=None, long_strings="marin"), [text]) == [expected]
+    assert rows(Encoder(raw(small), TokenizerOptions(eos=None, long_strings="marin")), [text]) == [expected]
 
 
 def test_marin_leaves_texts_of_up_to_10000_characters_with_their_eos_whole(small: Tokenizer) -> None:
-    encoder = Encoder(raw(small), eos=EOS, bos=None, long_strings="marin")
+    encoder = Encoder(raw(small), TokenizerOptions(eos=EOS, long_strings="marin"))
     text = "a b  c " * 1_426 + "abcd"
     assert len(f"{text} {EOS}") == 10_000
     assert rows(encoder, [text]) == [by_the_book(small, text, eos=EOS, bos=None)]
 
 
 def test_many_texts_in_one_call_keep_their_order_and_lengths(small: Tokenizer) -> None:
-    encoder = Encoder(raw(small), eos=EOS, bos=BOS)
+    encoder = Encoder(raw(small), TokenizerOptions(eos=EOS, bos=BOS))
     texts = [CORPUS[n % 4] * (n % 50) for n in range(1_000)]
     together = rows(encoder, texts)
     assert together[::97] == [rows(encoder, [text])[0] for text in texts[::97]]
@@ -220,7 +223,7 @@ def test_many_texts_in_one_call_keep_their_order_and_lengths(small: Tokenizer) -
 
 @pytest.fixture(scope="module")
 def ready(small: Tokenizer) -> Encoder:
-    return Encoder(raw(small), eos=EOS, bos=None)
+    return Encoder(raw(small), TokenizerOptions(eos=EOS))
 
 
 @given(texts=st.lists(st.text(max_size=200), max_size=8))
@@ -232,34 +235,34 @@ def test_any_text_gives_the_references_ids(small: Tokenizer, ready: Encoder, tex
 @pytest.mark.parametrize("text", ["lone \ud800 surrogate", None, 7])
 def test_what_is_no_text_is_an_error_that_says_which(small: Tokenizer, text: str) -> None:
     with pytest.raises(DataError, match="text 1 of the batch"):
-        Encoder(raw(small), eos=EOS, bos=None).encode(["fine", text])
+        Encoder(raw(small), TokenizerOptions(eos=EOS)).encode(["fine", text])
 
 
 @pytest.mark.parametrize("tokens", [{"eos": "</s>", "bos": None}, {"eos": None, "bos": "</s>"}])
 def test_an_end_token_unknown_to_the_tokenizer_is_an_error(small: Tokenizer, tokens: dict[str, str | None]) -> None:
     with pytest.raises(RecipeError, match="'</s>' is not in the tokenizer's vocabulary"):
-        Encoder(raw(small), eos=tokens["eos"], bos=tokens["bos"])
+        Encoder(raw(small), TokenizerOptions(eos=tokens["eos"], bos=tokens["bos"]))
 
 
 def test_a_tokenizer_that_would_change_documents_is_refused(small: Tokenizer) -> None:
     declared = json.loads(raw(small))
     declared["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
     with pytest.raises(RecipeError, match="truncation"):
-        Encoder(json.dumps(declared).encode(), eos=None, bos=None)
+        Encoder(json.dumps(declared).encode(), TokenizerOptions(eos=None))
     declared["truncation"], declared["model"]["dropout"] = None, 0.1
     with pytest.raises(RecipeError, match="dropout"):
-        Encoder(json.dumps(declared).encode(), eos=None, bos=None)
+        Encoder(json.dumps(declared).encode(), TokenizerOptions(eos=None))
 
 
 def test_what_is_no_tokenizer_is_an_error() -> None:
     with pytest.raises(RecipeError, match=r"tokenizer\.json cannot be loaded"):
-        Encoder(b"{}", eos=None, bos=None)
+        Encoder(b"{}", TokenizerOptions(eos=None))
 
 
 def test_an_encoder_uses_one_core_unless_told_otherwise(small: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FASTOKENS_BPE_THREADS", raising=False)
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
-    Encoder(raw(small), eos=None, bos=None)
+    Encoder(raw(small), TokenizerOptions(eos=None))
     assert os.environ["FASTOKENS_BPE_THREADS"] == "1"
     assert os.environ["TOKENIZERS_PARALLELISM"] == "true"
 
@@ -274,8 +277,8 @@ def neox() -> bytes:
 
 
 def test_gpt_neox_is_encoded_by_the_fast_engine_with_the_references_ids(neox: bytes) -> None:
-    fast = Encoder(neox, eos=EOS, bos=EOS)
-    slow = Encoder(neox, eos=EOS, bos=EOS, engine="tokenizers")
+    fast = Encoder(neox, TokenizerOptions(eos=EOS, bos=EOS))
+    slow = Encoder(neox, TokenizerOptions(eos=EOS, bos=EOS), engine="tokenizers")
     assert (fast.engine, slow.engine, fast.vocab_size) == ("fastokens", "tokenizers", 50_280)
     points = random.Random(20260101)
     texts = ["".join(chr(points.choice(POINTS)) for _ in range(points.randrange(400))) for _ in range(1_000)]

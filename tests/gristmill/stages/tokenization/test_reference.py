@@ -12,6 +12,7 @@ from wholelake import CACHE, TOKENIZER, make_cache, make_whole, table
 
 from gristmill.errors import DataError
 from gristmill.lake.ledger.files import dump
+from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization import encoder as encoding
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.files import ledger_path, read_facts, read_tokenizer, tokenizer_path
@@ -43,10 +44,10 @@ def test_the_fast_engine_is_tried_against_them_at_every_start(whole: Mill, monke
     assert facts is not None
     with monkeypatch.context() as patched:  # the reference is not even loaded
         patched.setattr(encoding, "load_reference", None)
-        assert Encoder(data, eos=TOKENIZER.eos, bos=None, facts=facts).engine == "fastokens"
+        assert Encoder(data, TokenizerOptions(eos=TOKENIZER.eos), facts=facts).engine == "fastokens"
     other = facts.ids.copy()
     other[-1] += 1
-    refused = Encoder(data, eos=TOKENIZER.eos, bos=None, facts=facts._replace(ids=other))
+    refused = Encoder(data, TokenizerOptions(eos=TOKENIZER.eos), facts=facts._replace(ids=other))
     assert refused.engine == "tokenizers"
     assert "gives other ids" in refused.engine_reason
 

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization import encoder as encoding
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.windows import WINDOW, breaks_of, windows
@@ -74,8 +75,8 @@ WORDS = [
 
 
 ENCODERS = {
-    "auto": Encoder(SMALL.to_str().encode(), eos=EOS, bos=None),
-    "tokenizers": Encoder(SMALL.to_str().encode(), eos=EOS, bos=None, engine="tokenizers"),
+    "auto": Encoder(SMALL.to_str().encode(), TokenizerOptions(eos=EOS)),
+    "tokenizers": Encoder(SMALL.to_str().encode(), TokenizerOptions(eos=EOS), engine="tokenizers"),
 }
 
 
