@@ -54,15 +54,15 @@ def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes)
         DataError: a table is none.
         StoreError: the lake does not answer, or the documents are being rebuilt.
     """
-    there = {shard.name: shard for shard in read_table(store, documents)}
+    upstream = {shard.name: shard for shard in read_table(store, documents)}
     return [
         row.name
         for row in read_table(store, made)
-        if row.name in there and _changed(row, blocked_inputs(store, documents, there[row.name], blocked))
+        if row.name in upstream and _changed(row, blocked_inputs(store, documents, upstream[row.name], blocked))
     ]
 
 
 def _changed(row: Shard, now: Iterable[Input]) -> bool:
     """Whether a list means something else to a shard than it did; one that it never knew is a changed recipe."""
-    before = {each.asset: each for each in row.inputs}
-    return any(each.asset in before and before[each.asset] != each for each in now)
+    before = {source_input.asset: source_input for source_input in row.inputs}
+    return any(source_input.asset in before and before[source_input.asset] != source_input for source_input in now)

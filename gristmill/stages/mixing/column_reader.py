@@ -49,10 +49,10 @@ def _grow(tree: _Tree, column: Column) -> None:
 def _extract(tree: _Tree, path: str) -> Extract:
     """A function from a decoded row to the value at a path: UNSET where a key is absent."""
     slots: list[str] = []
-    here = tree
+    subtree = tree
     for key in path.split("."):
-        slots.append(f"f{sorted(here).index(key)}")
-        here = here[key] if isinstance(here[key], dict) else {}
+        slots.append(f"f{sorted(subtree).index(key)}")
+        subtree = subtree[key] if isinstance(subtree[key], dict) else {}
 
     def value(row: Any) -> Any:
         for slot in slots:
@@ -132,16 +132,16 @@ class ColumnReader:
             if set_of(column) != name:
                 continue
             label = label_of(column)
-            found = [row.labels.get(label) for row in rows]
-            lacking = sum(spans is None for spans in found)
+            column_spans = [row.labels.get(label) for row in rows]
+            lacking = sum(spans is None for spans in column_spans)
             if lacking:
                 absent[column.name] = absent.get(column.name, 0) + lacking
             if column.type == "spans":
-                values[column.name] = found
+                values[column.name] = column_spans
             else:
                 values[column.name] = [
                     _one_score(spans, column, path, first + number) if spans else None
-                    for number, spans in enumerate(found)
+                    for number, spans in enumerate(column_spans)
                 ]
         return values
 

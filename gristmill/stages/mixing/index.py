@@ -47,9 +47,9 @@ class Index(msgspec.Struct, frozen=True):
 
 def read_index(store: Store, asset: str) -> Index | None:
     """The index at an address, as it was last closed; None if there is none, or one of another schema."""
-    found = store.read_tagged(f"{asset}/index.json")
+    tagged = store.read_tagged(f"{asset}/index.json")
     try:
-        return msgspec.json.decode(found[0], type=Index) if found else None
+        return msgspec.json.decode(tagged[0], type=Index) if tagged else None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
@@ -65,14 +65,14 @@ def _natural(key: str) -> list[tuple[int, int, str]]:
 
 
 def _finished(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:
-    found = {key: read_head(store, place(asset, key)) for key in snapshots}
-    return {key: ledger for key, ledger in found.items() if ledger is not None}
+    heads = {key: read_head(store, place(asset, key)) for key in snapshots}
+    return {key: ledger for key, ledger in heads.items() if ledger is not None}
 
 
 def _chosen(ledgers: Mapping[str, Head], source: Source) -> list[str]:
     """Which finished snapshots count: all, or the newest edition; none without shards: it has vanished."""
-    there = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
-    return [newest(there)] if there and source.snapshots == "replace" else there
+    finished = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
+    return [newest(finished)] if finished and source.snapshots == "replace" else finished
 
 
 def _close(
@@ -91,8 +91,8 @@ def _close(
         finished = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")}
         left += [f"{stream}/{key}" for key in sorted(finished - set(chosen))]
     totals: dict[str, int] = {}
-    for each in slices:
-        for name, number in each.totals.items():
+    for stream_slice in slices:
+        for name, number in stream_slice.totals.items():
             totals[name] = totals.get(name, 0) + number
     fingerprint = digest_of([asset, [[s.stream, s.snapshot, s.fingerprint] for s in slices]])
     return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), dict(sorted(totals.items())))
@@ -120,6 +120,6 @@ def _of_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mappin
 
 def _put(store: Store, path: str, data: bytes) -> None:
     """Writes an object of an index, unless it is there already as it should be."""
-    found = store.read_tagged(path)
-    if found is None or found[0] != data:
+    tagged = store.read_tagged(path)
+    if tagged is None or tagged[0] != data:
         store.put(path, data)

@@ -209,7 +209,7 @@ class RuleEngine:
         if not table.num_rows:
             return np.empty(0, dtype=np.int16)
         try:
-            found = self._run(self._query, table)["decision"]
+            decisions = self._run(self._query, table)["decision"]
         except (duckdb.InterruptException, duckdb.InternalError):
             raise
         except duckdb.Error as error:
@@ -218,9 +218,9 @@ class RuleEngine:
             half = table.num_rows // 2
             upper = self._evaluate(table.slice(0, half), first)
             return np.concatenate([upper, self._evaluate(table.slice(half), first + half)])
-        if len(found) != table.num_rows or found.dtype != np.int16:
-            raise DataError(f"{table.num_rows:,} rows have {len(found):,} decisions of type {found.dtype}")
-        return found
+        if len(decisions) != table.num_rows or decisions.dtype != np.int16:
+            raise DataError(f"{table.num_rows:,} rows have {len(decisions):,} decisions of type {decisions.dtype}")
+        return decisions
 
     def _failure(self, table: "pa.Table", row: int, whole: Exception) -> RuleFailed:
         """Which rule fails on the one row of `table`."""

@@ -97,7 +97,7 @@ def draw(store: Store, source: str, version: str, snapshot: str, selection: Sele
             dropped[reason] = dropped.get(reason, 0) + count
         rows += int((block.decisions == 0).sum())
         _add(shard, block, draws, size)
-    return Sample(rows, dict(sorted(dropped.items())), {reason: d.examples() for reason, d in draws.items()})
+    return Sample(rows, dict(sorted(dropped.items())), {reason: drawn.examples() for reason, drawn in draws.items()})
 
 
 def _blocks(

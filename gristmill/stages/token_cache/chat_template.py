@@ -133,12 +133,12 @@ class ChatTemplate:
 def _without_marks(rendered: str) -> tuple[str, list[Span]]:
     if BEGIN not in rendered:
         return rendered.replace(END, ""), []
-    found = _MARKS.split(rendered)
+    marked = _MARKS.split(rendered)
     del rendered  # it may be huge
     pieces: list[str] = []
     spans: list[Span] = []
     place, begun = 0, -1
-    for piece in found:
+    for piece in marked:
         if piece == BEGIN:
             begun = place
         elif piece == END:

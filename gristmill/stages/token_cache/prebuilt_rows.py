@@ -53,22 +53,22 @@ class PrebuiltRows:
 
     def _ids(self, document: Any, number: int) -> tuple[Values, Trouble | None]:
         key, nothing = self._declared.input_ids_key, np.empty(0, np.int32)
-        found = field_of(document, key)
-        if not isinstance(found, list):
+        values = field_of(document, key)
+        if not isinstance(values, list):
             return nothing, Trouble(
-                number, "no ids", f"metadata.{key} is {words_of(found)}, not a list", keepable=False
+                number, "no ids", f"metadata.{key} is {words_of(values)}, not a list", keepable=False
             )
-        if not found:
+        if not values:
             return nothing, Trouble(number, "no ids", f"metadata.{key} is empty", keepable=False)
-        if set(map(type, found)) != {int}:
+        if set(map(type, values)) != {int}:
             return nothing, Trouble(
                 number, "ids that are none", f"metadata.{key} holds more than integers", keepable=False
             )
-        low, high = min(found), max(found)
+        low, high = min(values), max(values)
         if low < 0 or high >= self._vocab_size:
             what = f"metadata.{key} has ids from {low} to {high}, the vocabulary 0 to {self._vocab_size - 1}"
             return nothing, Trouble(number, "ids outside the vocabulary", what, keepable=False)
-        ids = np.array(found, np.int32)
+        ids = np.array(values, np.int32)
         length = self._declared.length
         if length is not None and len(ids) != length:
             return ids, Trouble(
@@ -78,11 +78,11 @@ class PrebuiltRows:
 
     def _weights(self, document: Any, number: int, key: str, count: int) -> tuple[Values, Trouble | None]:
         nothing = np.zeros(count, np.float32)
-        found = field_of(document, key)
-        if not isinstance(found, list) or not set(map(type, found)) <= {int, float}:
-            what = f"metadata.{key} is {words_of(found)}, not a list of numbers"
+        values = field_of(document, key)
+        if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
+            what = f"metadata.{key} is {words_of(values)}, not a list of numbers"
             return nothing, Trouble(number, "no loss weights", what, keepable=False)
-        weights = np.array(found, np.float64)
+        weights = np.array(values, np.float64)
         if len(weights) != count:
             what = f"metadata.{key} has {len(weights)} weights for {count} ids"
             return nothing, Trouble(number, "weights of another length", what, keepable=False)

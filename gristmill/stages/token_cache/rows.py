@@ -130,7 +130,7 @@ def settle(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int
 
 def chosen(fields: Fields, flags: npt.NDArray[np.bool_]) -> Fields:
     """The flagged rows alone."""
-    found: Fields = {}
+    flagged: Fields = {}
     for name, (flat, lengths) in fields.items():
-        found[name] = (flat[np.repeat(flags, lengths)], lengths[flags])
-    return found
+        flagged[name] = (flat[np.repeat(flags, lengths)], lengths[flags])
+    return flagged

@@ -43,15 +43,15 @@ def edges_of(count: int) -> list[int]:
 def summed(facts: Iterable[Facts]) -> Facts:
     """All of them together."""
     total = Facts()
-    for each in facts:
-        width = max(len(total.lengths), len(each.lengths))
+    for counted in facts:
+        width = max(len(total.lengths), len(counted.lengths))
         total = Facts(
-            total.bytes + each.bytes,
-            total.unknown + each.unknown,
-            total.fragments + each.fragments,
-            tuple(a + b for a, b in zip(_padded(total.lengths, width), _padded(each.lengths, width), strict=True)),
-            _added(total.kept, each.kept),
-            _added(total.dropped, each.dropped),
+            total.bytes + counted.bytes,
+            total.unknown + counted.unknown,
+            total.fragments + counted.fragments,
+            tuple(a + b for a, b in zip(_padded(total.lengths, width), _padded(counted.lengths, width), strict=True)),
+            _added(total.kept, counted.kept),
+            _added(total.dropped, counted.dropped),
         )
     return total
 

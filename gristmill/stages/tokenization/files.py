@@ -65,8 +65,8 @@ def ledger_path(name: str) -> str:
 
 def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
     """The ledger of a tokenizer, or None while there is none."""
-    found = store.read_tagged(ledger_path(name))
-    return msgspec.json.decode(found[0], type=TokenizerLedger) if found else None
+    tagged = store.read_tagged(ledger_path(name))
+    return msgspec.json.decode(tagged[0], type=TokenizerLedger) if tagged else None
 
 
 def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
@@ -96,10 +96,10 @@ def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
     if FACTS not in ledger.files:
         return None
     path = f"{ledger.asset}/{FACTS}"
-    found = store.read_tagged(path)
-    if found is None or hashlib.sha256(found[0]).hexdigest() != ledger.files[FACTS]:
+    tagged = store.read_tagged(path)
+    if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != ledger.files[FACTS]:
         raise DataError(f"{path}: lost or changed; materialize the tokenizer once more: the file is made again")
-    return load_facts(found[0])
+    return load_facts(tagged[0])
 
 
 def read_template(store: Store, name: str) -> str | None:
@@ -110,13 +110,13 @@ def read_template(store: Store, name: str) -> str | None:
         RecipeError: its configuration has templates, but none that counts.
     """
     ledger, _ = read_tokenizer(store, name)
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for file in (CONFIG, JINJA):
         if file in ledger.files:
-            found[file] = store.read(tokenizer_path(name, file))
-            if hashlib.sha256(found[file]).hexdigest() != ledger.files[file]:
+            contents[file] = store.read(tokenizer_path(name, file))
+            if hashlib.sha256(contents[file]).hexdigest() != ledger.files[file]:
                 raise DataError(f"{tokenizer_path(name, file)}: changed under its name; restore the file")
-    return template_in(found.get(CONFIG), found.get(JINJA))
+    return template_in(contents.get(CONFIG), contents.get(JINJA))
 
 
 def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
@@ -135,7 +135,7 @@ def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
     except (ValueError, AttributeError) as error:
         raise RecipeError(f"tokenizer_config.json is no JSON object ({error}); mend it") from error
     if isinstance(declared, list):
-        named = {str(each.get("name")): each.get("template") for each in declared if isinstance(each, dict)}
+        named = {str(entry.get("name")): entry.get("template") for entry in declared if isinstance(entry, dict)}
         declared = named.get("default")
         if not isinstance(declared, str):
             raise RecipeError(
@@ -153,31 +153,31 @@ def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
     Raises:
         RecipeError: there is no such file, or it is another one.
     """
-    found = _files_in_lake(store, recipe) if (recipe.file or "").startswith(IN_LAKE) else _files_here(recipe)
-    sha256 = hashlib.sha256(found[JSON]).hexdigest()
+    files = _files_in_lake(store, recipe) if (recipe.file or "").startswith(IN_LAKE) else _files_here(recipe)
+    sha256 = hashlib.sha256(files[JSON]).hexdigest()
     if sha256 != recipe.sha256:
         raise RecipeError(
             f"tokenizer {recipe.name!r}: {recipe.file} has sha256 {sha256}, the recipe pins {recipe.sha256}"
         )
-    return found
+    return files
 
 
 def _files_here(recipe: Tokenizer) -> dict[str, bytes]:
     path = Path(recipe.file or "")
     if path.is_dir():
-        found = {name: (path / name).read_bytes() for name in BROUGHT if (path / name).is_file()}
+        files = {name: (path / name).read_bytes() for name in BROUGHT if (path / name).is_file()}
     else:
-        found = {JSON: path.read_bytes()} if path.is_file() else {}
-    if JSON not in found:
+        files = {JSON: path.read_bytes()} if path.is_file() else {}
+    if JSON not in files:
         raise RecipeError(f"tokenizer {recipe.name!r}: no file {path / JSON if path.is_dir() else path}")
-    return found
+    return files
 
 
 def _files_in_lake(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
     path = (recipe.file or "").removeprefix(IN_LAKE).strip("/")
     whole = store.read_tagged(path) if path.endswith(".json") else None
     tagged = {JSON: whole} if whole else {name: store.read_tagged(f"{path}/{name}") for name in BROUGHT}
-    found = {name: each[0] for name, each in tagged.items() if each is not None}
-    if JSON not in found:
+    files = {name: content[0] for name, content in tagged.items() if content is not None}
+    if JSON not in files:
         raise RecipeError(f"tokenizer {recipe.name!r}: neither {path} nor {path}/{JSON} is in {store.url}")
-    return found
+    return files

@@ -68,11 +68,11 @@ class TokenOffsets:
         if not spans or not len(ids):
             return flags
         places = [place for begin, end in spans for place in (begin, end - 1)]
-        found = self._fast(text, ids, places) if self.fast else None
-        if found is None:
+        tokens = self._fast(text, ids, places) if self.fast else None
+        if tokens is None:
             encoding = self._reference.encode(text, add_special_tokens=False)
-            found = [_or_none(encoding.char_to_token(place)) if place >= 0 else -1 for place in places]
-        for first, last in zip(found[::2], found[1::2], strict=True):
+            tokens = [_or_none(encoding.char_to_token(place)) if place >= 0 else -1 for place in places]
+        for first, last in zip(tokens[::2], tokens[1::2], strict=True):
             if first < 0:
                 break
             flags[first : last + 1 if last >= 0 else len(ids)] = True
@@ -95,8 +95,8 @@ class TokenOffsets:
             kept = np.where(starts_at == 0, self._prefixed, 0)  # a space that the tokenizer might have put there
             begins = starts_at + np.maximum(self._lead[own] - kept, 0)
             inside &= (at >= begins) & (at < ends - self._trail[own])
-        found: list[int] = np.where(inside, tokens, -1).tolist()
-        return found
+        covering: list[int] = np.where(inside, tokens, -1).tolist()
+        return covering
 
     def _tokens_at(self, ids: Ids, at: Places) -> tuple[Places, Places, int]:
         """The token of each byte, where that token ends, and the bytes of all tokens: some of them at a time."""
@@ -104,9 +104,9 @@ class TokenOffsets:
         before = 0
         for start in range(0, len(ids), STRETCH):
             sums = np.cumsum(self._bytes[ids[start : start + STRETCH]]) + before
-            here = (at >= before) & (at < sums[-1])
-            found = np.searchsorted(sums, at[here], side="right")
-            tokens[here], ends[here] = found + start, sums[found]
+            inside = (at >= before) & (at < sums[-1])
+            numbers = np.searchsorted(sums, at[inside], side="right")
+            tokens[inside], ends[inside] = numbers + start, sums[numbers]
             before = int(sums[-1])
         return tokens, ends, before
 
@@ -123,20 +123,20 @@ class TokenOffsets:
         ids = np.array(encoding.ids, np.int32)
         if not len(ids):
             return True
-        found = self._fast(text, ids, range(len(text)))
-        return found is None or found == [_or_none(encoding.char_to_token(place)) for place in range(len(text))]
+        tokens = self._fast(text, ids, range(len(text)))
+        return tokens is None or tokens == [_or_none(encoding.char_to_token(place)) for place in range(len(text))]
 
 
 def _in_bytes(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
     """Where characters begin in the text's UTF-8; no table of all of them, for a text may be 100 MB."""
-    found: dict[int, int] = {}
+    begins: dict[int, int] = {}
     before = size = 0
     for place in sorted(set(places)):
         for start in range(before, place, STRETCH):
             size += len(text[start : min(start + STRETCH, place)].encode())
-        found[place] = size
+        begins[place] = size
         before = place
-    return np.array([found[place] for place in places], np.int64)
+    return np.array([begins[place] for place in places], np.int64)
 
 
 def _or_none(token: int | None) -> int:
@@ -152,5 +152,5 @@ def _trimming(post_processor: Any) -> bool | None:
     if post_processor.get("type") == "ByteLevel":
         trims = bool(post_processor.get("trim_offsets", True))
         return bool(post_processor.get("add_prefix_space", True)) if trims else None
-    found = (_trimming(each) for each in post_processor.get("processors") or ())
-    return next((each for each in found if each is not None), None)
+    settings = (_trimming(setting) for setting in post_processor.get("processors") or ())
+    return next((setting for setting in settings if setting is not None), None)

@@ -141,19 +141,19 @@ def load_facts(data: bytes) -> TokenizerFacts | None:
     plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MOST)
     if msgspec.msgpack.decode(plain, type=_Tried).probes != PROBES:
         return None
-    found = msgspec.msgpack.decode(plain, type=_Written)
-    counts = {name: np.frombuffer(found.tables[name], "<u4").astype(np.int64) for name in ("bytes", "lead", "trail")}
+    written = msgspec.msgpack.decode(plain, type=_Written)
+    counts = {name: np.frombuffer(written.tables[name], "<u4").astype(np.int64) for name in ("bytes", "lead", "trail")}
     size = len(counts["bytes"])
-    fragments = np.unpackbits(np.frombuffer(found.tables["fragments"], np.uint8), count=size).astype(np.bool_)
+    fragments = np.unpackbits(np.frombuffer(written.tables["fragments"], np.uint8), count=size).astype(np.bool_)
     return TokenizerFacts(
-        found.size,
-        found.added,
-        found.special,
-        found.texts,
-        np.frombuffer(found.ids, "<u4"),
-        np.frombuffer(found.lengths, "<u4").astype(np.int64),
-        found.breaks,
-        Vocabulary(size, found.byte_level, found.unknown, fragments=fragments, **counts),
+        written.size,
+        written.added,
+        written.special,
+        written.texts,
+        np.frombuffer(written.ids, "<u4"),
+        np.frombuffer(written.lengths, "<u4").astype(np.int64),
+        written.breaks,
+        Vocabulary(size, written.byte_level, written.unknown, fragments=fragments, **counts),
     )
 
 

@@ -52,14 +52,16 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
         or the ids would not certainly be the same.
     """
     declared = msgspec.json.decode(tokenizer_json, type=_Declared)
-    runs = {len(each.content): each for each in declared.added_tokens if each.content and not each.content.strip(" ")}
-    others = [each for each in declared.added_tokens if each.content.strip(" ")]
+    runs = {
+        len(token.content): token for token in declared.added_tokens if token.content and not token.content.strip(" ")
+    }
+    others = [token for token in declared.added_tokens if token.content.strip(" ")]
     certain = (
         sorted(runs) == list(range(2, len(runs) + 2))
         and runs
-        and len({each.normalized for each in runs.values()}) == 1
-        and not any(each.single_word or each.lstrip or each.rstrip for each in declared.added_tokens)
-        and not any(_touches(each.content) for each in others)
+        and len({token.normalized for token in runs.values()}) == 1
+        and not any(token.single_word or token.lstrip or token.rstrip for token in declared.added_tokens)
+        and not any(_touches(token.content) for token in others)
         and (declared.normalizer is None or declared.normalizer.get("type") == "NFC")
         and _cuts_as_gpt2(declared.pre_tokenizer)
         and bytes(declared.model.get("type", b"")).strip() == b'"BPE"'
@@ -68,11 +70,11 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
     if not certain:
         return None
     table = np.zeros(len(runs) + 2, np.uint32)
-    for length, each in runs.items():
-        table[length] = each.id
+    for length, token in runs.items():
+        table[length] = token.id
     whole = msgspec.json.decode(tokenizer_json, type=dict[str, msgspec.Raw])
     kept = msgspec.json.decode(whole["added_tokens"], type=list[dict[str, Any]])
-    whole["added_tokens"] = msgspec.Raw(msgspec.json.encode([each for each in kept if each["content"].strip(" ")]))
+    whole["added_tokens"] = msgspec.Raw(msgspec.json.encode([token for token in kept if token["content"].strip(" ")]))
     return msgspec.json.encode(whole).decode(), table
 
 
@@ -122,11 +124,11 @@ def _cut(starts: Lengths, lengths: Lengths, longest: int) -> tuple[Lengths, Leng
 
 def _cuts_as_gpt2(declared: dict[str, Any] | None) -> bool:
     """Whether words are cut by GPT-2's pattern, without a space put in front."""
-    found = declared or {}
+    options = declared or {}
     return (
-        found.get("type") == "ByteLevel"
-        and found.get("add_prefix_space") is False
-        and found.get("use_regex", True) is True
+        options.get("type") == "ByteLevel"
+        and options.get("add_prefix_space") is False
+        and options.get("use_regex", True) is True
     )
 
 

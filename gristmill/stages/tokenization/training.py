@@ -122,14 +122,14 @@ def _short(value: object) -> str:
 
 
 def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
-    found: list[tuple[str, str, str]] = []
+    inputs: list[tuple[str, str, str]] = []
     for stream, keys in sorted(slices.items()):
         for key in sorted(keys):
             ledger, _ = read_ledger(store, place(mix_asset(training.mix, stream), key))
-            found.append((ledger.asset, ledger.snapshot, ledger.fingerprint))
-    if not found:
+            inputs.append((ledger.asset, ledger.snapshot, ledger.fingerprint))
+    if not inputs:
         raise DataError(f"mix {training.mix!r}: no snapshot is named to train a tokenizer on")
-    return tuple(found)
+    return tuple(inputs)
 
 
 def _train(
@@ -158,12 +158,12 @@ def _texts(store: Store, training: Training, slices: Slices, counts: dict[str, i
     decoder = msgspec.json.Decoder(_Text)
     for stream, keys in sorted(slices.items()):
         for key in sorted(keys):
-            here = place(mix_asset(training.mix, stream), key)
-            _, shards = read_ledger(store, here)
+            documents = place(mix_asset(training.mix, stream), key)
+            _, shards = read_ledger(store, documents)
             for shard in shards:
                 first = 0
-                for block in read_blocks(store, here.shard(shard.name), shard.sha256):
-                    rows = decode_rows(decoder, block, here.shard(shard.name), first)
+                for block in read_blocks(store, documents.shard(shard.name), shard.sha256):
+                    rows = decode_rows(decoder, block, documents.shard(shard.name), first)
                     first += len(rows)
                     for row in rows:
                         if training.sample >= 1 or fraction((row.source, row.id)) < training.sample:

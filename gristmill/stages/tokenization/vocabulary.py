@@ -48,7 +48,7 @@ def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
     unknown = msgspec.json.decode(tokenizer_json, type=_Declared).model.unk_token
     size = max(entries.values(), default=-1) + 1
     own = {token: number for token, number in entries.items() if number not in added}
-    found = Vocabulary(
+    vocabulary = Vocabulary(
         size,
         byte_level=_ALPHABET.issuperset("".join(own)),
         unknown=entries.get(unknown) if isinstance(unknown, str) else None,
@@ -57,20 +57,20 @@ def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
         trail=np.zeros(size, np.int64),
         fragments=np.zeros(size, np.bool_),
     )
-    if not found.byte_level:
-        found.fragments[[number for token, number in own.items() if _FALLBACK.fullmatch(token)]] = True
-        return found
+    if not vocabulary.byte_level:
+        vocabulary.fragments[[number for token, number in own.items() if _FALLBACK.fullmatch(token)]] = True
+        return vocabulary
     numbers = np.fromiter(own.values(), np.int64, len(own))
-    found.bytes[numbers] = np.fromiter(map(len, own), np.int64, len(own))
+    vocabulary.bytes[numbers] = np.fromiter(map(len, own), np.int64, len(own))
     for token, number in own.items():
         if token[:1] == SPACE or token[-1:] == SPACE:
-            found.lead[number], found.trail[number] = _around(token, SPACE)
+            vocabulary.lead[number], vocabulary.trail[number] = _around(token, SPACE)
         if not token.isascii() and _is_fragment(token):
-            found.fragments[number] = True
+            vocabulary.fragments[number] = True
     for number, text in added.items():
-        found.bytes[number] = len(text.encode())
-        found.lead[number], found.trail[number] = _around(text, None)
-    return found
+        vocabulary.bytes[number] = len(text.encode())
+        vocabulary.lead[number], vocabulary.trail[number] = _around(text, None)
+    return vocabulary
 
 
 class _Model(msgspec.Struct):

@@ -25,13 +25,13 @@ def breaks_of(reference: Tokenizer) -> str:
     cutter = reference.pre_tokenizer
     if cutter is None or any(len(token.content) > AROUND for token in reference.get_added_tokens_decoder().values()):
         return ""
-    found = ""
+    breaks = ""
     for character in BREAKS:
         text = "".join(f"{one}{other}{character}{other}x{character}" for one in LETTERS for other in LETTERS) + "x"
         begins = {begin for _, (begin, _) in cutter.pre_tokenize_str(text)}
-        if begins.issuperset(place for place, each in enumerate(text) if each == character):
-            found += character
-    return found
+        if begins.issuperset(place for place, letter in enumerate(text) if letter == character):
+            breaks += character
+    return breaks
 
 
 def windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str], bool]) -> Iterator[str]:
@@ -57,10 +57,10 @@ def windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str], bo
 def _place(text: str, begin: int, fit: re.Pattern[str], agrees: Callable[[str, str], bool]) -> int | None:
     """The first place to part the text at, from some character on; None if none of many is fit."""
     for _ in range(TRIES):
-        found = fit.search(text, begin)
-        if found is None:
+        match = fit.search(text, begin)
+        if match is None:
             return None
-        place = found.end()
+        place = match.end()
         if agrees(text[max(0, place - AROUND) : place], text[place : place + AROUND]):
             return place
         begin = place
