@@ -40,11 +40,11 @@ ui: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## Dagster's UI on http://127.0.0
 verify: $(VENV)/.app  ## proves the whole lake from its bytes
 	@$(BIN)/python -m gristmill verify $${GRISTMILL_LAKE:-lake}
 
-test: lint types  ## lint, types, and the tests that take minutes, not hours
-	@$(BIN)/python -m pytest -m "not slow and not live" -n 2 --dist loadfile $(ARGS)
+test: $(VENV)/.test  ## lint, types, and the tests that take minutes, not hours: all at once, for tests wait now and then
+	@$(MAKE) --no-print-directory -j3 lint types test-fast
 
 test-fast: $(VENV)/.test  ## the tests alone
-	@$(BIN)/python -m pytest -m "not slow and not live" -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow and not live" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(VENV)/.test  ## ruff, format and rules
 	@$(BIN)/ruff format --check --quiet .

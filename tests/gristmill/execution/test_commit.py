@@ -361,17 +361,21 @@ def test_many_threads_on_one_partition_leave_one_good_ledger(mill: Mill) -> None
 
     def run(number: int) -> str:
         gate.wait()
-        try:
-            step = ConversionStep(mill.source(), SNAPSHOT, SHELVES)
-            make(step, mill.lake, Inline(), f"thread-{number}", mill.said.append)
-        except StoreError as error:
-            return type(error).__name__
-        return "done"
+        for attempt in range(20):  # the last claim may find an object of an earlier run's: then it is tried again
+            try:
+                step = ConversionStep(mill.source(), SNAPSHOT, SHELVES)
+                make(step, mill.lake, Inline(), f"thread-{number}-{attempt}", mill.said.append)
+            except Superseded:
+                return "superseded"
+            except StoreError:
+                continue
+            return "done"
+        return "never done"
 
     with ThreadPoolExecutor(4) as pool:
         ends = list(pool.map(run, range(4)))
     assert "done" in ends
-    assert set(ends) <= {"done", "Superseded", "Conflict", "StoreError"}
+    assert set(ends) <= {"done", "superseded"}
     mill.convert()
     mill.verify(mill.documents())
     assert read_ledger(mill.store, mill.documents())[0].totals["rows"] == 18
