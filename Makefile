@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WITH_LEVANTER = GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)"
 SCALE := journey s3 sensor many-shards definitions tick engines
 # The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
 export DAGSTER_HOME ?= $(CURDIR)/.dagster
@@ -9,7 +10,7 @@ export DAGSTER_HOME ?= $(CURDIR)/.dagster
 export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help demo tour ui test test-fast lint types proofs live verify faults bench scale audit screenshots lock clean
+.PHONY: help demo tour ui test test-fast lint types proofs sample record live verify faults bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -53,15 +54,21 @@ lint: $(VENV)/.test  ## ruff, format and rules
 types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
-proofs: $(VENV)/.test .cache/levanter/.done  ## the slow tests too: real Levanter, kills, memory
-	@GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)" $(BIN)/python -m pytest -m "slow and not live" $(ARGS)
+proofs: $(VENV)/.test .cache/levanter/.done  ## all slow tests: real Levanter, kills, S3, clusters
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live" -n 2 --dist loadfile $(ARGS)
+
+sample: $(VENV)/.test .cache/levanter/.done  ## the slow tests that CI runs: one comparison of each kind, some of the kills
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive" -n 2 --dist loadfile $(ARGS)
+
+record: $(VENV)/.test .cache/levanter/.done  ## asks real Levanter anew for the answers that the fast tests compare with
+	@$(WITH_LEVANTER) GRISTMILL_RECORD=1 $(BIN)/python -m pytest -m slow tests/real_levanter $(ARGS)
 
 live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Postgres (half an hour; quiet machine)
-	@$(BIN)/python -m pytest -m live $(ARGS)
+	@$(BIN)/python -m scripts.live $(ARGS)
 
-.cache/levanter/.done: requirements/levanter.txt $(VENV)/.test
+.cache/levanter/.done: requirements/levanter.txt
 	@mkdir -p .cache/levanter
-	@$(BIN)/python tests/real_levanter/environment.py .cache/levanter >/dev/null && touch $@ || \
+	@$(PYTHON) tests/real_levanter/environment.py .cache/levanter >/dev/null && touch $@ || \
 	  echo "the proofs against real Levanter are skipped: they need a Python 3.12 (GRISTMILL_PYTHON312)"
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
