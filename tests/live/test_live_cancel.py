@@ -30,21 +30,26 @@ SHELVES = ("gristmill", "slowshelf")
 TAPES, HEARD = "sources/tapes/v0/documents", "sources/tapes/v0/attributes/heard-1"
 NAMES = "abcdefghijkl"
 TWELVE = len(NAMES)
+ALL = 1000
+"""Permits for more shards than there are."""
 
 
 @dataclass
 class Slow:
-    """A deployment in which each shard takes its time, its lake, and another lake that nobody disturbs."""
+    """A deployment with a gate before each shard, its lake, and another lake that nobody disturbs."""
 
     live: Live
     mill: Mill
     calm: Mill
     instance: dg.DagsterInstance
-    paced: Path
+    gate: Path
 
-    def pace(self, seconds: float) -> None:
-        """How long each shard takes from now on."""
-        self.paced.write_text(str(seconds))
+    def permit(self, shards: int) -> None:
+        """From now on so many shards may pass the gate, and then no other."""
+        passed = len(list(self.gate.iterdir())) - 1
+        fresh = self.gate.with_name("permits")
+        fresh.write_text(str(passed + shards))
+        fresh.replace(self.gate / "permits")  # who reads it finds the old number or the new one
 
     def raw(self, snapshot: str, edition: int = 1, names: str = NAMES) -> None:
         """Raw shards of four documents; all together they are worth worker processes."""
@@ -73,14 +78,14 @@ class Slow:
         return len([name for name in names if not name.startswith(".")])
 
     def ground(self, address: str, snapshot: str, shards: int) -> None:
-        """Waits until so many shards are."""
+        """Waits until so many shards are; the others stand before the gate."""
         self.live.wait(lambda: self.receipts(address, snapshot) >= shards, f"{shards} shards", every=0.05)
 
     def gone(self, run: str) -> Result:
         """A cancelled run, when nothing of it is left: no worker, and not its own process."""
         assert self.live.finish(run) == "CANCELED"
-        self.live.wait(lambda: not workers(self.live), "the end of the workers", 60, every=0.05)
-        self.live.wait(lambda: not processes(self.live, lambda line: run in line), "the run's end", 60, every=0.05)
+        self.live.wait(lambda: not workers(self.live), "the end of the workers", every=0.05)
+        self.live.wait(lambda: not processes(self.live, lambda line: run in line), "the run's end", every=0.05)
         return Result(run, self.instance)
 
 
@@ -111,14 +116,15 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slow]:
     folder = tmp_path_factory.mktemp("cancel")
     (folder / "lake").mkdir()
     (folder / "calm").mkdir()
-    environment = {"PACE": str(folder / "pace"), "GRISTMILL_WORKERS": "2"}
+    gate = folder / "gate"
+    gate.mkdir()
+    (gate / "permits").write_text("0")
+    environment = {"GATE": str(gate), "GRISTMILL_WORKERS": "2"}
     live = Live(folder, str(folder / "lake"), shelves=("slowshelf",), environment=environment)
     try:
         pause(live)
         with dg.DagsterInstance.from_config(str(live.home)) as instance:
-            made = Slow(live, Mill(folder / "lake"), Mill(folder / "calm"), instance, folder / "pace")
-            made.pace(0.4)
-            yield made
+            yield Slow(live, Mill(folder / "lake"), Mill(folder / "calm"), instance, gate)
     finally:
         live.close()
 
@@ -128,12 +134,11 @@ def cancelled(slow: Slow) -> str:
     """A backfill over three snapshots that was cancelled in the middle of the first."""
     for snapshot in ("2021", "2022", "2023"):
         slow.raw(snapshot)
+    slow.permit(2)
     backfill = slow.live.backfill([TAPES], ["2021", "2022", "2023"])
     slow.ground(TAPES, "2021", 2)
-    slow.pace(120)  # the daemon looks at a backfill every 30 seconds, and so long a run goes on
-    cancel_backfill(slow.live, backfill)
+    cancel_backfill(slow.live, backfill)  # the daemon looks at a backfill every 30 seconds
     assert slow.live.backfilled(backfill) == "CANCELED"
-    slow.pace(0.4)
     return backfill
 
 
@@ -147,8 +152,9 @@ def test_a_cancelled_backfill_ends_its_run_and_begins_no_other(slow: Slow, cance
 def test_a_run_that_is_cancelled_again_and_again_grinds_each_shard_once_to_the_same_bytes(slow: Slow) -> None:
     slow.raw("2024")
     kept = {TAPES: 0, HEARD: 0}
-    moments = [(TAPES, 1, SAFE), (TAPES, 5, FORCED), (HEARD, 2, SAFE), (HEARD, 7, FORCED)]
-    for address, shards, policy in moments:
+    moments = [(TAPES, 1, 1, SAFE), (TAPES, 5, 4, FORCED), (HEARD, 2, 7 + 2, SAFE), (HEARD, 7, 5, FORCED)]
+    for address, shards, permits, policy in moments:
+        slow.permit(permits)
         run = slow.live.materialize([TAPES, HEARD], "2024")
         slow.ground(address, "2024", shards)
         assert len(workers(slow.live)) == 2
@@ -156,8 +162,9 @@ def test_a_run_that_is_cancelled_again_and_again_grinds_each_shard_once_to_the_s
         said = slow.gone(run).said
         assert f"{address}: {TWELVE - kept[address]} shards to grind, {kept[address]} kept, 0 gone" in said
         kept[address] = slow.receipts(address, "2024")
-        assert shards <= kept[address] < TWELVE
+        assert kept[address] == shards
         assert ledger(slow.mill, address, "2024") is None
+    slow.permit(ALL)
     last = slow.live.materialize([TAPES, HEARD], "2024")
     assert slow.live.finish(last) == "SUCCESS"
     done = Result(last, slow.instance)
@@ -169,6 +176,7 @@ def test_a_run_that_is_cancelled_again_and_again_grinds_each_shard_once_to_the_s
 
 def test_a_run_that_is_cancelled_in_the_queue_or_on_its_way_touches_nothing(slow: Slow) -> None:
     slow.raw("2025", names="abcd")
+    slow.permit(0)
     before = slow.mill.stamps()
     first, second = (slow.live.materialize([TAPES], "2025") for _ in range(2))
     slow.live.wait(lambda: slow.live.status(first) in {"STARTING", "STARTED"}, "the first run", every=0.02)
@@ -182,19 +190,22 @@ def test_a_run_that_is_cancelled_in_the_queue_or_on_its_way_touches_nothing(slow
 
 def test_a_cancelled_rebuild_leaves_the_old_ledger_and_readers_get_old_bytes_or_a_plain_error(slow: Slow) -> None:
     slow.raw("2026")
+    slow.permit(ALL)
     first = slow.live.materialize([TAPES, HEARD], "2026")
     assert slow.live.finish(first) == "SUCCESS"
     before = {address: ledger(slow.mill, address, "2026") for address in (TAPES, HEARD)}
     slow.raw("2026", edition=2)
+    slow.permit(3)
     run = slow.live.materialize([TAPES, HEARD], "2026")
     slow.ground(TAPES, "2026", 3)
     terminate(slow.live, run)
     slow.gone(run)
     again = slow.receipts(TAPES, "2026")
-    assert 3 <= again < TWELVE
+    assert again == 3
     assert {address: ledger(slow.mill, address, "2026") for address in before} == before
     assert TWELVE - again - 2 <= len(readable(slow.mill, TAPES, "2026")) <= TWELVE - again  # two were under way
     assert len(readable(slow.mill, HEARD, "2026")) == TWELVE
+    slow.permit(ALL)
     last = slow.live.materialize([TAPES, HEARD], "2026")
     assert slow.live.finish(last) == "SUCCESS"
     done = Result(last, slow.instance)
@@ -205,7 +216,8 @@ def test_a_cancelled_rebuild_leaves_the_old_ledger_and_readers_get_old_bytes_or_
 def test_what_a_cancelled_backfill_left_is_made_by_the_next_run(slow: Slow, cancelled: str) -> None:
     assert cancelled
     begun = slow.receipts(TAPES, "2021")
-    assert 2 <= begun < TWELVE
+    assert begun == 2
+    slow.permit(ALL)
     run = slow.live.materialize([TAPES], "2021")
     assert slow.live.finish(run) == "SUCCESS"
     assert Result(run, slow.instance).said[0] == f"{TAPES}: {TWELVE - begun} shards to grind, {begun} kept, 0 gone"

@@ -158,7 +158,7 @@ def test_the_whole_journey_launched_from_the_ui_is_that_of_a_folder(seaweed: Sea
     store.put("blocklists/takedowns.jsonl", local.store.read("blocklists/takedowns.jsonl"))
     live = Live(tmp_path / "live", store.url, environment=seaweed.environment)
     try:
-        live.wait(lambda: "2024" in live.partitions("sources/letters/v0/documents"), "the snapshot", 120)
+        live.wait(lambda: "2024" in live.partitions("sources/letters/v0/documents"), "the snapshot")
         for job, snapshot in JOURNEY:
             assert live.finish(live.launch(job, snapshot)) == "SUCCESS", job
     finally:

@@ -74,7 +74,7 @@ class Deployed(Live):
         self._process = self._run("dagster-webserver", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(self.port))
         self.wait(self._is_up, "the web server and its code")
 
-    def wait(self, until: Callable[[], bool], what: str, seconds: float = 600, every: float = 0.5) -> None:
+    def wait(self, until: Callable[[], bool], what: str, seconds: float = 900, every: float = 0.5) -> None:
         """As the web server's, and for the other two as well."""
 
         def so() -> bool:

@@ -113,7 +113,7 @@ class Live:
         assert "errors" not in said, said
         return said["data"]
 
-    def wait(self, until: Callable[[], bool], what: str, seconds: float = 300, every: float = 0.5) -> None:
+    def wait(self, until: Callable[[], bool], what: str, seconds: float = 900, every: float = 0.5) -> None:
         """Waits until something is so; fails when the process ends, or with the log's end after so many seconds."""
         end = time.monotonic() + seconds
         while not until():
@@ -146,7 +146,7 @@ class Live:
         found = self.ask(RUN, id=run)
         return str(found["runOrError"].get("status", "")) if found else ""
 
-    def finish(self, run: str, seconds: float = 300) -> str:
+    def finish(self, run: str, seconds: float = 900) -> str:
         """Waits for a run's end; its status."""
         self.wait(lambda: self.status(run) in ENDED, f"the end of run {run}", seconds)
         return self.status(run)
@@ -163,7 +163,7 @@ class Live:
         assert said["__typename"] == "LaunchBackfillSuccess", said
         return str(said["backfillId"])
 
-    def backfilled(self, backfill: str, seconds: float = 300) -> str:
+    def backfilled(self, backfill: str, seconds: float = 900) -> str:
         """Waits for a backfill's end; its status."""
 
         def state() -> str:

@@ -42,11 +42,11 @@ def pause(live: Live) -> None:
     def ticks(sensor: Mapping[str, Any]) -> list[str]:
         return [tick["status"] for tick in sensor["sensorState"]["ticks"]]
 
-    live.wait(lambda: all(map(ticks, sensors())), "the first ticks", 120, every=0.2)
+    live.wait(lambda: all(map(ticks, sensors())), "the first ticks", every=0.2)
     for sensor in sensors():
         said = live.ask(STOP, id=sensor["id"])["stopSensor"]
         assert said.get("instigationState") == {"status": "STOPPED"}, said
-    live.wait(lambda: all("STARTED" not in ticks(each) for each in sensors()), "the last ticks", 120, every=0.2)
+    live.wait(lambda: all("STARTED" not in ticks(each) for each in sensors()), "the last ticks", every=0.2)
 
 
 def job_backfill(live: Live, job: str, partitions: Sequence[str]) -> str:
