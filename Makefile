@@ -61,6 +61,7 @@ sample: $(VENV)/.test .cache/levanter/.done  ## the slow tests that CI runs: one
 	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive" -n 2 --dist loadfile $(ARGS)
 
 record: $(VENV)/.test .cache/levanter/.done  ## asks real Levanter anew for the answers that the fast tests compare with
+	@rm -f tests/real_levanter/recorded/*.json.gz
 	@$(WITH_LEVANTER) GRISTMILL_RECORD=1 $(BIN)/python -m pytest -m slow tests/real_levanter $(ARGS)
 
 live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Postgres (half an hour; quiet machine)

@@ -1,50 +1,56 @@
-"""The real Levanter as a client: jobs go to it as JSON, answers come back."""
+"""The real Levanter as a client: asked live in the slow tests, quoted from records in the fast ones."""
 
-import json
 import os
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
+from peer import Ask, Peer, Recorded
 
-Ask = Callable[..., list[dict[str, Any]]]
-
-
-@pytest.fixture(scope="module")
-def ask() -> Ask:
-    return asking("levanter_client.py")
+HERE = Path(__file__).resolve().parent
+PINS = HERE.parents[1] / "requirements" / "levanter.txt"
+QUIET = {"JAX_PLATFORMS": "cpu", "HF_HUB_OFFLINE": "1"}
 
 
-@pytest.fixture(scope="module")
-def ask_examples() -> Ask:
-    return asking("examples_client.py")
+@pytest.fixture(scope="session")
+def levanter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Puts jobs to the real Levanter."""
+    yield from asking(tmp_path_factory, "levanter_client.py")
 
 
-@pytest.fixture(scope="module")
-def ask_old() -> Ask:
-    return asking("old_levanter_client.py", "GRISTMILL_OLD_LEVANTER_PYTHON", "levanter==1.2.dev1644 chex GitPython")
+@pytest.fixture
+def fresh_levanter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """The same in a process of its own, which has the environment of the first question."""
+    yield from asking(tmp_path_factory, "levanter_client.py")
 
 
-def asking(name: str, variable: str = "GRISTMILL_LEVANTER_PYTHON", packages: str = "requirements/levanter.txt") -> Ask:
-    """What puts jobs to a client that runs in the environment of a real Levanter."""
+@pytest.fixture(scope="session")
+def old_levanter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Puts jobs to Levanter as it was before Marin took it over."""
+    packages = "levanter==1.2.dev1644 chex GitPython"
+    yield from asking(tmp_path_factory, "old_levanter_client.py", "GRISTMILL_OLD_LEVANTER_PYTHON", packages)
+
+
+def asking(
+    factory: pytest.TempPathFactory,
+    client: str,
+    variable: str = "GRISTMILL_LEVANTER_PYTHON",
+    packages: str = "requirements/levanter.txt",
+) -> Iterator[Ask]:
     python = os.environ.get(variable)
     if not python:
         pytest.skip(f"{variable} names no Python with {packages}")
-    client = Path(__file__).with_name(name)
+    peer = Peer(python, HERE / client, factory.mktemp("peer") / "log", QUIET)
+    yield peer
+    peer.close()
 
-    def answers(*jobs: Mapping[str, object]) -> list[dict[str, Any]]:
-        run = subprocess.run(
-            [python, str(client)],
-            input=json.dumps(jobs),
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "JAX_PLATFORMS": "cpu", "HF_HUB_OFFLINE": "1"},
-        )
-        assert run.returncode == 0, run.stderr
-        found: list[dict[str, Any]] = json.loads(run.stdout)
-        return found
 
-    return answers
+@pytest.fixture(params=["recorded", pytest.param("live", marks=pytest.mark.slow)])
+def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Ask:
+    """Levanter's answers: as they were recorded, or live. Live ones must be the recorded ones."""
+    recorded = Recorded(HERE / "recorded" / f"{request.node.originalname}.json.gz", tmp_path, PINS)
+    if request.param == "recorded":
+        return recorded
+    levanter: Ask = request.getfixturevalue("levanter")
+    return partial(recorded.record if os.environ.get("GRISTMILL_RECORD") else recorded.compare, levanter)

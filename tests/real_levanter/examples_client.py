@@ -1,4 +1,4 @@
-"""Runs inside an environment that has the real Levanter: packs documents and makes examples, as its trainer would.
+"""Part of levanter_client.py: packs documents and makes examples, as its trainer would.
 
 Jobs: {"do": "pack", "lengths": {field: [...]}, "length", "segments", "slice"}: [first, behind the last] of each
       example, or the error's words
@@ -6,8 +6,6 @@ Jobs: {"do": "pack", "lengths": {field: [...]}, "length", "segments", "slice"}: 
       loss weights, segments and types of all examples of a cache
 """
 
-import json
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -68,13 +66,3 @@ def shown(example: Any) -> Job:
         "segments": None if segments is None else segments.tolist(),
         "types": [str(tokens.dtype), str(weights.dtype), None if segments is None else str(segments.dtype)],
     }
-
-
-def main() -> None:
-    """Answer all jobs."""
-    answers = [{"pack": pack, "examples": examples}[job["do"]](job) for job in json.load(sys.stdin)]
-    json.dump(answers, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()

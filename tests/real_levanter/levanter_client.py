@@ -1,14 +1,15 @@
-"""Runs inside an environment that has the real Levanter: jobs come as JSON on stdin, answers go as JSON to stdout.
+"""Runs inside an environment that has the real Levanter, and answers jobs (see tests/recipes/peer.py).
 
 Jobs: {"do": "read", "cache", "fields": {name: dtype}, "length", "metadata"}: rows, sequences, warnings of a cache
-      {"do": "write", "cache", "rows": [{field: [...]}]}: a cache written by Levanter itself
+      {"do": "write", "cache", "rows": [{field: [...]}], "files": bool}: a cache written by Levanter itself
       {"do": "encode", "tokenizer", "texts", "marin"}: ids and metadata of its BatchTokenizer
 """
 
+import base64
 import json
 import logging
-import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,14 @@ def read(job: Job) -> Job:
 
 
 def write(job: Job) -> Job:
-    """A cache that Levanter writes; each row's lists become int32 arrays."""
+    """A cache that Levanter writes; each row's lists become int32 arrays. Its files, if the job wants them."""
     store = import_module("levanter.store.cache")
     rows = [{field: np.array(values, np.int32) for field, values in row.items()} for row in job["rows"]]
     exemplar = {field: np.zeros(0, np.int32) for field in rows[0]}
     with store.SerialCacheWriter(job["cache"], exemplar) as writer:
         writer.write_batch(rows)
-    return {}
+    files = [path for path in sorted(Path(job["cache"]).rglob("*")) if path.is_file() and job.get("files")]
+    return {str(path.relative_to(job["cache"])): base64.b64encode(path.read_bytes()).decode() for path in files}
 
 
 def encode(job: Job) -> Job:
@@ -121,14 +123,10 @@ DO = {
     "process": process,
     "template": template,
     "configured": configured,
+    "pack": lambda job: import_module("examples_client").pack(job),
+    "examples": lambda job: import_module("examples_client").examples(job),
 }
 
 
-def main() -> None:
-    """Answer all jobs."""
-    answers = [DO[job["do"]](job) for job in json.load(sys.stdin)]
-    json.dump(answers, sys.stdout)
-
-
 if __name__ == "__main__":
-    main()
+    import_module("answering").serve(DO)

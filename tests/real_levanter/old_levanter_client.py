@@ -1,11 +1,9 @@
-"""Runs inside an environment that has Levanter as it was before Marin took it over: jobs and answers as JSON.
+"""Runs inside an environment that has Levanter as it was before Marin took it over, and answers jobs.
 
-Jobs: {"cache", "fields": {name: dtype}}: the rows of a consolidated cache.
+Jobs: {"do": "read", "cache", "fields": {name: dtype}}: the rows of a consolidated cache.
 """
 
 import asyncio
-import json
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -21,5 +19,4 @@ def read(job: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    answers = [{"rows": read(job)} for job in json.load(sys.stdin)]
-    json.dump(answers, sys.stdout)
+    import_module("answering").serve({"read": lambda job: {"rows": read(job)}})

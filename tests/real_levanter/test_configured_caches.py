@@ -1,11 +1,12 @@
 """Texts, conversations and ids from raw to a training configuration that the real Levanter loads, folder and bucket."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from peer import Ask
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
@@ -17,9 +18,6 @@ from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 
-pytestmark = pytest.mark.slow
-
-Ask = Callable[..., list[dict[str, Any]]]
 TEMPLATE = (
     "{% for m in messages %}<{{ m.role }}> {% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
     "{{ eos_token }}{% endgeneration %}{% else %}{{ m.content }}{% endif %}\n{% endfor %}"
@@ -116,7 +114,9 @@ def test_levanter_loads_all_three_formats_from_a_folder(ask: Ask, mill: Mill, tm
     check(ask(*jobs_of(mill, given, tmp_path / "tokenizer")))
 
 
-def test_levanter_before_marins_loads_the_consolidated_copies(ask_old: Ask, mill: Mill) -> None:
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_levanter_before_marins_loads_the_consolidated_copies(old_levanter: Ask, mill: Mill) -> None:
     grown(mill)
     config = json.loads(mill.store.read("token_caches/three/tiny-1/index/consolidated/data.yaml"))
     jobs: list[dict[str, Any]] = []
@@ -125,15 +125,17 @@ def test_levanter_before_marins_loads_the_consolidated_copies(ask_old: Ask, mill
         for split in ("train", "validation"):
             folder = f"{config['components'][stream.key]['cache_dir']}/{split}"
             path = folder.removeprefix(f"{mill.store.url}/")
-            jobs.append({"cache": folder, "fields": stream.format.dtypes})
+            jobs.append({"do": "read", "cache": folder, "fields": stream.format.dtypes})
             reader = CacheReader(ranges_of(mill.store), path)
             expected.append([{f: reader.row(f, n).tolist() for f in reader.fields} for n in range(reader.rows)])
-    assert [answer["rows"] for answer in ask_old(*jobs)] == expected
+    assert [answer["rows"] for answer in old_levanter(*jobs)] == expected
     assert all(expected)
 
 
+@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_levanter_loads_all_three_formats_from_an_s3_server(
-    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh_levanter: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boto3 = pytest.importorskip("boto3")
     moto = pytest.importorskip("moto.server")
@@ -154,6 +156,6 @@ def test_levanter_loads_all_three_formats_from_an_s3_server(
         options = {"endpoint": f"http://127.0.0.1:{port}", "region": "us-east-1", "allow_http": "true"}
         mill = Mill(tmp_path, "s3://lakes/lake", options)
         given = grown(mill)
-        check(ask(*jobs_of(mill, given, tmp_path / "tokenizer")))
+        check(fresh_levanter(*jobs_of(mill, given, tmp_path / "tokenizer")))
     finally:
         server.stop()

@@ -3,13 +3,13 @@
 import gzip
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from peer import Ask
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_of
@@ -17,9 +17,6 @@ from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import CacheRows
 
-pytestmark = pytest.mark.slow
-
-Ask = Callable[..., list[dict[str, Any]]]
 EOS, BOS = "<|endoftext|>", "<|begin|>"
 
 REFERENCE = (
@@ -130,7 +127,9 @@ def as_lists(made: CacheRows) -> list[dict[str, list[Any]]]:
     return [dict(zip(split, row, strict=True)) for row in zip(*split.values(), strict=True)]
 
 
-@pytest.mark.parametrize("template", [REFERENCE, PLAIN], ids=["reference", "plain"])
+@pytest.mark.parametrize(
+    "template", [pytest.param(REFERENCE, id="reference", marks=pytest.mark.exhaustive), pytest.param(PLAIN, id="plain")]
+)
 def test_chat_rows_are_those_of_levanter_and_transformers(ask: Ask, tmp_path: Path, template: str) -> None:
     declared = {"type": "chat", "chat_template": template}
     for name, (data, bos) in tokenizer_files(tmp_path).items():

@@ -1,12 +1,12 @@
+import base64
 import gzip
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from peer import Ask
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from gristmill.formats.levanter.array_writer import ObjectSink
@@ -17,10 +17,8 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.encoder import Encoder
 
-pytestmark = pytest.mark.slow
-
 Row = dict[str, list[int]]
-Ask = Callable[..., list[dict[str, Any]]]
+
 TEXT: dict[str, DType] = {"input_ids": "int32"}
 CHAT: dict[str, DType] = {"input_ids": "int32", "assistant_masks": "int32"}
 METADATA = {
@@ -65,7 +63,8 @@ def sequences(rows: list[Row], length: int) -> list[list[int]]:
     return [stream[start : start + length] for start in range(0, len(stream) - length + 1, length)]
 
 
-def test_real_levanter_reads_a_sharded_cache_row_for_row(ask: Ask, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_real_levanter_reads_a_sharded_cache_row_for_row(levanter: Ask, tmp_path: Path) -> None:
     parts: dict[str, list[Row]] = {
         "2024-12/part-00000-ab12cd": some_rows(1, 300, 2_500),
         "2024-12/part-00001-00ff00": [],
@@ -77,7 +76,7 @@ def test_real_levanter_reads_a_sharded_cache_row_for_row(ask: Ask, tmp_path: Pat
     assert ledgers["2024-12/part-00000-ab12cd"]["field_counts"]["input_ids"] > 262_144
     (tmp_path / "train/shard_ledger.json").write_bytes(dump_ledger(merge(ledgers, METADATA)))
     job = {"do": "read", "cache": str(tmp_path / "train"), "fields": TEXT, "length": 512, "metadata": METADATA}
-    (answer,) = ask(job)
+    (answer,) = levanter(job)
     expected = [row for rows in parts.values() for row in rows]
     assert answer["rows"] == expected
     assert answer["sequences"] == sequences(expected, 512)
@@ -85,7 +84,9 @@ def test_real_levanter_reads_a_sharded_cache_row_for_row(ask: Ask, tmp_path: Pat
     assert answer["warnings"] == []
 
 
-def test_real_levanter_reads_consolidated_caches_of_several_fields(ask: Ask, tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_real_levanter_reads_consolidated_caches_of_several_fields(levanter: Ask, tmp_path: Path) -> None:
     rows: list[Row] = [
         {**row, "assistant_masks": [n % 2 for n in row["input_ids"]]} for row in some_rows(3, 400, 3_000)
     ]
@@ -94,7 +95,7 @@ def test_real_levanter_reads_consolidated_caches_of_several_fields(ask: Ask, tmp
     write(tmp_path, "zeros", zeros)
     write(tmp_path, "empty", [])
     form: dict[str, object] = {"do": "read", "length": 64, "metadata": METADATA}
-    chat, zero, empty = ask(
+    chat, zero, empty = levanter(
         {**form, "cache": str(tmp_path / "chat"), "fields": CHAT},
         {**form, "cache": str(tmp_path / "zeros"), "fields": TEXT},
         {**form, "cache": str(tmp_path / "empty"), "fields": TEXT},
@@ -106,9 +107,24 @@ def test_real_levanter_reads_consolidated_caches_of_several_fields(ask: Ask, tmp
     assert empty["rows"] == empty["sequences"] == []
 
 
-def test_we_read_what_real_levanter_writes(ask: Ask, tmp_path: Path) -> None:
+def test_we_read_files_that_real_levanter_wrote(ask: Ask, tmp_path: Path) -> None:
+    rows: list[Row] = [*some_rows(5, 30, 200), {"input_ids": []}]
+    (files,) = ask({"do": "write", "cache": str(tmp_path / "cache"), "rows": rows, "files": True})
+    for name, text in files.items():
+        file = tmp_path / "copy" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(base64.b64decode(text))
+    cache = CacheReader(ranges_of(FolderStore(str(tmp_path))), "copy")
+    cache.verify()
+    assert [cache.row("input_ids", number).tolist() for number in range(cache.rows)] == [
+        row["input_ids"] for row in rows
+    ]
+
+
+@pytest.mark.slow
+def test_we_read_what_real_levanter_writes(levanter: Ask, tmp_path: Path) -> None:
     rows: list[Row] = [*some_rows(4, 200, 3_000), {"input_ids": []}]
-    ask({"do": "write", "cache": str(tmp_path / "cache"), "rows": rows})
+    levanter({"do": "write", "cache": str(tmp_path / "cache"), "rows": rows})
     cache = CacheReader(ranges_of(FolderStore(str(tmp_path))), "cache")
     cache.verify()
     assert [cache.row("input_ids", number).tolist() for number in range(cache.rows)] == [
@@ -177,6 +193,7 @@ def test_our_ids_are_those_of_real_levanter_with_bos(ask: Ask, tmp_path: Path) -
     check_ids(ask, tmp_path / "small", tokenizer_json, BOS)
 
 
+@pytest.mark.exhaustive
 def test_our_ids_are_those_of_real_levanter_on_gpt_neox(ask: Ask, tmp_path: Path) -> None:
     data = os.environ.get("GRISTMILL_SAMPLE_DATA")
     if not data:

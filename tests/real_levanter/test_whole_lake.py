@@ -1,19 +1,13 @@
 """A lake from raw to tokens, loaded by the real Levanter: what a trainer sees is what the ledgers say."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pytest
+from peer import Ask
 from tokenizers import Tokenizer
 from wholelake import make_whole
 
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.tracing.tokens import first_tokens
-
-pytestmark = pytest.mark.slow
-
-Ask = Callable[..., list[dict[str, Any]]]
 
 TOP = "token_caches/even/tiny-1/pages/train"
 """The mix keeps every fourth English document that five does not divide: 4, 8, 12, 16 and 24, 28, 32, 36."""
