@@ -127,7 +127,7 @@ def main() -> int:
     print("\n" + table(spans, yardsticks, FAST), flush=True)
     failed = [span.name for span in spans if not span.ok]
     if failed:
-        say(f"FAILED: {', '.join(failed)}")
+        say(f"FAILED: {', '.join(failed)}; GRISTMILL_KILLS={os.environ['GRISTMILL_KILLS']} repeats the same kills")
     if over_budget(spans, yardsticks):
         say(f"OVER THE BUDGET: the tests may take {clock(allowed(ALL_TESTS, yardsticks))} on this machine")
     return int(bool(failed) or over_budget(spans, yardsticks))

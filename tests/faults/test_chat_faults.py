@@ -1,11 +1,12 @@
-"""The token cache of conversations, its index and its consolidated copy: killed before every third of their changes, or
-made by two at once; the lake is as if nothing had happened.
+"""The token cache of conversations, its index and its consolidated copy: killed before their changes, or made by two
+at once; the lake is as if nothing had happened.
 """
 
 from pathlib import Path
 
 import pytest
 from chat_step import spelled, work
+from kills import NUMBER
 from mishaps.lakes import Tree, tree_of
 from mishaps.process import Process
 from one_step import STORE_ERROR
@@ -36,7 +37,7 @@ def undisturbed(before: Path) -> Tree:
     return tree_of(mill)
 
 
-def process(*arguments: Path) -> Process:
+def process(*arguments: object) -> Process:
     return Process([str(ROOT / "tests" / "support" / "drivers" / "chat_step.py"), *map(str, arguments)])
 
 
@@ -49,12 +50,15 @@ def check(mill: Mill, expected: Tree) -> None:
     assert not incoming.exists() or not list(incoming.iterdir())
 
 
-def test_killed_before_every_third_of_its_changes_it_is_made_as_if_undisturbed(before: Path, undisturbed: Tree) -> None:
-    folder = before.parent / "killed"
+@pytest.mark.parametrize("each", [pytest.param(1, marks=pytest.mark.exhaustive), 6])
+def test_killed_before_one_of_its_changes_it_is_made_as_if_undisturbed(
+    before: Path, undisturbed: Tree, each: int
+) -> None:
+    folder = before.parent / f"killed-{each}"
     folder.mkdir()
-    process(before, folder).finish()
+    process(before, folder, 1 + NUMBER % each, each).finish()
     killed = sorted(folder.iterdir())
-    assert len(killed) > 20
+    assert len(killed) > 60 / each
     for root in killed:
         mill = Mill(root)
         work(mill)

@@ -29,7 +29,7 @@ def test_an_answer_is_found_for_the_same_bytes_elsewhere_and_not_for_others(tmp_
     assert second(job) == [{"said": "HELLO", "of": job["cache"]}]
     assert second.compare(shout, job) == second(job)
     (tmp_path / "b" / "cache" / "words").write_text("hallo")
-    with pytest.raises(AssertionError, match="no answer to .*: make record"):
+    with pytest.raises(AssertionError, match=r"no answer to .*: make record"):
         second(job)
 
 
@@ -37,12 +37,12 @@ def test_a_peer_that_answers_otherwise_is_noticed(tmp_path: Path) -> None:
     job = {"cache": str(tmp_path / "a" / "cache")}
     first = recorded(tmp_path / "a", "hello")
     first.record(shout, job)
-    with pytest.raises(AssertionError, match="other answers than test.json.gz has"):
+    with pytest.raises(AssertionError, match=r"other answers than test\.json\.gz has"):
         first.compare(lambda *_: [{"said": "hello", "of": job["cache"]}], job)
 
 
 def test_answers_of_another_version_are_not_used(tmp_path: Path) -> None:
     recorded(tmp_path / "a", "hello").record(shout, {"cache": str(tmp_path / "a" / "cache")})
     (tmp_path / "pins").write_text("peer==2")
-    with pytest.raises(AssertionError, match="pins has changed since test.json.gz was recorded"):
+    with pytest.raises(AssertionError, match=r"pins has changed since test\.json\.gz was recorded"):
         Recorded(tmp_path / "answers" / "test.json.gz", tmp_path / "a", tmp_path / "pins")

@@ -1,8 +1,8 @@
-"""The token cache of the lake of conversations, as a process of its own: `python chat_step.py LAKE [FOLDER]`.
+"""The token cache of the lake of conversations, as a process: `python chat_step.py LAKE [FOLDER FIRST EACH]`.
 
-It makes the cache and its index with a consolidated copy. With FOLDER that happens again and again, each time to a copy
-of the lake there, `killed-1`, `killed-4`, ..., by a child that kills itself before its first, fourth, ... change of it,
-until one lives through all of its changes.
+It makes the cache and its index with a consolidated copy. With FOLDER it does that again and again, each time to a copy
+of the lake there, in a child process. The child kills itself before one of its changes of the lake: before the change
+of the number FIRST, then EACH changes later, until a child lives through all of its changes.
 """
 
 import os
@@ -24,9 +24,6 @@ from gristmill.recipes.row_format import Chat
 from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 
-EACH = 3
-"""Every which change is not lived to see; all of them take three minutes."""
-
 
 def spelled() -> Mix:
     """Conversations, some of them held out, in two parts."""
@@ -41,18 +38,18 @@ def work(mill: Mill) -> None:
     index_cache(mill.store, mix, BYTES, {"pages": mill.source()}, {"pages": [SNAPSHOT]}, consolidated=True)
 
 
-def main(root: str, folder: str | None) -> int:
+def main(root: str, folder: str = "", first: str = "1", each: str = "1") -> int:
     """The exit code."""
-    if folder is None:
+    if not folder:
         try:
             work(Mill(Path(root)))
         except StoreError:
             traceback.print_exc()
             return STORE_ERROR
         return 0
-    number, code = 1 - EACH, -signal.SIGKILL
+    number, code = int(first) - int(each), -signal.SIGKILL
     while code == -signal.SIGKILL:
-        number += EACH
+        number += int(each)
         code = _killed(link(Path(root), Path(folder) / f"killed-{number}"), number)
     return code
 
@@ -68,4 +65,4 @@ def _killed(root: Path, number: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None))
+    sys.exit(main(*sys.argv[1:]))
