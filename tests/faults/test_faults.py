@@ -18,8 +18,8 @@ from testkit import Mill, make_documents
 SEED = 20_240_917 + NUMBER
 """A case is drawn from it, the test's name and the case's number; CI has other cases at each commit.
 
-Moments are moments of this machine: where a process was faster than its killer, nothing struck, which is no fault of the
-lake's.
+Moments are moments of this machine: where a process was faster than its killer, nothing struck. That is no fault of the
+lake.
 """
 
 
