@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WITH_LEVANTER = GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)"
+BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
 SCALE := journey s3 sensor many-shards definitions tick engines
 # The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
 export DAGSTER_HOME ?= $(CURDIR)/.dagster
@@ -55,10 +56,10 @@ types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
 proofs: $(VENV)/.test .cache/levanter/.done  ## all slow tests: real Levanter, kills, S3, clusters
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live" -n 2 --dist loadfile $(ARGS)
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live" $(BESIDE) $(ARGS)
 
 sample: $(VENV)/.test .cache/levanter/.done  ## the slow tests that CI runs: one comparison of each kind, some of the kills
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive" -n 2 --dist loadfile $(ARGS)
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive" $(BESIDE) $(ARGS)
 
 record: $(VENV)/.test .cache/levanter/.done  ## asks real Levanter anew for the answers that the fast tests compare with
 	@rm -f tests/real_levanter/recorded/*.json.gz
