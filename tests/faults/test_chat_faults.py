@@ -4,9 +4,9 @@ at once; the lake is as if nothing had happened.
 
 from pathlib import Path
 
+import kills
 import pytest
 from chat_step import spelled, work
-from kills import NUMBER
 from mishaps.lakes import Tree, tree_of
 from mishaps.process import Process
 from one_step import STORE_ERROR
@@ -56,7 +56,7 @@ def test_killed_before_one_of_its_changes_it_is_made_as_if_undisturbed(
 ) -> None:
     folder = before.parent / f"killed-{each}"
     folder.mkdir()
-    process(before, folder, 1 + NUMBER % each, each).finish()
+    process(before, folder, 1 + kills.NUMBER % each, each).finish()
     killed = sorted(folder.iterdir())
     assert len(killed) > 60 / each
     for root in killed:

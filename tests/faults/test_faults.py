@@ -6,8 +6,8 @@ import signal
 import time
 from pathlib import Path
 
+import kills
 import pytest
-from kills import NUMBER
 from mishaps import meetings, runs, servers, stages
 from mishaps.lakes import Lakes, check_lake
 from mishaps.process import Process, one_step, wait_until_gone
@@ -15,7 +15,7 @@ from one_step import step_of
 from seaweed import Seaweed
 from testkit import Mill, make_documents
 
-SEED = 20_240_917 + NUMBER
+SEED = 20_240_917 + kills.NUMBER
 """A case is drawn from it, the test's name and the case's number; CI has other cases at each commit.
 
 Moments are moments of this machine: where a process was faster than its killer, nothing struck. That is no fault of the
@@ -41,7 +41,7 @@ def bucket(seaweed: Seaweed) -> servers.Bucket:
 def test_a_stage_killed_again_and_again_ends_as_if_undisturbed(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
-    killed = stages.kill_stage(lakes, dice(request, number), number + NUMBER)
+    killed = stages.kill_stage(lakes, dice(request, number), number + kills.NUMBER)
     assert 0 <= killed <= 4
 
 
@@ -49,20 +49,20 @@ def test_a_stage_killed_again_and_again_ends_as_if_undisturbed(
 def test_a_stage_killed_right_before_one_of_its_changes_ends_as_if_undisturbed(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
-    assert stages.kill_before_a_change(lakes, dice(request, number), number + NUMBER) == 1
+    assert stages.kill_before_a_change(lakes, dice(request, number), number + kills.NUMBER) == 1
 
 
 def test_the_next_run_may_come_while_workers_of_a_killed_one_are_there(
     lakes: Lakes, request: pytest.FixtureRequest
 ) -> None:
-    assert stages.kill_run_alone(lakes, dice(request, 0), NUMBER) <= 1
+    assert stages.kill_run_alone(lakes, dice(request, 0), kills.NUMBER) <= 1
 
 
 @pytest.mark.parametrize("number", range(2))
 def test_a_run_whose_workers_are_killed_goes_on_or_is_taken_up(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
-    assert stages.kill_worker(lakes, dice(request, number), number + NUMBER) <= 3
+    assert stages.kill_worker(lakes, dice(request, number), number + kills.NUMBER) <= 3
 
 
 def test_what_a_killed_run_ground_is_not_ground_again(lakes: Lakes) -> None:
@@ -148,4 +148,4 @@ def test_workers_end_in_the_middle_of_an_item_when_their_run_is_killed(mill: Mil
 @pytest.mark.slow
 def test_a_dagster_run_that_is_killed_is_taken_up(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     drives = runs.Drives(tmp_path)
-    assert runs.kill_drive(drives, dice(request, 0), NUMBER) <= 4
+    assert runs.kill_drive(drives, dice(request, 0), kills.NUMBER) <= 4
