@@ -149,7 +149,7 @@ def one_step(
     return Process([str(one_step_module.__file__), lake, step, str(workers), str(die)], environment)
 
 
-def wait_until_gone(pids: Sequence[int], seconds: float = 5) -> None:
+def wait_until_gone(pids: Sequence[int], seconds: float = 60) -> None:
     """Waits until processes that nobody killed have ended by themselves."""
     end = time.monotonic() + seconds
     while not all(_is_gone(pid) for pid in pids):
