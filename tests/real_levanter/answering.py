@@ -1,4 +1,4 @@
-"""Runs inside an environment that has a peer: how a client is asked. See tests/recipes/peer.py."""
+"""Runs inside an environment that has a peer: how a client is asked. See tests/support/drivers/peer.py."""
 
 import json
 import os

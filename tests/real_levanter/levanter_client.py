@@ -1,4 +1,4 @@
-"""Runs inside an environment that has the real Levanter, and answers jobs (see tests/recipes/peer.py).
+"""Runs inside an environment that has the real Levanter, and answers jobs (see tests/support/drivers/peer.py).
 
 Jobs: {"do": "read", "cache", "fields": {name: dtype}, "length", "metadata"}: rows, sequences, warnings of a cache
       {"do": "write", "cache", "rows": [{field: [...]}], "files": bool}: a cache written by Levanter itself
