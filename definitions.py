@@ -13,6 +13,7 @@ import dagster as dg
 from assets.attributes import attribute_assets
 from assets.checks import audit_checks
 from assets.documents import document_assets
+from assets.exports import export_specs
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
@@ -54,6 +55,8 @@ def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.Asse
         found.append(mix_index_asset(catalogue, mix))
         found += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         found += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
+        for export in catalogue.exports_of(mix):
+            found += export_specs(mix, export)
     found += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
     return found
 

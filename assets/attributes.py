@@ -32,24 +32,24 @@ def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> Step
         return TaggingStep(source.name, version, snapshot, chosen, lake.packages)
 
     return StepAssets(
-        name=plain(f"sources/{source.name}/{version}/attributes"),
+        name=plain(next(iter(by_address)).rpartition("/")[0]),
         source=source.name,
         upstream=[documents],
-        outputs=[_output(address, tagger, source, documents) for address, tagger in by_address.items()],
+        outputs=[_output(address, tagger, source, version) for address, tagger in by_address.items()],
         step=step,
         pool="tag",
     )
 
 
-def _output(address: str, tagger: Tagger, source: Source, documents: str) -> Output:
+def _output(address: str, tagger: Tagger, source: Source, version: str) -> Output:
     return Output(
         address=address,
         description=tagger.description or tagger.name,
         code_version=tagger.recipe.digest[:16],
         group=source.name.replace("-", "_"),
-        kinds=frozenset({"jsonl", "dolma", address.split("/")[2]}),
+        kinds=frozenset({"jsonl", "dolma", version}),
         owners=source.owners,
-        checks={"row_alignment": (ALIGNED, _aligned(documents))},
+        checks={"row_alignment": (ALIGNED, _aligned(documents_asset(source.name, version)))},
     )
 
 

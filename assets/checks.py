@@ -16,23 +16,6 @@ _SHOWN = 20
 """Findings that a result shows; `python -m gristmill verify --all` lists all."""
 
 
-def checks_of(address: str) -> tuple[str, ...]:
-    """The blocking checks of an asset, by where it lies: what its commit looks at before it publishes."""
-    match address.split("/"):
-        case ["sources", _, "v0", "documents"]:
-            return ("ids_unique",)
-        case ["sources", _, _, "documents"]:
-            return ("ids_unique", "ids_stable")
-        case ["sources", _, _, "attributes", _]:
-            return ("row_alignment",)
-        case ["mixes", _, "documents", _]:
-            return ("blocklist_respected",)
-        case ["token_caches", _, _, _]:
-            return ("cache_complete",)
-        case _:
-            return ()
-
-
 def audit_checks(source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.AssetChecksDefinition:
     """The audits of all that is made from a source: one op, that can be asked for any of them.
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
-from assets.checks import checks_of
 from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
 from assets.support.indexes import index_facts
 from assets.support.keys import key_of, snapshots_of
@@ -17,12 +16,11 @@ from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.report import failures, ledger_facts
 from gristmill.lake.address import (
     Place,
-    cache_index,
     cache_packing,
-    mix_index,
     raw_asset,
     tokenizer_asset,
 )
+from gristmill.lake.asset_kinds import checks_of, ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.lake_id import nameplate
 from gristmill.lake.store.open import open_store
@@ -107,7 +105,7 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, repor
             _forget(instance, tokenizer_asset(tokenizer), set())
         else:
             reported += _report_whole(instance, ledger_of.asset, _of_tokenizer(ledger_of), report)
-    for address in _indexes(catalogue):
+    for address in catalogue.indexes():
         index = read_index(store, address)
         if index is None:
             _forget(instance, address, set())
@@ -131,13 +129,10 @@ def _of_tokenizer(ledger: TokenizerLedger) -> Told:
 
 def _ledgers(store: Store, catalogue: Catalogue) -> dict[str, list[Place]]:
     """The finished partitions of each asset. Listed where ledgers lie: raw data may be a million objects."""
-    tops = {f"sources/{source.name}/{version}/" for source in catalogue.sources.values() for version in source.versions}
-    tops |= {f"mixes/{mix.name}/ledgers/" for mix in catalogue.mixes.values()}
-    for mix in catalogue.mixes.values():
-        tops |= {f"token_caches/{mix.name}/{tokenizer.name}/ledgers/" for tokenizer in catalogue.tokenizers_of(mix)}
+    tops = {ledgers_folder(asset) for asset, _ in catalogue.slices()}
     found: dict[str, list[Place]] = {}
     for top in sorted(tops):
-        for place in list_ledgers(store, f"{top}ledgers/" if top.startswith("sources/") else top):
+        for place in list_ledgers(store, top):
             found.setdefault(place.asset, []).append(place)
     return found
 
@@ -147,19 +142,13 @@ def _everything(catalogue: Catalogue) -> Iterator[str]:
     yield from (raw_asset(source) for source in catalogue.sources)
     yield from (asset for asset, _ in catalogue.slices())
     yield from (tokenizer_asset(tokenizer) for tokenizer in catalogue.tokenizers)
-    yield from _indexes(catalogue)
+    yield from catalogue.indexes()
     yield from _packings(catalogue)
 
 
 def _packings(catalogue: Catalogue) -> Iterator[str]:
     for mix in catalogue.mixes.values():
         yield from (cache_packing(mix.name, tokenizer.name) for tokenizer in catalogue.tokenizers_of(mix))
-
-
-def _indexes(catalogue: Catalogue) -> Iterator[str]:
-    for mix in catalogue.mixes.values():
-        yield mix_index(mix.name)
-        yield from (cache_index(mix.name, tokenizer.name) for tokenizer in catalogue.tokenizers_of(mix))
 
 
 def _forget(instance: dg.DagsterInstance, asset: str, there: set[str]) -> None:

@@ -1,7 +1,7 @@
 """One backfill over all sources of a mix, from raw to tokens: `python -m scripts.backfill MIX SOURCE=SNAPSHOT,...`.
 
 The UI asks for partitions of one set at a time; Dagster's GraphQL takes other partitions for every asset. This asks it,
-with nothing but Python's own library; `make ui` must be up.
+with nothing but Python's own library and this checkout; `make ui` must be up.
 """
 
 import argparse
@@ -9,6 +9,8 @@ import json
 import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from gristmill.lake.asset_kinds import TOKENIZER, names_of
 
 UI = "http://127.0.0.1:3000"
 NODES = """{ assetNodes { assetKey { path } isExecutable partitionDefinition { name }
@@ -71,20 +73,21 @@ def chain(url: str, mix: str, snapshots: Mapping[str, Sequence[str]]) -> dict[st
         SystemExit: there is no such mix, or no such source.
     """
     chosen: dict[str, list[str] | None] = {}
-    nodes = {tuple(node["assetKey"]["path"]): node for node in ask(url, NODES)["assetNodes"]}
-    for path, node in nodes.items():
-        if not node["isExecutable"] or path[:2] not in {("mixes", mix), ("token_caches", mix), ("sources", path[1])}:
+    nodes = {"/".join(node["assetKey"]["path"]): node for node in ask(url, NODES)["assetNodes"]}
+    for address, node in nodes.items():
+        names = names_of(address)
+        if not node["isExecutable"] or (names.get("mix") != mix and "source" not in names):
             continue
-        if path[0] == "token_caches" and not nodes["tokenizers", path[2]]["assetMaterializations"]:
+        if "tokenizer" in names and not nodes[TOKENIZER.at(tokenizer=names["tokenizer"])]["assetMaterializations"]:
             continue
         keys = (node["partitionDefinition"] or {}).get("name", "").removeprefix("snapshots/")
         if not keys:
-            chosen["/".join(path)] = None
+            chosen[address] = None
         elif keys in snapshots:
-            chosen["/".join(path)] = list(snapshots[keys])
-    for wanted in (f"mixes/{mix}", *(f"sources/{source}" for source in snapshots)):
-        if not any(address.startswith(f"{wanted}/") for address in chosen):
-            raise SystemExit(f"{wanted}: Dagster knows no such assets")
+            chosen[address] = list(snapshots[keys])
+    for field, wanted in (("mix", mix), *(("source", source) for source in snapshots)):
+        if not any(names_of(address).get(field) == wanted for address in chosen):
+            raise SystemExit(f"{field} {wanted}: Dagster knows no such assets")
     return chosen
 
 

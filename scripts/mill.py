@@ -17,7 +17,7 @@ from assets.support.lake_identity import is_shown, shown_lake
 from definitions import build
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.execution.step import Step
-from gristmill.lake.address import mix_asset
+from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.steps import cache_steps, mix_steps, pending, source_steps
@@ -145,7 +145,7 @@ class Mill:
             self.kept += 1
             say(f"tokenizer {tokenizer.name} is there; nothing to do")
             return
-        node = "__".join(("tokenizers", tokenizer.name.replace("-", "_")))
+        node = "__".join(key_of(tokenizer_asset(tokenizer.name)).path).replace("-", "_")
         config = {"ops": {node: {"config": {"snapshots": {k: list(v) for k, v in slices.items()}}}}} if slices else {}
         self.run(f"{plain(tokenizer.name)}_train", config=config)
 

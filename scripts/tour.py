@@ -16,7 +16,7 @@ from assets.support.keys import key_of, snapshots_of
 from definitions import build
 from gristmill.environment import Environment
 from gristmill.execution.step import survey
-from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
+from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
@@ -71,8 +71,8 @@ def _fingerprints(mill: Mill, snapshot: str) -> dict[str, dict[str, str]]:
     for version in source.versions:
         assets.append(documents_asset(SOURCE, version))
         assets += [attributes_asset(SOURCE, version, t.name) for t in mill.catalogue.taggers_of(source, version)]
-    assets.append(f"mixes/{MIX}/documents/{SOURCE}")
-    assets += [f"token_caches/{MIX}/{t.name}/{SOURCE}" for t in mill.catalogue.tokenizers_of(mix)]
+    assets.append(mix_asset(MIX, SOURCE))
+    assets += [cache_asset(MIX, t.name, SOURCE) for t in mill.catalogue.tokenizers_of(mix)]
     return {
         asset: {row.name: row.content for row in read_ledger(mill.store, place(asset, snapshot))[1]} for asset in assets
     }
@@ -132,7 +132,7 @@ def decode_first_tokens(mill: Mill) -> None:
     mix = mill.catalogue.mixes[MIX]
     tokenizer = mill.catalogue.tokenizers_of(mix)[0]
     spelled = Spelled.from_str(mill.store.read(tokenizer_path(tokenizer.name)).decode())
-    say(f"3. the first {TOKENS} tokens of token_caches/{MIX}/{tokenizer.name}/{SOURCE}:")
+    say(f"3. the first {TOKENS} tokens of {cache_asset(MIX, tokenizer.name, SOURCE)}:")
     for traced in first_tokens(mill.store, MIX, tokenizer.name, SOURCE, TOKENS):
         end = traced.offset + len(traced.ids)
         print(f"     tokens {traced.offset}-{end}: {traced.source} {traced.id!r}")

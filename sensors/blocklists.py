@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import dagster as dg
 import msgspec
 
-from assets.checks import checks_of
 from assets.support.keys import address_of, key_of, plain, snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, blocklist_path, documents_asset, mix_asset, place
+from gristmill.lake.asset_kinds import checks_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store

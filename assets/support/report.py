@@ -117,8 +117,8 @@ def ledger_metadata(
 
 
 def _folder(place: Place) -> str:
-    """Where the objects lie; a token cache has a folder a split, with the snapshots below."""
-    return f"{place.asset}/" if place.asset.startswith("token_caches/") else place.folder
+    """Where the objects lie: the snapshot's folder, or the asset's if the snapshot has several."""
+    return f"{place.asset}/" if place.kind.splits else place.folder
 
 
 def _words(total: str) -> str:

@@ -23,6 +23,7 @@ from gristmill.execution.commit import Folded
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Planned, Step, fold_one, grind, plan, publish_one, resume
 from gristmill.lake.address import place
+from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.conversion.step import ConversionStep
@@ -224,7 +225,7 @@ def _published(metadata: dict[str, Any], fingerprint: str) -> dg.Output[None]:
 
 def _metadata(store: Store, folded: Folded, planned: Planned, address: str) -> dict[str, Any]:
     found = ledger_metadata(store, folded.ledger, folded.shards, planned.making(address), {})
-    return found | cache_facts(folded.shards) if address.startswith("token_caches/") else found
+    return found | cache_facts(folded.shards) if kind_of(address) is TOKEN_CACHE else found
 
 
 def _stop_at_failures(verdicts: Sequence[Verdict], address: str) -> None:

@@ -1,4 +1,4 @@
-"""`gc LAKE`: removes what nobody names any longer: parts of token caches, and what was left for runs that read it."""
+"""`gc LAKE`: removes what nobody names any longer: parts, and what was left for runs that read it."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from functools import partial
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.maintenance.gc import find_garbage, find_leftovers, remove, remove_leftovers
 
-HELP = "remove parts of token caches that no ledger, index or release names, and what runs left for others to read"
+HELP = "remove parts that no ledger, index or release names, and what runs left for others to read"
 
 
 def declare(parser: ArgumentParser) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
+from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import DryRun, Prospect
 from gristmill.recipes.catalogue import Catalogue, known, read_catalogue
 from gristmill.recipes.source import Source
@@ -54,16 +55,14 @@ def run(arguments: Namespace) -> int:
 def _prospects(arguments: Namespace, catalogue: Catalogue, shelves: tuple[str, ...]) -> Iterator[Prospect]:
     """What was asked for; what lies above it is looked at too."""
     dry = DryRun(catalogue, shelves, lake_of(arguments))
-    lead = ""
     if arguments.mix:
         known("mix", catalogue.mixes, arguments.mix, "--mix")
-        lead = f"/{arguments.mix}/"
-    yield from (found for found in dry.tokenizers() if not lead and not arguments.source and not arguments.snapshot)
+    some = arguments.mix or arguments.source or arguments.snapshot
+    yield from (found for found in dry.tokenizers() if not some)
     for source in _sources(arguments, catalogue):
         snapshots: Sequence[str] = [check_snapshot(arguments.snapshot)] if arguments.snapshot else dry.snapshots(source)
         for found in dry.partitions(source, snapshots):
-            top, _, rest = found.asset.partition("/")
-            if not lead or (top != "sources" and f"/{rest}".startswith(lead)):
+            if not arguments.mix or names_of(found.asset).get("mix") == arguments.mix:
                 yield found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import place
+from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.blocklist import read_blocklist
@@ -68,17 +68,17 @@ def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:
             raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; those are: {known}")
         if arguments.stream:
             raise RecipeError(f"--stream {arguments.stream}: {arguments.mix} is a version, it has no streams")
-        snapshot = _snapshot(store, f"sources/{name}/{version}/documents", arguments.snapshot)
+        snapshot = _snapshot(store, documents_asset(name, version), arguments.snapshot)
         return [revision_step(source, version, snapshot, shelves)] if snapshot else []
     mix = find("mixes", Mix, shelves, name)
     keys = [mix.stream(arguments.stream).key] if arguments.stream else [stream.key for stream in mix.streams]
-    found = [(key, _snapshot(store, f"mixes/{name}/documents/{key}", arguments.snapshot)) for key in keys]
+    found = [(key, _snapshot(store, mix_asset(name, key), arguments.snapshot)) for key in keys]
     return [stream_step(mix, key, snapshot, shelves) for key, snapshot in found if snapshot]
 
 
 def _snapshot(store: Store, asset: str, wanted: str | None) -> str:
     """The snapshot asked for, or the newest finished one; empty if it is not there."""
-    there = [here.snapshot for here in list_ledgers(store) if here.asset == asset]
+    there = [here.snapshot for here in list_ledgers(store, ledger_folder(asset)) if here.asset == asset]
     if wanted is not None:
         return wanted if wanted in there else ""
     return newest(there) if there else ""

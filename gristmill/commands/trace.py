@@ -14,13 +14,16 @@ import msgspec
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.address import SPLITS, check_snapshot
+from gristmill.lake.asset_kinds import TOKEN_CACHE, expression_of
 from gristmill.tracing.raw import RawPlace, Shelves
 from gristmill.tracing.tokens import TokenPlace
 from gristmill.tracing.trace import RowPlace, TokenWhereabouts, Whereabouts, of_document, of_token
 
 HELP = "say where a document lies: raw bytes, versions, attributes, mixes, tokens; or whose a token is"
 
-_TOKEN = re.compile(rf"(token_caches/[^/:]+/[^/:]+/[^/:]+)(?:/({'|'.join(SPLITS)}))?:([0-9]+)")
+_TOKEN = re.compile(
+    rf"(?P<cache>{expression_of(TOKEN_CACHE.address)})(?:/(?P<split>{'|'.join(SPLITS)}))?:(?P<offset>[0-9]+)"
+)
 _LONGEST = 200
 
 
@@ -51,7 +54,10 @@ def run(arguments: Namespace) -> int:
                 f"{arguments.what}: name a source and an id, or a token as in"
                 " token_caches/<mix>/<tokenizer>/<stream>:1000 (or .../<stream>/validation:1000, and no --snapshot)"
             )
-        _say(of_token(store, token[1], token[2] or SPLITS[0], int(token[3]), shelves), as_json=arguments.json)
+        _say(
+            of_token(store, token["cache"], token["split"] or SPLITS[0], int(token["offset"]), shelves),
+            as_json=arguments.json,
+        )
         return 0
     snapshot = check_snapshot(arguments.snapshot) if arguments.snapshot else ""
     for found in of_document(store, arguments.what, arguments.id, shelves, snapshot):
@@ -79,6 +85,8 @@ def _lines(found: Whereabouts) -> Iterator[str]:
         yield f"  {_row(row)}"
     for tokens in found.token_caches:
         yield f"  {_tokens(tokens)}"
+    for part in found.parts:
+        yield f"  {part.path}: made from its shard{f'; {part.why}' if part.why else ''}"
 
 
 def _raw(found: RawPlace) -> str:

@@ -6,6 +6,8 @@ import msgspec
 
 from gristmill.errors import Superseded
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import made_from, names_of
+from gristmill.lake.ledger.walk import folders_like
 from gristmill.lake.store.protocol import Store
 
 
@@ -25,29 +27,24 @@ def _token(data: bytes) -> str | None:
 def others_at_work(store: Store, place: Place, token: str) -> bool:
     """Whether another run holds a claim on anything that may be made from a partition: it may be reading it.
 
-    That is any partition with the same snapshot's key, of the same source, of a mix or of a token cache. A run that
-    died has left its claim: what waits for it waits until that partition is made.
+    That is any partition with the same snapshot's key, of the same source, or of a kind behind it in the table of
+    kinds. A run that died has left its claim: what waits for it waits until that partition is made.
     """
-    for top in _ledger_folders(store, place):
-        path = f"{top}{place.snapshot}.receipts/.claim"
+    for path in _claims(store, place):
         found = store.read_tagged(path) if path != place.claim else None
         if found is not None and _token(found[0]) != token:
             return True
     return False
 
 
-def _ledger_folders(store: Store, place: Place) -> Iterator[str]:
-    """The folders in which ledgers of the same snapshot's key lie, by what folders there are."""
-    kind, name = place.asset.split("/")[:2]
-    if kind == "sources":
-        for version in store.folders(f"sources/{name}/"):
-            yield f"{version}ledgers/documents/"
-            yield from store.folders(f"{version}ledgers/attributes/")
-    for mix in store.folders("mixes/"):
-        yield from store.folders(f"{mix}ledgers/")
-    for mix in store.folders("token_caches/"):
-        for tokenizer in store.folders(mix):
-            yield from store.folders(f"{tokenizer}ledgers/")
+def _claims(store: Store, place: Place) -> Iterator[str]:
+    """Where the claims of all that may be made from a partition would lie, by the folders of ledgers that there are."""
+    known = {"snapshot": place.snapshot}
+    if "source" in names_of(place.asset):
+        known["source"] = names_of(place.asset)["source"]
+    for kind in made_from(place.kind):
+        for ledger in folders_like(store, kind.ledger, **known):
+            yield f"{ledger.removesuffix('.json')}.receipts/.claim"
 
 
 def check_claim(store: Store, place: Place, token: str) -> None:

@@ -16,7 +16,7 @@ from gristmill.execution.plan import Known, Target, Want, decide, look
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import check_same_recipe, compose, dump, parse_head, table_bytes, unpack_rows
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
-from gristmill.lake.ledger.receipts import Receipt, RunNote, Stamp, folders_of, objects_of, read_note
+from gristmill.lake.ledger.receipts import Receipt, RunNote, Stamp, objects_of, read_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.protocol import Store
 
@@ -124,8 +124,8 @@ def fold(store: Store, making: Making, about: Mapping[str, Any], made: Mapping[s
         raw={path: stamp for receipt in receipts for path, stamp in receipt.raw.items()},
     )
     strays = _check_untouched(store, place, shards, note.stamps)
-    if place.asset.startswith("token_caches/"):
-        strays = ()  # parts never change; gc removes what no ledger names
+    if place.kind.immutable:
+        strays = ()  # gc removes the parts that no ledger names
     table = table_bytes(shards)
     ledger = compose(place, making.recipe, making.upstream, shards, table)
     return Folded(ledger, shards, table, msgspec.structs.replace(note, table=ledger.table.sha256, left=strays), strays)
@@ -145,11 +145,10 @@ def _check_untouched(
     store: Store, place: Place, shards: Sequence[Shard], stamps: Mapping[str, Stamp]
 ) -> tuple[str, ...]:
     """No late writer changed an object between its receipt and now; gives the objects that no row names."""
-    folders = folders_of(place)
+    folders = place.folders
     seen = {entry.path: (entry.size, entry.etag) for folder in folders for entry in store.list(folder)}
-    ours = tuple(folders)
     for path, stamp in stamps.items():
-        if path.startswith(ours) and seen.get(path) != stamp:
+        if path.startswith(folders) and seen.get(path) != stamp:
             raise StoreError(f"{path}: changed while its partition was being made; run again")
     named = {path for row in shards for path, _, _ in objects_of(row, place)}
     return tuple(path for path in seen if path not in named)

@@ -13,7 +13,6 @@ from gristmill.lake.ledger.receipts import (
     RawStamp,
     Receipt,
     Stamp,
-    folders_of,
     objects_of,
     read_note,
     read_receipts,
@@ -77,7 +76,7 @@ def look(store: Store, place: Place, folders: Sequence[str] | None = None) -> Kn
     vouched = {note.table, head.table.sha256 if head else ""}
     rows = _rows_of_table(table[0], place, vouched) if table else []
     objects: dict[str, Entry] = {}
-    for folder in folders if folders is not None else folders_of(place):
+    for folder in folders if folders is not None else place.folders:
         objects.update((entry.path, entry) for entry in store.list(folder))
     receipts = {row.name: Receipt(row, note.stamps, note.raw) for row in rows}
     raw = dict(note.raw)

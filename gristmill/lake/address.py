@@ -1,4 +1,4 @@
-"""Every path in the lake, rendered and parsed here only (docs/lake.md).
+"""Every path in the lake, rendered and parsed here only, by the table of asset kinds (docs/lake.md).
 
 An asset's address is the folder above its snapshots; it is the asset key in Dagster too.
 A Place is one partition of one asset.
@@ -9,15 +9,34 @@ import re
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.lake.asset_kinds import (
+    ATTRIBUTES,
+    BLOCKLIST,
+    DOCUMENTS,
+    EXPORT,
+    EXPORT_INDEX,
+    MIX,
+    MIX_INDEX,
+    PACKING,
+    RAW,
+    RESERVED,
+    TOKEN_CACHE,
+    TOKEN_CACHE_INDEX,
+    TOKENIZER,
+    AssetKind,
+    field_expression,
+    kind_of,
+    kinds_below,
+    names_of,
+)
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 ADOPTED_NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 NUMBERED = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[0-9]+")
-VERSION = re.compile(r"v[0-9]+")
+VERSION = re.compile(field_expression("version"))
 SNAPSHOT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-RESERVED = frozenset({"index", "ledgers", "raw"})
-SPLITS = ("train", "validation")
 SHARD_SUFFIX = ".jsonl.gz"
+SPLITS = TOKEN_CACHE.splits
 _ENDINGS = (".run", ".receipts", ".ids", ".shards")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|#%]")
 
@@ -82,6 +101,15 @@ class Place(msgspec.Struct, frozen=True):
     ledger: str
 
     @property
+    def kind(self) -> AssetKind:
+        """The row of the table of asset kinds.
+
+        Raises:
+            RecipeError: the asset is of no kind.
+        """
+        return _kind(self.asset)
+
+    @property
     def folder(self) -> str:
         """The folder of the partition's shards, with its closing slash."""
         return f"{self.asset}/{self.snapshot}/"
@@ -129,57 +157,72 @@ class Place(msgspec.Struct, frozen=True):
 
     def quarantine(self, name: str) -> str:
         """Where a shard's refused rows lie (documents only)."""
-        return f"{self.asset.removesuffix('/documents')}/quarantine/{self.snapshot}/{name}{SHARD_SUFFIX}"
+        return f"{self._quarantine}{name}{SHARD_SUFFIX}"
+
+    @property
+    def _quarantine(self) -> str:
+        return self.kind.quarantine.format(**names_of(self.asset), snapshot=self.snapshot)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """All folders in which objects of the partition lie, but for its ledger; with their closing slashes."""
+        kind = self.kind
+        folders = [self.part_folder(split) for split in kind.splits] or [self.folder]
+        if kind.ids:
+            folders.append(f"{self.stem}.ids/")
+        if kind.quarantine:
+            folders.append(self._quarantine)
+        return tuple(folders)
 
 
 def raw_asset(source: str) -> str:
     """The address of a source's raw snapshots."""
-    return f"sources/{source}/raw"
+    return RAW.at(source=source)
 
 
 def documents_asset(source: str, version: str) -> str:
     """The address of a dataset version's documents."""
-    return f"sources/{source}/{version}/documents"
+    return DOCUMENTS.at(source=source, version=version)
 
 
 def attributes_asset(source: str, version: str, name: str) -> str:
     """The address of an attribute set of a dataset version."""
-    return f"sources/{source}/{version}/attributes/{name}"
+    return ATTRIBUTES.at(source=source, version=version, set=name)
 
 
 def attributes_beside(documents: Place, name: str) -> Place:
     """The partition of an attribute set that lies beside a partition of documents."""
-    return place(f"{documents.asset.removesuffix('/documents')}/attributes/{name}", documents.snapshot)
+    return place(ATTRIBUTES.at(**names_of(documents.asset), set=name), documents.snapshot)
 
 
 def mix_asset(mix: str, stream: str) -> str:
     """The address of a mix's stream."""
-    return f"mixes/{mix}/documents/{stream}"
+    return MIX.at(mix=mix, stream=stream)
 
 
 def mix_index(mix: str) -> str:
     """The address of a mix's index."""
-    return f"mixes/{mix}/index"
+    return MIX_INDEX.at(mix=mix)
 
 
 def tokenizer_asset(tokenizer: str) -> str:
     """The address of a tokenizer."""
-    return f"tokenizers/{tokenizer}"
+    return TOKENIZER.at(tokenizer=tokenizer)
 
 
 def cache_asset(mix: str, tokenizer: str, stream: str) -> str:
     """The address of a stream's token cache."""
-    return f"token_caches/{mix}/{tokenizer}/{stream}"
+    return TOKEN_CACHE.at(mix=mix, tokenizer=tokenizer, stream=stream)
 
 
 def cache_index(mix: str, tokenizer: str) -> str:
     """The address of a token cache's index."""
-    return f"token_caches/{mix}/{tokenizer}/index"
+    return TOKEN_CACHE_INDEX.at(mix=mix, tokenizer=tokenizer)
 
 
 def cache_packing(mix: str, tokenizer: str) -> str:
     """The address of a token cache's packing plans."""
-    return f"{cache_index(mix, tokenizer)}/packing"
+    return PACKING.at(mix=mix, tokenizer=tokenizer)
 
 
 def packing_stem(mix: str, tokenizer: str, stream: str, split: str, length: int) -> str:
@@ -187,14 +230,36 @@ def packing_stem(mix: str, tokenizer: str, stream: str, split: str, length: int)
     return f"{cache_packing(mix, tokenizer)}/{stream}-{split}-{length}"
 
 
+def export_asset(mix: str, export: str, stream: str) -> str:
+    """The address of a stream's export."""
+    return EXPORT.at(mix=mix, export=export, stream=stream)
+
+
+def export_index(mix: str, export: str) -> str:
+    """The address of an export's index."""
+    return EXPORT_INDEX.at(mix=mix, export=export)
+
+
+def blocklist_asset(name: str) -> str:
+    """A blocklist as the input of a shard."""
+    return BLOCKLIST.at(blocklist=name)
+
+
 def blocklist_path(name: str) -> str:
     """Where a blocklist lies."""
-    return f"blocklists/{name}.jsonl"
+    return f"{blocklist_asset(name)}.jsonl"
 
 
 def raw_folder(source: str, snapshot: str = "") -> str:
     """The folder of a source's raw snapshots, or of one of them, with its closing slash."""
     return f"{raw_asset(source)}/{snapshot}/" if snapshot else f"{raw_asset(source)}/"
+
+
+def _kind(asset: str) -> AssetKind:
+    kind = kind_of(asset)
+    if kind is None or not kind.partitioned:
+        raise RecipeError(f"{asset}: no asset of the lake has its snapshots there")
+    return kind
 
 
 def place(asset: str, snapshot: str) -> Place:
@@ -205,38 +270,31 @@ def place(asset: str, snapshot: str) -> Place:
         DataError: the snapshot's key is not one.
     """
     check_snapshot(snapshot)
-    match asset.split("/"):
-        case ["sources", source, version, "documents"]:
-            ledger = f"sources/{source}/{version}/ledgers/documents/{snapshot}.json"
-        case ["sources", source, version, "attributes", name]:
-            ledger = f"sources/{source}/{version}/ledgers/attributes/{name}/{snapshot}.json"
-        case ["mixes", mix, "documents", stream]:
-            ledger = f"mixes/{mix}/ledgers/{stream}/{snapshot}.json"
-        case ["token_caches", mix, tokenizer, stream]:
-            ledger = f"token_caches/{mix}/{tokenizer}/ledgers/{stream}/{snapshot}.json"
-        case _:
-            raise RecipeError(f"{asset}: no asset of the lake has its snapshots there")
+    ledger = _kind(asset).ledger.format(**names_of(asset), snapshot=snapshot)
     return Place(asset=asset, snapshot=snapshot, ledger=ledger)
 
 
-_LEDGERS = (
-    (re.compile(r"sources/([^/]+)/(v[0-9]+)/ledgers/documents/([^/]+)\.json"), "sources/{}/{}/documents"),
-    (
-        re.compile(r"sources/([^/]+)/(v[0-9]+)/ledgers/attributes/([^/]+)/([^/]+)\.json"),
-        "sources/{}/{}/attributes/{}",
-    ),
-    (re.compile(r"mixes/([^/]+)/ledgers/([^/]+)/([^/]+)\.json"), "mixes/{}/documents/{}"),
-    (re.compile(r"token_caches/([^/]+)/([^/]+)/ledgers/([^/]+)/([^/]+)\.json"), "token_caches/{}/{}/{}"),
-)
+def ledger_folder(asset: str) -> str:
+    """The folder of the ledgers of all partitions of an asset, with its closing slash."""
+    return place(asset, "x").ledger.rpartition("/")[0] + "/"
 
 
 def place_of_ledger(path: str) -> Place | None:
     """The place whose ledger's head has this path, or None when the path is no head."""
-    if path.endswith(".run.json"):
+    if not path.endswith(".json") or path.endswith(".run.json"):
         return None
-    for pattern, asset in _LEDGERS:
-        found = pattern.fullmatch(path)
-        if found:
-            *names, snapshot = found.groups()
-            return place(asset.format(*names), snapshot)
+    for kind in kinds_below(path):
+        names = kind.names_of_ledger(path) if kind.partitioned else None
+        if names is not None:
+            snapshot = names.pop("snapshot")
+            return place(kind.at(**names), snapshot)
+    return None
+
+
+def part_at(path: str) -> tuple[Place, str] | None:
+    """The partition and the folder of the part, never changed once written, that an object lies in; None if in none."""
+    for kind in kinds_below(path):
+        names = kind.names_of_part(path) if kind.immutable else None
+        if names is not None:
+            return place(names["asset"], names["snapshot"]), names["folder"]
     return None

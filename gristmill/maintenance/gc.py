@@ -1,4 +1,4 @@
-"""Garbage: parts of token caches that no ledger, no merged ledger, no index and no release names any longer."""
+"""Garbage: parts of token caches and exports that no ledger, merged ledger, index or release names any longer."""
 
 import re
 from collections.abc import Iterator
@@ -9,16 +9,15 @@ import orjson
 from gristmill.errors import DataError
 from gristmill.execution.claim import others_at_work
 from gristmill.execution.work import Say
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
-from gristmill.lake.address import Place, place
+from gristmill.lake.address import Place, part_at
+from gristmill.lake.asset_kinds import KINDS, PARTITIONED, in_ledgers
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.receipts import objects_of, read_note
+from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.stages.token_cache.part import claim_of
 
-_PART = re.compile(r"(token_caches/[^/]+/[^/]+/[^/]+)/([^/]+)/([^/]+)/(part-[^/]+)/.+")
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
-TOP = "token_caches/"
+TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
 
 
 @dataclass
@@ -34,6 +33,11 @@ class Garbage:
     place: Place
     folder: str
     entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return self.folder.rstrip("/").rpartition("/")[2]
 
     @property
     def bytes(self) -> int:
@@ -52,19 +56,18 @@ def find_garbage(store: Store, say: Say) -> list[Garbage]:
         StoreError: the lake does not answer.
     """
     parts: dict[str, Garbage] = {}
-    for entry in store.list(TOP):  # listed first: what is made from now on is not among them
-        found = _PART.fullmatch(entry.path)
+    for entry in _entries(store):  # listed first: what is made from now on is not among them
+        found = part_at(entry.path)
         if found:
-            asset, split, snapshot, name = found.groups()
-            folder = f"{asset}/{split}/{snapshot}/{name}/"
-            parts.setdefault(folder, Garbage(place(asset, snapshot), folder)).entries.append(entry)
+            here, folder = found
+            parts.setdefault(folder, Garbage(here, folder)).entries.append(entry)
     busy = {here for here in {part.place for part in parts.values()} if is_busy(store, here)}
     for here in sorted(busy, key=lambda each: each.ledger):
         say(f"{here.asset} ({here.snapshot}): a run is at work there, or was killed: nothing of it is touched")
     named = set(_named(store))
     free = [part for part in parts.values() if part.place not in busy]
     held = {here: _folders(store, here) for here in {part.place for part in free}}
-    unnamed = [p for p in free if p.folder not in held[p.place] and p.folder.split("/")[-2] not in named]
+    unnamed = [p for p in free if p.folder not in held[p.place] and p.name not in named]
     return sorted(unnamed, key=lambda part: part.folder)
 
 
@@ -73,37 +76,42 @@ def is_busy(store: Store, here: Place) -> bool:
     return next(iter(store.list(here.receipts)), None) is not None
 
 
+def _entries(store: Store) -> Iterator[Entry]:
+    """All objects of the kinds that have parts."""
+    return (entry for top in TOPS for entry in store.list(top))
+
+
 def _folders(store: Store, here: Place) -> frozenset[str]:
-    """The folders that a slice's ledger names."""
+    """The folders of the parts that a slice's ledger names."""
     if store.head(here.ledger) is None:
         return frozenset()
     folders: set[str] = set()
-    for part in read_ledger(store, here)[1]:
-        claim = claim_of(part)
-        if claim is None:
-            raise DataError(f"{here.table}: part {part.name}: its row names no folders; make the slice again")
-        folders.update(claim.folders.values())
+    for row in read_ledger(store, here)[1]:
+        found = {each[1] for path, _, _ in objects_of(row, here) if (each := part_at(path))}
+        if not found:
+            raise DataError(f"{here.table}: part {row.name}: its row names no folders; make the slice again")
+        folders |= found
     return frozenset(folders)
 
 
 def _named(store: Store) -> Iterator[str]:
     """Names of parts that merged ledgers, indexes and releases mention."""
-    for entry in store.list(TOP):
-        parts = entry.path.split("/")
-        if len(parts) == 6 and parts[-1] == LEDGER_NAME and parts[3] != "index":
-            yield from (
-                n.rpartition("/")[2] for n in load_ledger(store.read(entry.path), entry.path)["finished_shards"]
-            )
-        elif len(parts) > 4 and parts[3] == "index" and entry.path.endswith((".json", ".yaml")):
-            yield from (found.decode() for found in _NAME.findall(store.read(entry.path)))
+    for entry in _entries(store):
+        if entry.path.endswith((".json", ".yaml")) and not part_at(entry.path) and not in_ledgers(entry.path):
+            yield from _names_in(store, entry.path)
     for entry in store.list("releases/"):
         if entry.path.endswith(".json"):
-            data = store.read(entry.path)
-            try:
-                plain = orjson.dumps(orjson.loads(data))
-            except orjson.JSONDecodeError as error:
-                raise DataError(f"{entry.path}: not valid JSON ({error}); restore the release") from error
-            yield from (found.decode() for found in _NAME.findall(plain))
+            yield from _names_in(store, entry.path)
+
+
+def _names_in(store: Store, path: str) -> Iterator[str]:
+    data = store.read(path)
+    if path.endswith(".json"):
+        try:
+            data = orjson.dumps(orjson.loads(data))  # one spelling for each name
+        except orjson.JSONDecodeError as error:
+            raise DataError(f"{path}: not valid JSON ({error}); restore it") from error
+    yield from (found.decode() for found in _NAME.findall(data))
 
 
 def remove(store: Store, garbage: Garbage) -> bool:
@@ -159,11 +167,8 @@ def find_leftovers(store: Store, say: Say) -> list[Leftovers]:
 
 def _places(store: Store) -> Iterator[Place]:
     """Listed where ledgers lie: raw data and shards may be millions of objects."""
-    for source in store.folders("sources/"):
-        for version in store.folders(source):
-            yield from list_ledgers(store, f"{version}ledgers/")
-    for mix in store.folders("mixes/"):
-        yield from list_ledgers(store, f"{mix}ledgers/")
+    for top in ledger_folders(store, *(kind for kind in PARTITIONED if not kind.immutable)):
+        yield from list_ledgers(store, top)
 
 
 def _free(store: Store, here: Place, entries: tuple[Entry, ...]) -> tuple[Entry, ...] | None:

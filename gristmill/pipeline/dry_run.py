@@ -12,6 +12,8 @@ from gristmill.execution.work import Lake
 from gristmill.lake.address import (
     attributes_asset,
     documents_asset,
+    export_asset,
+    ledger_folder,
     mix_asset,
     place,
     tokenizer_asset,
@@ -22,6 +24,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.raw_data.scan import pass_over, present
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.export import Export
+from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.conversion.step import ConversionStep
@@ -37,7 +41,7 @@ State = Literal["finished", "make", "follow", "wait", "refused", "wrong"]
 finished  its ledger says what it should
 make      it would be made: shards to grind, shards to go, or a ledger to write
 follow    what it reads would be made first; then it is looked at
-wait      something that it reads is not there, and nothing would make it
+wait      it or something that it reads is not there, and nothing would make it
 refused   a declaration is wrong: its recipe changed under its name and is no draft, or names a list that is not there
 wrong     what it would be made from is wrong
 """
@@ -80,7 +84,7 @@ class DryRun:
         """Those that have raw data, and those that were made once."""
         store = self.lake.store()
         held = open_store(source.raw, self.lake.options) if source.raw else store
-        made = {each.snapshot for each in list_ledgers(store, f"sources/{source.name}/v0/ledgers/documents/")}
+        made = {each.snapshot for each in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
         return sorted(made | set(present(source, pass_over(source, held))))
 
     def tokenizers(self) -> Iterator[Prospect]:
@@ -96,6 +100,10 @@ class DryRun:
             for step in self._steps(source, snapshot, store):
                 for found in self._look(step, store):
                     yield self._noted(found)
+            for mix, stream in self.catalogue.streams():
+                if stream.source == source.name:
+                    for export in self.catalogue.exports_of(mix):
+                        yield self._noted(self._unmade(export, mix, stream.key, snapshot))
 
     def _steps(self, source: Source, snapshot: str, store: Store) -> Iterator[Step]:
         """An attribute set a step: one that is refused says nothing of the others."""
@@ -140,6 +148,25 @@ class DryRun:
             )
             for each in found
         ]
+
+    def _unmade(self, export: Export, mix: Mix, stream: str, snapshot: str) -> Prospect:
+        """A slice of an export, which no step makes: what its ledger says, set against what it was made from."""
+        store, here = self.lake.store(), place(export_asset(mix.name, export.name, stream), snapshot)
+        documents = place(mix_asset(mix.name, stream), snapshot)
+        due = self._states.get((documents.asset, snapshot), "finished") != "finished"
+        head, above = read_head(store, here), read_head(store, documents)
+        why = (f"after {documents.asset}",) if due else ()
+        if head is None:
+            why = (*why, "never made")
+        elif above is None or above.upstream not in head.inputs:
+            why = (*why, f"{documents.asset} changed")
+        if not why and head is not None:
+            return Prospect(here.asset, snapshot, "finished", kept=head.totals.get("shards", 0))
+        try:
+            export.check_format()
+        except RecipeError as error:
+            why = (*why, str(error))
+        return Prospect(here.asset, snapshot, "wait", why=why)
 
     def _above(self, step: Step) -> tuple[list[str], list[str]]:
         """What a step reads that would be made first; and what it reads that would not be made at all."""

@@ -1,12 +1,22 @@
 """The catalogue: everything that stands on the shelves, read once for all assets, and checked to fit together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
 
 from gristmill.errors import RecipeError
-from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, mix_asset
+from gristmill.lake.address import (
+    attributes_asset,
+    cache_asset,
+    cache_index,
+    documents_asset,
+    export_asset,
+    export_index,
+    mix_asset,
+    mix_index,
+)
+from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Source
@@ -24,6 +34,7 @@ class Catalogue:
     taggers: dict[str, Tagger]
     mixes: dict[str, Mix]
     tokenizers: dict[str, Tokenizer]
+    exports: dict[str, Export] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks that every name leads somewhere.
@@ -32,12 +43,10 @@ class Catalogue:
             RecipeError: a recipe names another that is on no shelf; lists the known ones.
         """
         for mix in self.mixes.values():
-            for stream in mix.streams:
-                source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
-                known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
-                self._check_sets(stream.sets, f"mix {mix.name!r}, stream {stream.key!r}")
-            for name in mix.tokenizers:
-                known("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
+            self._check_mix(mix)
+        for export in self.exports.values():
+            for name in export.mixes:
+                known("mix", self.mixes, name, f"export {export.name!r}")
         for source in self.sources.values():
             for revision in source.revisions:
                 self._check_sets(revision.sets, f"source {source.name!r}, {revision.version}")
@@ -46,6 +55,14 @@ class Catalogue:
                 mix = known("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
                 for stream_name in tokenizer.training.snapshots:
                     mix.stream(stream_name)
+
+    def _check_mix(self, mix: Mix) -> None:
+        for stream in mix.streams:
+            source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
+            known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
+            self._check_sets(stream.sets, f"mix {mix.name!r}, stream {stream.key!r}")
+        for name in mix.tokenizers:
+            known("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
 
     def _check_sets(self, sets: Sequence[str], who: str) -> None:
         for name in sets:
@@ -82,10 +99,23 @@ class Catalogue:
             yield mix_asset(mix.name, stream.key), stream.source
             for tokenizer in self.tokenizers_of(mix):
                 yield cache_asset(mix.name, tokenizer.name, stream.key), stream.source
+            for export in self.exports_of(mix):
+                yield export_asset(mix.name, export.name, stream.key), stream.source
+
+    def indexes(self) -> Iterator[str]:
+        """The address of every asset that closes others: of mixes, token caches and exports."""
+        for mix in self.mixes.values():
+            yield mix_index(mix.name)
+            yield from (cache_index(mix.name, tokenizer.name) for tokenizer in self.tokenizers_of(mix))
+            yield from (export_index(mix.name, export.name) for export in self.exports_of(mix))
 
     def tokenizers_of(self, mix: Mix) -> list[Tokenizer]:
         """The tokenizers that spell a mix."""
         return [t for t in self.tokenizers.values() if not mix.tokenizers or t.name in mix.tokenizers]
+
+    def exports_of(self, mix: Mix) -> list[Export]:
+        """The exports of a mix."""
+        return [export for export in self.exports.values() if mix.name in export.mixes]
 
 
 def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
@@ -103,4 +133,5 @@ def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
         taggers=read_shelf("taggers", Tagger, packages),
         mixes=read_shelf("mixes", Mix, packages),
         tokenizers=read_shelf("tokenizers", Tokenizer, packages),
+        exports=read_shelf("exports", Export, packages),
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from gristmill.errors import DataError
 from gristmill.lake.address import place
+from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.recipes.selection import Selection, selection_of
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, RowFilter
@@ -62,14 +63,14 @@ def drop_reason(selected: Standing, documents: Standing, document: Located) -> s
 def _sets(selected: Standing) -> Iterator[tuple[str, Standing]]:
     """The attribute sets that a selection read, by name."""
     for upstream in selected.head.inputs:
-        if "/attributes/" in upstream.asset:
+        if kind_of(upstream.asset) is ATTRIBUTES:
             partition = place(upstream.asset, upstream.snapshot)
             attributes = standing(selected.store, partition)
             if attributes is None:
                 raise DataError(
                     f"{partition.asset}: snapshot {partition.snapshot} is not there any longer; materialize it"
                 )
-            yield upstream.asset.rpartition("/")[2], attributes
+            yield names_of(upstream.asset)["set"], attributes
 
 
 def _in_words(

@@ -11,6 +11,7 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import raw_folder
+from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.rows.document import Document
@@ -69,9 +70,9 @@ def raw_place(documents: Standing, found: Located, shelves: Shelves) -> RawPlace
         DataError: the index is damaged.
         StoreError: the lake does not answer.
     """
-    inputs = [each for each in found.shard.inputs if each.asset.endswith("/raw")]
+    inputs = [each for each in found.shard.inputs if kind_of(each.asset) is RAW]
     packed = IdIndex(documents.store, documents.here, found.shard).spots()
-    finder = _Finder(documents, shelves, inputs[0].asset.split("/")[1])
+    finder = _Finder(documents, shelves, names_of(inputs[0].asset)["source"])
     if not packed:
         return finder.by_conversion(inputs, found)
     index = documents.here.index(found.shard.name)

@@ -13,6 +13,7 @@ import numpy as np
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
@@ -64,7 +65,7 @@ class Standing:
 
 def parent_of(head: Ledger) -> Upstream | None:
     """The dataset version that a partition was made from, if it was."""
-    return next((i for i in head.inputs if i.asset.startswith("sources/") and i.asset.endswith("/documents")), None)
+    return next((each for each in head.inputs if kind_of(each.asset) is DOCUMENTS), None)
 
 
 def standing(store: Store, here: Place) -> Standing | None:

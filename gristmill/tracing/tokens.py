@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_asset, mix_asset, place
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
@@ -149,10 +150,11 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     path, number = stream.part_of(row)
     cache, part = _named_part(store, asset, split, path)
     name = next((n for n, old in part.shards.items() if _holds(old, split, number)), None)
-    _, mix_name, _, stream_name = asset.split("/")
-    mix = standing(store, place(mix_asset(mix_name, stream_name), cache.here.snapshot))
+    names = names_of(asset)
+    documents = mix_asset(names["mix"], names["stream"])
+    mix = standing(store, place(documents, cache.here.snapshot))
     if name is None or mix is None or name not in mix.shards:
-        raise DataError(f"{stream.path}/{path}: row {number} is of no shard of {mix_asset(mix_name, stream_name)}")
+        raise DataError(f"{stream.path}/{path}: row {number} is of no shard of {documents}")
     old, shard = part.shards[name], mix.shards[name]
     if old.content != shard.content:
         raise DataError(

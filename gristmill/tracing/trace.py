@@ -4,15 +4,29 @@ A shard keeps its name from version to version, in every attribute set and every
 shards once, in the first version that is there; everywhere below it stands in the shard of that name, or nowhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
 
 from gristmill.errors import DataError, Misaligned
-from gristmill.lake.address import VERSION, Place, attributes_asset, cache_asset, documents_asset, mix_asset, place
+from gristmill.lake.address import Place, part_at, place
+from gristmill.lake.asset_kinds import (
+    ATTRIBUTES,
+    DOCUMENTS,
+    MIX,
+    PARTITIONED,
+    RAW,
+    TOKEN_CACHE,
+    kind_of,
+    names_of,
+    rank_of,
+)
 from gristmill.lake.ledger.files import read_head
+from gristmill.lake.ledger.model import Input, Ledger, Shard, Upstream
+from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import AT_ONCE, REMADE, Located, Standing, find, find_in, parent_of, row_of, standing
@@ -39,6 +53,24 @@ class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
 
+class PartPlace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was made from a document's shard, in an asset of a kind whose rows are not traced.
+
+    Attributes:
+        asset: whose partition.
+        path: the folder of the part, or the path of the shard.
+        why: why it is about to change.
+    """
+
+    asset: str
+    path: str
+    why: str = ""
+
+
+OTHERS = tuple(kind for kind in PARTITIONED if kind not in {DOCUMENTS, ATTRIBUTES, MIX, TOKEN_CACHE})
+"""The kinds in which a document is traced to a part, and no further."""
+
+
 class Whereabouts(msgspec.Struct, frozen=True):
     """All places of one document in one snapshot; `raw` is None where v0 is not in the lake."""
 
@@ -51,6 +83,7 @@ class Whereabouts(msgspec.Struct, frozen=True):
     attributes: tuple[RowPlace, ...]
     mixes: tuple[RowPlace, ...]
     token_caches: tuple[TokenPlace, ...]
+    parts: tuple[PartPlace, ...] = ()
 
 
 class TokenWhereabouts(msgspec.Struct, frozen=True):
@@ -79,7 +112,7 @@ def of_document(store: Store, source: str, id_: str, shelves: Shelves, snapshot:
         DataError: there is no such document, or it stands somewhere where it cannot be.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    known = list(_names(store, "sources/"))
+    known = [names_of(asset)["source"] for asset in list_assets(store, RAW)]
     first = [name for name in known if name == source]
     looked: list[str] = []
     for group in (first, [name for name in known if name != source]):
@@ -107,7 +140,7 @@ def of_token(store: Store, asset: str, split: str, offset: int, shelves: Shelves
     if documents is None:
         raise DataError(f"{owner.mix.here.ledger}: names no documents that it was selected from")
     pair, name = owner.found.pair, owner.found.shard.name
-    source = documents.asset.split("/")[1]
+    source = names_of(documents.asset)["source"]
     for there in _first_versions(store, source, owner.mix.here.snapshot):
         located = find_in(there, name, pair)
         if located is not None:
@@ -119,22 +152,21 @@ def of_token(store: Store, asset: str, split: str, offset: int, shelves: Shelves
     )
 
 
-def _names(store: Store, prefix: str) -> Iterator[str]:
-    """The folders directly below a prefix, by name."""
-    return (folder.removeprefix(prefix).rstrip("/") for folder in store.folders(prefix))
+def _snapshots(store: Store, asset: str) -> Iterator[str]:
+    """The folders directly below an asset, by name."""
+    return (folder.removeprefix(f"{asset}/").rstrip("/") for folder in store.folders(f"{asset}/"))
 
 
 def _versions(store: Store, source: str) -> list[str]:
-    found = [name for name in _names(store, f"sources/{source}/") if VERSION.fullmatch(name)]
-    return sorted(found, key=lambda version: int(version[1:]))
+    """The addresses of a source's documents, the oldest version first."""
+    return sorted(list_assets(store, DOCUMENTS, source=source), key=rank_of)
 
 
 def _first_versions(store: Store, source: str, snapshot: str) -> Iterator[Standing]:
     """Of each finished snapshot the first version: it has every document that a later one has."""
     seen: set[str] = set()
-    for version in _versions(store, source):
-        asset = documents_asset(source, version)
-        for key in [snapshot] if snapshot else list(_names(store, f"{asset}/")):
+    for asset in _versions(store, source):
+        for key in [snapshot] if snapshot else list(_snapshots(store, asset)):
             there = None if key in seen else standing(store, place(asset, key))
             if there is not None:
                 seen.add(key)
@@ -144,42 +176,68 @@ def _first_versions(store: Store, source: str, snapshot: str) -> Iterator[Standi
 def _all_places(there: Standing, located: Located, shelves: Shelves) -> Whereabouts:
     """The places of a document that was found in the first version of a snapshot."""
     store, snapshot, pair = there.store, there.here.snapshot, located.pair
-    _, source, first, _ = there.here.asset.split("/")
+    first = names_of(there.here.asset)
     down = _Down(there, located)
-    for version in _versions(store, source):
-        if int(version[1:]) > int(first[1:]):
-            down.select(documents_asset(source, version))
-    for version in _versions(store, source):
-        for name in _names(store, f"sources/{source}/{version}/attributes/"):
-            down.attribute(documents_asset(source, version), attributes_asset(source, version, name))
-    for asset in _streams(store, source, snapshot):
-        down.select(asset)
-        _, mix, _, stream = asset.split("/")
-        for tokenizer in _names(store, f"token_caches/{mix}/"):
-            down.spell(asset, cache_asset(mix, tokenizer, stream))
+    versions = _versions(store, first["source"])
+    for version in versions:
+        if rank_of(version) > rank_of(there.here.asset):
+            down.select(version)
+    for version in versions:
+        for asset in list_assets(store, ATTRIBUTES, **names_of(version)):
+            down.attribute(version, asset)
+    for stream in _streams(store, first["source"], snapshot):
+        down.select(stream)
+        for asset in list_assets(store, TOKEN_CACHE, **names_of(stream)):
+            down.spell(stream, asset)
+    for kind in OTHERS:
+        down.parts += _parts(store, list_assets(store, kind), down, snapshot)
     return Whereabouts(
         *pair,
         snapshot,
         located.shard.name,
-        raw_place(there, located, shelves) if first == "v0" else None,
-        tuple(row for row in down.rows if row.asset.startswith("sources/")),
+        raw_place(there, located, shelves) if first["version"] == "v0" else None,
+        tuple(row for row in down.rows if kind_of(row.asset) is DOCUMENTS),
         tuple(down.attributes),
-        tuple(row for row in down.rows if row.asset.startswith("mixes/")),
+        tuple(row for row in down.rows if kind_of(row.asset) is MIX),
         tuple(down.tokens),
+        tuple(down.parts),
     )
 
 
 def _streams(store: Store, source: str, snapshot: str) -> list[str]:
     """The streams that are made of a source's documents, as the heads of their ledgers say."""
-    assets = [mix_asset(mix, s) for mix in _names(store, "mixes/") for s in _names(store, f"mixes/{mix}/documents/")]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        heads = list(pool.map(lambda asset: read_head(store, place(asset, snapshot)), assets))
     found = []
-    for asset, head in zip(assets, heads, strict=True):
-        above = parent_of(head) if head else None
-        if above is not None and above.asset.split("/")[1] == source:
+    for asset, head in _heads(store, list_assets(store, MIX), snapshot):
+        above = parent_of(head)
+        if above is not None and names_of(above.asset)["source"] == source:
             found.append(asset)
     return found
+
+
+def _heads(store: Store, assets: Iterable[str], snapshot: str) -> list[tuple[str, Ledger]]:
+    """The heads of those partitions that are finished, read at the same time."""
+    asked = list(assets)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        heads = list(pool.map(lambda asset: read_head(store, place(asset, snapshot)), asked))
+    return [(asset, head) for asset, head in zip(asked, heads, strict=True) if head is not None]
+
+
+def _parts(store: Store, assets: Iterable[str], down: "_Down", snapshot: str) -> Iterator[PartPlace]:
+    """The parts that were made from the document's shard of any asset that has the document."""
+    for asset, head in _heads(store, assets, snapshot):
+        made = standing(store, place(asset, snapshot)) if any(map(down.has, head.inputs)) else None
+        for row in made.shards.values() if made else ():
+            for read in row.inputs:
+                why = down.read(read)
+                if why is not None and made is not None:
+                    yield PartPlace(asset, _folder(made.here, row), why)
+
+
+def _folder(here: Place, row: Shard) -> str:
+    """The part's folder, or the shard's path where shards are no parts."""
+    path = min(path for path, _, _ in objects_of(row, here))
+    part = part_at(path)
+    return part[1] if part else path
 
 
 class _Down:
@@ -193,6 +251,18 @@ class _Down:
         self.rows: list[RowPlace] = [_row_place(first.here, located)]
         self.attributes: list[RowPlace] = []
         self.tokens: list[TokenPlace] = []
+        self.parts: list[PartPlace] = []
+
+    def has(self, upstream: Upstream) -> bool:
+        """Whether the document stands in a partition that another was made from."""
+        return self._located.get(upstream.asset) is not None
+
+    def read(self, found: Input) -> str | None:
+        """None if an input is not the document's shard; else empty, or why what was made from it will be made again."""
+        located = self._located.get(found.asset)
+        if located is None or found.shard != self._shard:
+            return None
+        return "" if found.content == located.shard.content else REMADE
 
     def select(self, asset: str) -> None:
         """What a selection did with it; nothing if it is not finished."""

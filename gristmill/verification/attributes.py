@@ -10,6 +10,7 @@ from gristmill.errors import DataError, MalformedRow
 from gristmill.execution.finding import Finding, differs
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
@@ -63,7 +64,7 @@ class _Reading:
 
     def __init__(self, store: Store, here: Place, documents: Place, shard: Shard) -> None:
         self._store, self._shard = store, shard
-        self._set = here.asset.rpartition("/")[2]
+        self._set = names_of(here.asset)["set"]
         self._path, self._beside = here.shard(shard.name), documents.shard(shard.name)
         self._ids = IdDigest()
         self._unreadable = False

@@ -5,21 +5,32 @@ anew, the tables' sums and the fingerprints, Levanter arrays down to the last to
 is wrong comes back as findings; an error is raised only where the lake does not answer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
+from gristmill.lake.asset_kinds import (
+    ATTRIBUTES,
+    DOCUMENTS,
+    LEDGER_TOPS,
+    MIX,
+    TOKEN_CACHE,
+    TOKENIZER,
+    AssetKind,
+    names_of,
+    rank_of,
+)
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.documents import document_findings
+from gristmill.verification.partition import partition_findings
 from gristmill.verification.reencoding import spelling_findings
-from gristmill.verification.token_caches import COPIES, cache_findings, copies, copy_findings, tokenizer_findings
+from gristmill.verification.token_caches import cache_findings, copies, copy_findings, index_of_copy, tokenizer_findings
 
-TOKENIZER_LEDGER = "ledger.json"
 TABLE = ".shards.jsonl.gz"
 
 
@@ -27,40 +38,23 @@ def _all(findings: Iterable[Finding], *, first_only: bool) -> list[Finding]:
     return list(islice(findings, 1) if first_only else findings)
 
 
-def audit_documents(store: Store, here: Place, say: Say, *, first_only: bool = False) -> list[Finding]:
-    """Proves a partition of a dataset version's documents.
-
-    Every object is there with its sha256, length, rows, gzip members, content digest; every row is a document; ids
-    are unique and their digest and index are right; refused rows are counted; rows of v1 and later stand in the
-    version before them, in their order.
-
-    Args:
-        store: the lake.
-        here: the partition.
-        say: takes notes on what could not be compared, and is no lie.
-        first_only: stop at the first finding.
-
-    Raises:
-        StoreError: the lake does not answer.
-    """
-    return _all(document_findings(store, here, say), first_only=first_only)
+Proof = Callable[[Store, Place, Say], Iterator[Finding]]
+"""Everything that is wrong with a partition, in the order in which it is found; errors are those of audit_ledger()."""
 
 
-def audit_attributes(
-    store: Store, here: Place, documents: Place, say: Say, *, first_only: bool = False
-) -> list[Finding]:
-    """Proves a partition of an attribute set, row by row beside its documents; see audit_documents."""
-    return _all(attribute_findings(store, here, documents, say), first_only=first_only)
+def _attributes(store: Store, here: Place, say: Say) -> Iterator[Finding]:
+    names = names_of(here.asset)
+    documents = place(documents_asset(names["source"], names["version"]), here.snapshot)
+    return attribute_findings(store, here, documents, say)
 
 
-def audit_mix(store: Store, here: Place, say: Say, *, first_only: bool = False) -> list[Finding]:
-    """Proves one snapshot of a mix's stream, blocklists included; see audit_documents."""
-    return _all(document_findings(store, here, say), first_only=first_only)
-
-
-def audit_cache(store: Store, here: Place, say: Say, *, first_only: bool = False) -> list[Finding]:
-    """Proves one slice of a token cache, every token decoded; see audit_documents."""
-    return _all(cache_findings(store, here, say), first_only=first_only)
+PROOFS: Mapping[AssetKind, Proof] = {
+    DOCUMENTS: document_findings,
+    ATTRIBUTES: _attributes,
+    MIX: document_findings,
+    TOKEN_CACHE: cache_findings,
+}
+"""The proofs that read what the objects of a kind mean; of the other kinds, partition_findings() proves the bytes."""
 
 
 def audit_spelling(store: Store, path: str, share: float, say: Say, *, first_only: bool = False) -> list[Finding]:
@@ -71,43 +65,37 @@ def audit_spelling(store: Store, path: str, share: float, say: Say, *, first_onl
         StoreError: the lake does not answer.
     """
     here = place_of_ledger(path)
-    if here is None or not here.asset.startswith("token_caches/"):
+    if here is None or here.kind is not TOKEN_CACHE:
         return []
     return _all(spelling_findings(store, here, share, say), first_only=first_only)
-
-
-def audit_tokenizer(store: Store, name: str, say: Say, *, first_only: bool = False) -> list[Finding]:
-    """Proves a tokenizer's files; see audit_documents."""
-    return _all(tokenizer_findings(store, name, say), first_only=first_only)
 
 
 def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False) -> list[Finding]:
     """Proves whatever a ledger, as `audited_ledgers` lists it, stands for.
 
+    Of documents, every object is there with its sha256, length, rows, gzip members, content digest; every row is a
+    document; ids are unique and their digest and index are right; refused rows are counted; rows of v1 and later stand
+    in the version before them, in their order. Attributes are proven row by row beside their documents; of token
+    caches every token is decoded.
+
+    Args:
+        store: the lake.
+        path: of the ledger.
+        say: takes notes on what could not be compared, and is no lie.
+        first_only: stop at the first finding.
+
     Raises:
         RecipeError: no asset has its ledger there.
         StoreError: the lake does not answer.
     """
-    match path.split("/"):
-        case ["tokenizers", name, "ledger.json"]:
-            return audit_tokenizer(store, name, say, first_only=first_only)
-        case ["sources", source, version, "ledgers", "attributes", name, file]:
-            documents = place(documents_asset(source, version), file.removesuffix(".json"))
-            here = place(f"sources/{source}/{version}/attributes/{name}", documents.snapshot)
-            return audit_attributes(store, here, documents, say, first_only=first_only)
-        case ["sources", source, version, "ledgers", "documents", file]:
-            here = place(documents_asset(source, version), file.removesuffix(".json"))
-            return audit_documents(store, here, say, first_only=first_only)
-        case ["mixes", mix, "ledgers", stream, file]:
-            here = place(f"mixes/{mix}/documents/{stream}", file.removesuffix(".json"))
-            return audit_mix(store, here, say, first_only=first_only)
-        case ["token_caches", mix, tokenizer, "ledgers", stream, file]:
-            here = place(f"token_caches/{mix}/{tokenizer}/{stream}", file.removesuffix(".json"))
-            return audit_cache(store, here, say, first_only=first_only)
-        case ["token_caches", _, _, "index", "consolidated", _, _, "sums.json"]:
-            return _all(copy_findings(store, path), first_only=first_only)
-        case _:
-            raise RecipeError(f"{path}: no asset has its ledger there")
+    here, tokenizer = place_of_ledger(path), TOKENIZER.names_of_ledger(path)
+    if here is not None:
+        return _all(PROOFS.get(here.kind, partition_findings)(store, here, say), first_only=first_only)
+    if tokenizer is not None:
+        return _all(tokenizer_findings(store, tokenizer["tokenizer"], say), first_only=first_only)
+    if index_of_copy(path) is not None:
+        return _all(copy_findings(store, path), first_only=first_only)
+    raise RecipeError(f"{path}: no asset has its ledger there")
 
 
 def audited_ledgers(store: Store, prefix: str = "") -> list[str]:
@@ -119,22 +107,19 @@ def audited_ledgers(store: Store, prefix: str = "") -> list[str]:
         prefix: an asset's address or the begin of it in whole words (`sources/wiki/v0`); empty: the whole lake.
     """
     word = prefix.rstrip("/")
-    found = [(_rank(here.asset), here.ledger) for here in list_ledgers(store) if _below(here.asset, word)]
-    for entry in store.list("tokenizers/"):
-        asset, _, file = entry.path.rpartition("/")
-        if file == TOKENIZER_LEDGER and asset.count("/") == 1 and _below(asset, word):
-            found.append((_rank(asset), entry.path))
-    for path in copies(store):
-        asset = path.partition(COPIES)[0] + "/index"
-        if _below(asset, word):
-            found.append((_rank(asset), path))
-    return [path for _, path in sorted(found)]
+    found = [(here.asset, here.ledger) for here in list_ledgers(store)]
+    for entry in store.list(TOKENIZER.top):
+        names = TOKENIZER.names_of_ledger(entry.path)
+        if names is not None:
+            found.append((TOKENIZER.at(**names), entry.path))
+    found += [(index_of_copy(path) or path, path) for path in copies(store)]
+    return [path for _, path in sorted((rank_of(asset), path) for asset, path in found if _below(asset, word))]
 
 
 def headless(store: Store, prefix: str = "") -> list[Finding]:
     """Tables whose head is gone while no run is at work there: nobody names what lies there."""
     word = prefix.rstrip("/")
-    paths = {entry.path for top in ("sources/", "mixes/", "token_caches/") for entry in store.list(top)}
+    paths = {entry.path for top in LEDGER_TOPS for entry in store.list(top)}
     found: list[Finding] = []
     for path in sorted(path for path in paths if path.endswith(TABLE)):
         here = place_of_ledger(f"{path.removesuffix(TABLE)}.json")
@@ -147,16 +132,3 @@ def headless(store: Store, prefix: str = "") -> list[Finding]:
 
 def _below(asset: str, word: str) -> bool:
     return not word or asset == word or asset.startswith(f"{word}/")
-
-
-def _rank(asset: str) -> tuple[int, str, int]:
-    """The order in which assets depend on each other: documents before their attributes, v0 before v1."""
-    top = asset.partition("/")[0]
-    tops = ("sources", "mixes", "tokenizers", "token_caches")
-    version = asset.split("/")[2] if top == "sources" else ""
-    number = int(version[1:]) if version[1:].isdigit() else 0
-    return (
-        tops.index(top) * 1000 + number,
-        asset.split("/")[1],
-        int("/attributes/" in asset or asset.endswith("/index")),
-    )

@@ -8,6 +8,7 @@ from gristmill.errors import DataError, MalformedRow, RecipeError
 from gristmill.execution.finding import Finding, differs
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
+from gristmill.lake.asset_kinds import DOCUMENTS
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_highs
@@ -67,7 +68,7 @@ class _Parent:
     @classmethod
     def of(cls, store: Store, head: Ledger) -> "_Parent | None":
         """The parent, where there is one whose ledger still says what these were made from."""
-        each = input_of(head, ("sources/", "/documents"))
+        each = input_of(head, DOCUMENTS)
         if each is None:
             return None
         here = place(each.asset, each.snapshot)

@@ -8,7 +8,8 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs
 from gristmill.execution.work import Say
-from gristmill.lake.address import SPLITS, Place, place
+from gristmill.lake.address import Place, part_at, place
+from gristmill.lake.asset_kinds import RAW, TOKENIZER, AssetKind, kind_of, names_of
 from gristmill.lake.ledger.files import compose, parse_head, parse_table, read_head, read_table, table_bytes
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.ledger.receipts import objects_of, read_note
@@ -88,9 +89,10 @@ class LedgerProof:
     def upstream(self, say: Say) -> Iterator[Finding]:
         """Whether the ledgers that this one was made from still say the same; those that are not there are said."""
         for each in self.head.inputs if self.head else ():
-            if each.asset.startswith("tokenizers/"):
+            kind = kind_of(each.asset)
+            if kind is TOKENIZER:
                 found = self._tokenizer(each)
-            elif each.asset.startswith("blocklists/") or each.asset.endswith("/raw"):
+            elif kind is not None and not kind.ledger:
                 continue  # blocklists are compared with the ids themselves; raw data have no ledger
             else:
                 head = upstream_head(self._store, each)
@@ -100,11 +102,11 @@ class LedgerProof:
             elif found != each.fingerprint:
                 what = f"made from {_named(each)} as {each.fingerprint[:12]}, which is {found[:12]} now"
                 yield Finding(self._place.ledger, None, what, STALE)
-            elif not each.asset.startswith("tokenizers/"):
+            elif kind is not TOKENIZER:
                 yield from self._inputs(each)
 
     def _tokenizer(self, each: Upstream) -> str | None:
-        ledger = read_tokenizer_ledger(self._store, each.asset.partition("/")[2])
+        ledger = read_tokenizer_ledger(self._store, names_of(each.asset)["tokenizer"])
         return ledger.fingerprint if ledger else None
 
     def _inputs(self, each: Upstream) -> Iterator[Finding]:
@@ -130,7 +132,7 @@ class LedgerProof:
             return
         named = {path for shard in self.shards for path, _, _ in objects_of(shard, here)}
         left = set(read_note(self._store, here).left)
-        for folder in folders_of(here):
+        for folder in here.folders:
             for entry in self._store.list(folder):
                 if entry.path in left and entry.path not in named:
                     say(f"{entry.path}: left for a run that may have been reading it; gc removes it")
@@ -138,19 +140,26 @@ class LedgerProof:
                     yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
 
 
-def folders_of(here: Place) -> tuple[str, ...]:
-    """Where the objects of a partition lie, but for token caches: their old parts are left to gc."""
-    if here.asset.startswith("token_caches/"):
-        return tuple(here.part_folder(split) for split in SPLITS)
-    folders = [here.folder, f"{here.stem}.ids/"]
-    if here.asset.startswith("sources/") and here.asset.endswith("/documents"):
-        folders.append(here.quarantine("x").removesuffix("x.jsonl.gz"))
-    return tuple(folders)
+def part_strays(store: Store, here: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
+    """Objects that do not belong into a part are findings; whole parts that no ledger names are left to gc."""
+    named = {path for shard in shards for path, _, _ in objects_of(shard, here)}
+    folders = {found[1] for path in named if (found := part_at(path))}
+    old: set[str] = set()
+    for entry in (entry for top in here.folders if folders for entry in store.list(top)):
+        part = part_at(entry.path)
+        if entry.path in named:
+            continue
+        if part is None or part[1] in folders:
+            yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
+        else:
+            old.add(part[1])
+    if old:
+        say(f"{here.asset} ({here.snapshot}): {len(old)} parts that its ledger does not name; gc removes them")
 
 
 def _open(each: Upstream) -> Upstream:
     """Raw data: their fingerprint is taken from what the shards read."""
-    return msgspec.structs.replace(each, fingerprint="") if each.asset.endswith("/raw") else each
+    return msgspec.structs.replace(each, fingerprint="") if kind_of(each.asset) is RAW else each
 
 
 def _named(each: Upstream) -> str:
@@ -165,7 +174,6 @@ def upstream_head(store: Store, each: Upstream) -> Ledger | None:
         return None
 
 
-def input_of(head: Ledger, kind: Sequence[str]) -> Upstream | None:
-    """The one input of a partition whose asset begins and ends as said."""
-    begin, end = kind
-    return next((i for i in head.inputs if i.asset.startswith(begin) and i.asset.endswith(end)), None)
+def input_of(head: Ledger, kind: AssetKind) -> Upstream | None:
+    """The first input of a partition that is of a kind."""
+    return next((each for each in head.inputs if kind_of(each.asset) is kind), None)

@@ -16,6 +16,7 @@ from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.batches import decode_rows
@@ -46,12 +47,12 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
         DataError: the slice, its documents or its tokenizer are not there, or a part cannot be read.
     """
     head, parts = read_ledger(store, here)
-    _, mix, tokenizer, stream = here.asset.split("/")
-    documents = place(mix_asset(mix, stream), here.snapshot)
+    names = names_of(here.asset)
+    documents = place(mix_asset(names["mix"], names["stream"]), here.snapshot)
     claims = [claim for part in parts if (claim := claim_of(part))]
     compared = 0
     if claims:
-        encoder = _encoder(store, head.recipe.parameters, tokenizer, claims[0])
+        encoder = _encoder(store, head.recipe.parameters, names["tokenizer"], claims[0])
         content = {shard.name: (shard.content, shard.sha256, shard.rows) for shard in read_ledger(store, documents)[1]}
         for claim in claims:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in claim.folders.items()}

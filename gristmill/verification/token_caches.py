@@ -13,6 +13,7 @@ from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.formats.levanter.checksums import SUMS, prove
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
+from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, TOKEN_CACHE_INDEX, kind_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
@@ -20,7 +21,7 @@ from gristmill.stages.token_cache.part import PartClaim, RowDigests, claim_of
 from gristmill.stages.token_cache.part_table import MEND, Claims, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import table_of
-from gristmill.verification.ledger import LedgerProof, input_of, upstream_head
+from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 from gristmill.verification.shard import prove_object
 
 RESTORE = "restore the file, or bring the other one as a tokenizer of the next number"
@@ -45,12 +46,12 @@ def cache_findings(store: Store, here: Place, say: Say) -> Iterator[Finding]:
             yield from _part(store, here, part, claim, documents)
     for split in SPLITS:
         yield from _merged(store, here, split, proof.shards)
-    yield from _strays(store, here, proof.shards, say)
+    yield from part_strays(store, here, proof.shards, say)
 
 
 def _documents(store: Store, head: Ledger) -> list[Shard] | None:
     """The table of the mix's slice, if it is there and still what the cache was made from."""
-    each = input_of(head, ("mixes/", ""))
+    each = input_of(head, MIX)
     if each is None:
         return None
     here = place(each.asset, each.snapshot)
@@ -141,28 +142,6 @@ def _merged(store: Store, here: Place, split: str, parts: Sequence[Shard]) -> It
             yield Finding(path, None, what, "make the token cache's index again")
 
 
-def _strays(store: Store, here: Place, parts: Sequence[Shard], say: Say) -> Iterator[Finding]:
-    """Objects that do not belong into a part are findings; whole parts that no ledger names are left to gc."""
-    claims = [claim for part in parts if (claim := claim_of(part))]
-    named = {path for claim in claims for path in claim.objects}
-    folders = {folder for claim in claims for folder in claim.folders.values()}
-    if not folders:
-        return
-    old: set[str] = set()
-    for split in SPLITS:
-        top = here.part_folder(split)
-        for entry in store.list(top):
-            folder = top + entry.path.removeprefix(top).partition("/")[0] + "/"
-            if entry.path in named:
-                continue
-            if folder in folders or not folder.removeprefix(top).startswith("part-"):
-                yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
-            else:
-                old.add(folder)
-    if old:
-        say(f"{here.asset} ({here.snapshot}): {len(old)} parts that its ledger does not name; gc removes them")
-
-
 def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
     """Everything that is wrong with a tokenizer."""
     path = ledger_path(name)
@@ -206,13 +185,15 @@ def _vocabulary(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Fi
         yield Finding(path, None, differs("its entries are", size, ledger.vocabulary), RESTORE)
 
 
-COPIES = "/index/consolidated/"
-"""What lies between a token cache and its copies."""
-
-
 def copies(store: Store) -> list[str]:
     """The `sums.json` of every copy in the lake."""
-    return [e.path for e in store.list("token_caches/") if COPIES in e.path and e.path.endswith(f"/{SUMS}")]
+    return [e.path for e in store.list(TOKEN_CACHE.top) if e.path.endswith(f"/{SUMS}") and index_of_copy(e.path)]
+
+
+def index_of_copy(path: str) -> str | None:
+    """The index that a path in a consolidated copy of a token cache belongs to; None if it is in no copy."""
+    index = path.partition("/consolidated/")[0]
+    return index if index != path and kind_of(index) is TOKEN_CACHE_INDEX else None
 
 
 def copy_findings(store: Store, path: str) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, place_of_ledger
+from gristmill.lake.asset_kinds import LEDGER_TOPS
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
@@ -199,7 +200,7 @@ def _short(value: Any) -> str:
 
 def list_ledgers(store: Store, prefix: str = "") -> list[Place]:
     """The places of all finished partitions below a prefix, sorted by ledger path."""
-    tops = [prefix] if prefix else ["sources/", "mixes/", "token_caches/"]
+    tops = [prefix] if prefix else LEDGER_TOPS
     found = (place_of_ledger(entry.path) for top in tops for entry in store.list(top))
     return sorted((p for p in found if p), key=lambda p: p.ledger)
 

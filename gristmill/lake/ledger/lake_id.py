@@ -1,14 +1,14 @@
 """The nameplate: which lake this is. Its address may come to name another one; its nameplate never does."""
 
 import re
-from itertools import chain
 from uuid import uuid4
 
 import msgspec
 
 from gristmill.errors import Conflict, DataError
-from gristmill.lake.address import VERSION, place_of_ledger
+from gristmill.lake.address import place_of_ledger
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.protocol import Store
 
 NAMEPLATE = "lake.json"
@@ -63,7 +63,4 @@ def nameplate(store: Store) -> Nameplate:
 
 def is_new(store: Store) -> bool:
     """Whether nothing was made in this lake yet: no partition is finished. Raw data is not looked through."""
-    versions = (version for source in store.folders("sources/") for version in store.folders(source))
-    tops = (top for top in versions if VERSION.fullmatch(top.rstrip("/").rpartition("/")[2]))
-    ledgers = chain((f"{top}ledgers/" for top in tops), ("mixes/",), ("token_caches/",))
-    return not any(place_of_ledger(entry.path) for top in ledgers for entry in store.list(top))
+    return not any(place_of_ledger(entry.path) for top in ledger_folders(store) for entry in store.list(top))

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.lake.address import SPLITS, Place
+from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
@@ -56,16 +56,6 @@ def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
     if row.quarantine:
         found.append((place.quarantine(row.name), row.quarantine.sha256, row.quarantine.bytes))
     return found
-
-
-def folders_of(place: Place) -> list[str]:
-    """Where the objects of a partition lie, but for its ledger."""
-    if place.asset.startswith("token_caches/"):
-        return [place.part_folder(split) for split in SPLITS]
-    folders = [place.folder, f"{place.stem}.ids/"]
-    if place.asset.endswith("/documents") and place.asset.startswith("sources/"):
-        folders.append(place.quarantine("x").removesuffix("x.jsonl.gz"))
-    return folders
 
 
 def leave_receipt(store: Store, place: Place, receipt: Receipt) -> None:

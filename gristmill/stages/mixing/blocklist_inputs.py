@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.lake.address import Place
+from gristmill.lake.address import Place, blocklist_asset
 from gristmill.lake.identity import HASH_BYTES, digest_of, hashes_of, load_hashes, shared_by
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.model import Input, Shard
@@ -18,11 +18,6 @@ from gristmill.lake.store.protocol import Store
 
 Hashes = Mapping[str, NDArray[np.uint64]]
 """The sorted hashes of each list's pairs, shape (n, 2), by the list's name."""
-
-
-def blocklist_asset(name: str) -> str:
-    """A blocklist as the input of a shard."""
-    return f"blocklists/{name}"
 
 
 def hashes_by_name(blocklists: Iterable[Blocklist]) -> Hashes:

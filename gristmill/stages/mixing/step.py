@@ -7,7 +7,7 @@ from gristmill.errors import DataError
 from gristmill.execution.commit import Making
 from gristmill.execution.plan import Known, Target, Want
 from gristmill.execution.work import Item, raw
-from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place
+from gristmill.lake.address import Place, attributes_asset, blocklist_asset, documents_asset, mix_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
@@ -15,7 +15,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix, selection_recipe
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, blocklist_asset, hashes_by_name
+from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, hashes_by_name
 from gristmill.stages.mixing.grinder import Body, Spec
 
 

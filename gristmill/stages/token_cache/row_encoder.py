@@ -1,6 +1,7 @@
 """Which encoder makes the rows of a format, with which tokenizer."""
 
 from gristmill.errors import RecipeError
+from gristmill.lake.address import tokenizer_asset
 from gristmill.recipes.row_format import Chat, Format, Text
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.prebuilt_rows import PrebuiltRows
@@ -35,7 +36,7 @@ def row_encoder(
     """
     facts = facts or facts_of(tokenizer_json)
     encoder = Encoder(tokenizer_json, options, engine="tokenizers" if reference else "auto", facts=facts)
-    name = f"tokenizers/{tokenizer}"
+    name = tokenizer_asset(tokenizer)
     if isinstance(declared, Text):
         return TextRows(declared, encoder, name), facts.vocabulary
     if isinstance(declared, Chat):

@@ -250,6 +250,7 @@ def test_whereabouts_are_plain_json(clean: Mill) -> None:
         "attributes",
         "mixes",
         "token_caches",
+        "parts",
     ]
     assert plain["documents"][1] == {
         "asset": "sources/pages/v1/documents",

@@ -30,7 +30,7 @@ from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
 from gristmill.recipes.mix import Stream
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.index import index_cache
-from gristmill.verification.audit import audit_documents, audit_ledger, audited_ledgers
+from gristmill.verification.audit import audit_ledger, audited_ledgers
 
 LEDGERS = [
     "sources/pages/v0/ledgers/documents/2024.json",
@@ -409,8 +409,8 @@ def test_rows_of_many_members_are_proven_and_a_flip_names_the_row_it_stands_behi
     mill.convert()
     (_, b) = table(mill, DOCUMENTS)
     assert [row for _, row in b.members] == [0, 3, 6, 9]
-    assert audit_documents(mill.store, DOCUMENTS, print) == []
+    assert audit_ledger(mill.store, DOCUMENTS.ledger, print) == []
     flip(mill, B, b.members[2][0] + 60)
-    found = audit_documents(mill.store, DOCUMENTS, print)
+    found = audit_ledger(mill.store, DOCUMENTS.ledger, print)
     assert found[0].row == 6
     assert str(found[0]).startswith(f"{B}: row 6: its sha256 is")

@@ -1,0 +1,235 @@
+"""The kinds of assets: one row for each, with all that tells it from the others (docs/lake.md).
+
+An asset's address is the folder above its snapshots; it is the asset key in Dagster too. A new kind of asset is one row
+here, and the stage that makes it. Code elsewhere asks this table; it compares no folder names and splits no addresses.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+
+RESERVED = frozenset({"index", "ledgers", "raw"})
+
+_NAME = rf"(?!(?:{'|'.join(sorted(RESERVED))})(?:/|\Z))[^/]+"
+_FIELDS = {"version": "v[0-9]+", "snapshot": "[^/]+", "part": "part-[^/]+", "split": "train|validation"}
+"""What may stand in a pattern for one folder; any other `{name}` is a name that is not reserved."""
+
+_LEDGERS = "/ledgers/"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AssetKind:
+    """One row of the table.
+
+    Attributes:
+        name: of the kind.
+        address: pattern of its addresses; each `{...}` is one folder.
+        ledger: pattern of the path of its ledger's head; empty if it has none. With `{snapshot}` in it the kind is
+            partitioned, by the snapshots of the source that its documents come from.
+        splits: folders between the address and the snapshot; none if the snapshot lies at the address.
+        ids: whether an id index may lie beside the ledger.
+        quarantine: pattern of the folder of refused rows; empty if no rows are refused.
+        immutable: whether what a shard of its ledger names is a part: a folder with a digest in its name, never
+            changed once written. `gc` removes the parts that no ledger, index or release names.
+        checks: names of the blocking checks that a commit runs before it publishes.
+        version_checks: names of those that only versions after v0 have: they compare with the version before.
+    """
+
+    name: str
+    address: str
+    ledger: str = ""
+    splits: tuple[str, ...] = ()
+    ids: bool = False
+    quarantine: str = ""
+    immutable: bool = False
+    checks: tuple[str, ...] = ()
+    version_checks: tuple[str, ...] = ()
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether it has snapshots with a ledger each."""
+        return "{snapshot}" in self.ledger
+
+    @property
+    def top(self) -> str:
+        """The first folder of its addresses, with its closing slash."""
+        return self.address.partition("/")[0] + "/"
+
+    @property
+    def ledgers(self) -> str:
+        """Pattern of the folder that holds all ledgers of a partitioned asset, and maybe of its neighbours."""
+        return self.ledger.partition(_LEDGERS)[0] + _LEDGERS
+
+    def at(self, **names: str) -> str:
+        """The address of these names."""
+        return self.address.format(**names)
+
+    def names(self, address: str) -> Mapping[str, str] | None:
+        """The names in an address of this kind, by field; None if it is of another kind."""
+        found = self._address.fullmatch(address)
+        return found.groupdict() if found else None
+
+    def names_of_ledger(self, path: str) -> dict[str, str] | None:
+        """The names in the path of a ledger's head, `snapshot` among them if there is one; None if it is none."""
+        found = self._ledger.fullmatch(path)
+        return found.groupdict() if found else None
+
+    def names_of_part(self, path: str) -> dict[str, str] | None:
+        """`asset`, `snapshot`, `folder` of the part that an object's path lies in; None if it lies in none."""
+        found = self._part.fullmatch(path)
+        return {field: found[field] for field in ("asset", "snapshot", "folder")} if found else None
+
+    @cached_property
+    def _address(self) -> re.Pattern[str]:
+        return re.compile(expression_of(self.address))
+
+    @cached_property
+    def _ledger(self) -> re.Pattern[str]:
+        return re.compile(expression_of(self.ledger))
+
+    @cached_property
+    def _part(self) -> re.Pattern[str]:
+        split = "{split}/" if self.splits else ""
+        asset, rest = expression_of(self.address), expression_of(f"/{split}{{snapshot}}/{{part}}/")
+        return re.compile(f"(?P<folder>(?P<asset>{asset}){rest}).+")
+
+
+def expression_of(pattern: str) -> str:
+    """A pattern as a regular expression; its fields are named groups."""
+    return re.sub(r"\\{(\w+)\\}", lambda found: f"(?P<{found[1]}>{field_expression(found[1])})", re.escape(pattern))
+
+
+def field_expression(field: str) -> str:
+    """What may stand for a field, as a regular expression."""
+    return _FIELDS.get(field, _NAME)
+
+
+RAW = AssetKind(name="raw", address="sources/{source}/raw")
+DOCUMENTS = AssetKind(
+    name="documents",
+    address="sources/{source}/{version}/documents",
+    ledger="sources/{source}/{version}/ledgers/documents/{snapshot}.json",
+    ids=True,
+    quarantine="sources/{source}/{version}/quarantine/{snapshot}/",
+    checks=("ids_unique",),
+    version_checks=("ids_stable",),
+)
+ATTRIBUTES = AssetKind(
+    name="attributes",
+    address="sources/{source}/{version}/attributes/{set}",
+    ledger="sources/{source}/{version}/ledgers/attributes/{set}/{snapshot}.json",
+    ids=True,
+    checks=("row_alignment",),
+)
+BLOCKLIST = AssetKind(name="blocklist", address="blocklists/{blocklist}")
+MIX = AssetKind(
+    name="mix",
+    address="mixes/{mix}/documents/{stream}",
+    ledger="mixes/{mix}/ledgers/{stream}/{snapshot}.json",
+    ids=True,
+    checks=("blocklist_respected",),
+)
+MIX_INDEX = AssetKind(name="mix index", address="mixes/{mix}/index")
+TOKENIZER = AssetKind(name="tokenizer", address="tokenizers/{tokenizer}", ledger="tokenizers/{tokenizer}/ledger.json")
+TOKEN_CACHE = AssetKind(
+    name="token cache",
+    address="token_caches/{mix}/{tokenizer}/{stream}",
+    ledger="token_caches/{mix}/{tokenizer}/ledgers/{stream}/{snapshot}.json",
+    splits=("train", "validation"),
+    immutable=True,
+    checks=("cache_complete",),
+)
+TOKEN_CACHE_INDEX = AssetKind(name="token cache index", address="token_caches/{mix}/{tokenizer}/index")
+PACKING = AssetKind(name="packing plans", address="token_caches/{mix}/{tokenizer}/index/packing")
+EXPORT = AssetKind(
+    name="export",
+    address="exports/{mix}/{export}/{stream}",
+    ledger="exports/{mix}/{export}/ledgers/{stream}/{snapshot}.json",
+    immutable=True,
+)
+EXPORT_INDEX = AssetKind(name="export index", address="exports/{mix}/{export}/index")
+
+KINDS = (
+    RAW,
+    DOCUMENTS,
+    ATTRIBUTES,
+    BLOCKLIST,
+    MIX,
+    MIX_INDEX,
+    TOKENIZER,
+    TOKEN_CACHE,
+    TOKEN_CACHE_INDEX,
+    PACKING,
+    EXPORT,
+    EXPORT_INDEX,
+)
+"""In the order in which they are made, verified and reported. Kinds below one first folder follow each other."""
+
+_TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS))
+_BY_TOP = {top: tuple(kind for kind in KINDS if kind.top == top) for top in _TOPS}
+
+PARTITIONED = tuple(kind for kind in KINDS if kind.partitioned)
+LEDGER_TOPS = tuple(top for top in _TOPS if any(kind.partitioned for kind in _BY_TOP[top]))
+"""The first folders below which partitions have their ledgers."""
+
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+@lru_cache(maxsize=1 << 14)
+def _parsed(address: str) -> tuple[AssetKind | None, Mapping[str, str]]:
+    for kind in kinds_below(address):
+        names = kind.names(address)
+        if names is not None:
+            return kind, MappingProxyType(dict(names))
+    return None, _NO_NAMES
+
+
+def kinds_below(path: str) -> tuple[AssetKind, ...]:
+    """The kinds whose addresses begin with the first folder of a path."""
+    return _BY_TOP.get(path.partition("/")[0] + "/", ())
+
+
+def kind_of(address: str) -> AssetKind | None:
+    """The kind of an asset, or None if the address is of no kind."""
+    return _parsed(address)[0]
+
+
+def names_of(address: str) -> Mapping[str, str]:
+    """The names in an address by field, as `{"mix": "blend", "stream": "wiki"}`; empty if it is of no kind."""
+    return _parsed(address)[1]
+
+
+def in_ledgers(path: str) -> bool:
+    """Whether an object is a ledger of a partition, or lies beside one."""
+    return _LEDGERS in path
+
+
+def checks_of(address: str) -> tuple[str, ...]:
+    """The names of the blocking checks of an asset."""
+    kind, names = _parsed(address)
+    if kind is None:
+        return ()
+    return kind.checks if names.get("version", "v0") == "v0" else kind.checks + kind.version_checks
+
+
+def ledgers_folder(address: str) -> str:
+    """The folder that holds all ledgers of a partitioned asset, and maybe of its neighbours; with its closing slash."""
+    kind, names = _parsed(address)
+    return kind.ledgers.format(**names) if kind else ""
+
+
+def made_from(kind: AssetKind) -> tuple[AssetKind, ...]:
+    """The partitioned kinds that may be made from a kind: those below the same first folder, and all behind them."""
+    first = KINDS.index(_BY_TOP[kind.top][0])
+    return tuple(each for each in KINDS[first:] if each.partitioned)
+
+
+def rank_of(address: str) -> tuple[int, int, str, int]:
+    """The place of an asset in the order of work: what it is made from comes before it, v0 before v1."""
+    kind, names = _parsed(address)
+    if kind is None:
+        return len(_TOPS), 0, address, 0
+    first = next(iter(names.values()))
+    return _TOPS.index(kind.top), int(names.get("version", "v0")[1:]), first, KINDS.index(kind)
