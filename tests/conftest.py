@@ -7,14 +7,14 @@ from testkit import Mill
 
 from gristmill.lake.store.folder import FolderStore
 
-LONG = ("faults", "s3", "assets", "resources", "sensors", "production", "bench")
-"""Folders whose files take longest: workers begin with them, so that none is left alone with one at the end."""
+LONG = ("faults", "s3", "assets", "gristmill/engines", "sensors", "production", "bench")
+"""Folders whose files take longest: workers begin with them, so that no worker is alone with one at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the long files first; within a folder all stays in order."""
-    here = Path(__file__).parent
-    items.sort(key=lambda item: item.path.relative_to(here).parts[0] not in LONG)
+    tests = Path(__file__).parent
+    items.sort(key=lambda item: not item.path.relative_to(tests).as_posix().startswith(LONG))
 
 
 @pytest.fixture
