@@ -12,6 +12,7 @@ from dagster_kit import SHELVES, environment_of
 from assets.support.keys import address_of
 from definitions import build
 from gristmill.errors import RecipeError
+from gristmill.lake.asset_kinds import checks_of
 from gristmill.readers.dolma import DolmaLines
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix, Stream
@@ -23,7 +24,8 @@ from gristmill.recipes.tokenizer import Tokenizer, Training
 LAKE = environment_of(Path("nowhere"))
 OURS = read_catalogue(("gristmill",))
 KIT = read_catalogue(SHELVES)
-CATALOGUES = pytest.mark.parametrize("catalogue", [OURS, KIT], ids=["gristmill", "dagshelf"])
+EXPORTS = read_catalogue((*SHELVES, "exportshelf"))
+CATALOGUES = pytest.mark.parametrize("catalogue", [OURS, KIT, EXPORTS], ids=["gristmill", "dagshelf", "exportshelf"])
 
 
 def load(catalogue: Catalogue) -> dg.RepositoryDefinition:
@@ -58,7 +60,9 @@ def test_all_that_comes_of_a_source_shares_its_snapshots(catalogue: Catalogue) -
         match path:
             case ["sources", source, *_]:
                 expected = source
-            case ["mixes", mix, "documents", stream] | ["token_caches", mix, _, stream] if stream != "index":
+            case ["mixes", mix, "documents", stream] | ["token_caches" | "exports", mix, _, stream] if (
+                stream != "index"
+            ):
                 expected = streams[mix, stream]
             case _:
                 assert node.partitions_def is None, node.key
@@ -94,6 +98,7 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
             expected = {"blocklist_respected"}
         elif address.startswith("token_caches/") and "/index" not in address:
             expected = {"cache_complete"}
+        assert set(checks_of(address)) == expected, address  # sync and the sensors go by the table
         assert found.get(address, set()) == expected | {f"{name}_audit" for name in expected}, address
 
 
