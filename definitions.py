@@ -66,7 +66,7 @@ def checks_beside(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.
     claims: dict[str, dict[str, dict[str, str]]] = {}
     for step in steps:
         for output in step.outputs:
-            claims.setdefault(step.source, {})[output.address] = {n: words for n, (words, _) in output.checks.items()}
+            claims.setdefault(step.source, {})[output.address] = output.checks
     growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
     return [*(audit_checks(source, each) for source, each in claims.items()), *map(across_check, growing)]
 

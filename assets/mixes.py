@@ -1,6 +1,6 @@
 """Mixes: a slice a stream and snapshot, and an index that closes them."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import dagster as dg
 
@@ -9,20 +9,14 @@ from assets.support.indexes import index_result, known_snapshots
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.step_ops import Check, Output, StepAssets
-from gristmill.execution.checks import Verdict, blocklist_respected
+from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
-from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, mix_index, place
-from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.blocklist import read_blocklist
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.address import mix_asset, mix_index
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.mix import Mix, Stream, selection_recipe
+from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import stream_step
 from resources.lake import LakeResource
-
-RESPECTED = "nothing that a blocklist of the stream names stands in the slice"
 
 
 def mix_assets(mix: Mix) -> list[StepAssets]:
@@ -31,41 +25,22 @@ def mix_assets(mix: Mix) -> list[StepAssets]:
 
 
 def _slice(mix: Mix, stream: Stream) -> StepAssets:
-    address = mix_asset(mix.name, stream.key)
+    every = stream_step(mix, stream.key, "", ())
 
-    def step(lake: LakeResource, snapshot: str, wanted: Sequence[str]) -> Step:  # noqa: ARG001 - makes one asset
-        return stream_step(mix, stream.key, snapshot, lake.packages)
+    def step(asked: Asked) -> Step:
+        return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
 
     rules = "; ".join(f"{name}: {because}" for name, because in stream.reasons.items())
     output = Output(
-        address=address,
+        address=every.asset,
+        step=every,
         description=f"{stream.description or stream.key}. Rules: {rules or 'none'}. Rate: {stream.rate}.",
-        code_version=selection_recipe(f"{mix.name}/{stream.key}", stream, draft=mix.draft).digest[:16],
         group=f"mix_{plain(mix.name)}",
         kinds=frozenset({"jsonl", "dolma"}),
         owners=mix.owners,
         metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
-        checks={"blocklist_respected": (RESPECTED, _respected(address, stream))},
     )
-    return StepAssets(
-        name=plain(address),
-        source=stream.source,
-        upstream=[
-            documents_asset(stream.source, stream.version),
-            *(attributes_asset(stream.source, stream.version, name) for name in stream.sets),
-        ],
-        outputs=[output],
-        step=step,
-        pool="mix",
-    )
-
-
-def _respected(address: str, stream: Stream) -> Check:
-    def check(store: Store, snapshot: str, shards: Sequence[Shard]) -> Verdict:
-        blocklists = [read_blocklist(store, name) for name in stream.blocklists]
-        return blocklist_respected(store, place(address, snapshot), shards, blocklists)
-
-    return check
+    return StepAssets(name=plain(every.asset), source=stream.source, outputs=[output], step=step, pool="mix")
 
 
 def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:

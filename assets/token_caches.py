@@ -1,6 +1,6 @@
 """Token caches: a slice a stream and snapshot in Levanter parts, and an index that merges them for a trainer."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import dagster as dg
 from pydantic import Field
@@ -10,31 +10,15 @@ from assets.support.indexes import index_result, known_snapshots, streams_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.step_ops import Check, Output, StepAssets
-from gristmill.execution.checks import Verdict
+from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
-from gristmill.lake.address import (
-    cache_asset,
-    cache_index,
-    mix_asset,
-    place,
-    tokenizer_asset,
-)
-from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.ledger.model import Shard
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.address import cache_asset, cache_index
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.row_format import Text, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.index import index_cache
-from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.token_cache.step import TokenCacheStep
-from gristmill.stages.tokenization.files import TOKENIZING
 from resources.lake import LakeResource
-
-COMPLETE = "every document of the slice is a row of exactly one part, and every object of every part is there"
 
 
 def token_cache_assets(mix: Mix, tokenizer: Tokenizer) -> list[StepAssets]:
@@ -43,52 +27,22 @@ def token_cache_assets(mix: Mix, tokenizer: Tokenizer) -> list[StepAssets]:
 
 
 def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
-    address = cache_asset(mix.name, tokenizer.name, stream.key)
-    documents = mix_asset(mix.name, stream.key)
+    every = TokenCacheStep(mix, stream.key, tokenizer, "", ())
 
-    def step(lake: LakeResource, snapshot: str, wanted: Sequence[str]) -> Step:  # noqa: ARG001 - makes one asset
-        return TokenCacheStep(mix, stream.key, tokenizer, snapshot, lake.packages)
+    def step(asked: Asked) -> Step:
+        return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
 
-    code = digest_of(
-        [
-            TOKENIZING,
-            tokenizer.eos,
-            tokenizer.bos,
-            tokenizer.eos_style,
-            tokenizer.long_strings,
-            mix.parts,
-            mix.validation,
-            *([] if tokenizer.specials == "tokens" else [tokenizer.specials]),
-            *([] if stream.format == Text() else [parameters_of(stream.format)]),
-        ]
-    )
     output = Output(
-        address=address,
+        address=every.asset,
+        step=every,
         description=f"Levanter {stream.format.type} cache of {mix.name}/{stream.key} by {tokenizer.name},"
         f" in at most {mix.parts} parts",
-        code_version=code[:16],
         group=f"tokens_{plain(mix.name)}",
         kinds=frozenset({"levanter", stream.format.type}),
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
-        checks={"cache_complete": (COMPLETE, _complete(address, documents))},
     )
-    return StepAssets(
-        name=plain(address),
-        source=stream.source,
-        upstream=[documents, tokenizer_asset(tokenizer.name)],
-        outputs=[output],
-        step=step,
-        pool="tokenize",
-    )
-
-
-def _complete(address: str, documents: str) -> Check:
-    def check(store: Store, snapshot: str, shards: Sequence[Shard]) -> Verdict:
-        _, rows = read_ledger(store, place(documents, snapshot))
-        return cache_complete(store, rows, shards, place(address, snapshot))
-
-    return check
+    return StepAssets(name=plain(every.asset), source=stream.source, outputs=[output], step=step, pool="tokenize")
 
 
 class CacheIndexConfig(dg.Config):

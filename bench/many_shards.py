@@ -1,8 +1,8 @@
 """A snapshot of 100,000 tiny shards: what planning it and closing its ledger cost, apart from the work on the shards.
 
-`plan` claims the partition, reads what is recorded and lists; `ledger` folds, checks and publishes. Three times each,
-by processes of their own: for a fresh snapshot, for one in which nothing changed, and after one raw object has changed.
-The work on the shards between them is real, and stands in the details.
+`plan` claims the partition, reads what is recorded and lists; `ledger` assembles, checks and publishes. Three times
+each, by processes of their own: for a fresh snapshot, for one in which nothing changed, and after one raw object has
+changed. The work on the shards between them is real, and stands in the details.
 """
 
 import gzip
@@ -19,7 +19,7 @@ from bench.shelf import raw_folder, variables, write_shelf
 from bench.steps import step_of
 from gristmill.environment import read_environment
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import fold_one, grind, plan, publish_one
+from gristmill.execution.step import assemble_one, grind, plan, publish_one
 from gristmill.recipes.catalogue import read_catalogue
 from resources.lake import lake_resource
 
@@ -77,7 +77,7 @@ def main() -> None:
     with measured() as planning:
         planned = plan(step, lake, f"bench-{time.time_ns():x}")
     peaks = [peak_memory()]
-    asset = planned.makings[0].place.asset
+    asset = planned.partitions[0].place.asset
     with measured() as grinding:
         tally = grind(planned, Inline(), lambda _: None)
     peaks.append(peak_memory())
@@ -85,7 +85,7 @@ def main() -> None:
         raise SystemExit(tally.failed[0].message)
     del tally
     with measured() as closing:
-        ledger = publish_one(planned, asset, fold_one(planned, asset, {}))
+        ledger = publish_one(planned, asset, assemble_one(step, planned, asset, {}))
     peaks.append(peak_memory())
     found = {
         "plan": planning[0].plain(),

@@ -20,7 +20,8 @@ from gristmill.execution.step import Step
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.steps import cache_steps, mix_steps, pending, source_steps
+from gristmill.pipeline.dry_run import survey_steps
+from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
@@ -113,13 +114,14 @@ class Mill:
 
     def needed(self, what: str, partition: str, steps: Iterable[Step]) -> bool:
         """Whether there is work, by the ledgers; and says so."""
-        found = pending(list(steps), self.store)
-        if found.idle:
-            self.kept += found.finished
-            say(f"{what} of {partition}: {found.finished} finished; nothing to do")
-        else:
-            say(f"{what} of {partition}: {found.why}")
-        return not found.idle
+        found = survey_steps(steps, self.store)
+        due = next((each for each in found if each.state != "finished"), None)
+        if due is None:
+            self.kept += len(found)
+            say(f"{what} of {partition}: {len(found)} finished; nothing to do")
+            return False
+        say(f"{what} of {partition}: {due.asset}: {'; '.join(due.why)}")
+        return True
 
     def journey(self, source: Source, snapshot: str) -> None:
         """Raw to the newest version and its attribute sets."""

@@ -15,11 +15,11 @@ from tokenizers import Tokenizer as Spelled
 from assets.support.keys import key_of, snapshots_of
 from definitions import build
 from gristmill.environment import Environment
-from gristmill.execution.step import survey
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.dry_run import survey_steps
 from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.tracing.tokens import first_tokens
@@ -52,7 +52,7 @@ def change_one_file(mill: Mill, snapshot: str) -> None:
         print(f"     {asset:<48} ground {ground}, kept {len(rows) - ground}")
     left = [*source_steps(mill.catalogue, source, snapshot, shelves), *mix_steps(mix, SOURCE, snapshot, shelves)]
     left += cache_steps(mill.catalogue, mix, SOURCE, snapshot, shelves)
-    finished = all(found.finished for step in left for found in survey(step, mill.store))
+    finished = all(found.state == "finished" for found in survey_steps(left, mill.store))
     say("   everything below it is as if it had never been otherwise" if finished else "   something is left to do")
 
 

@@ -13,7 +13,7 @@ import dagster as dg
 from gristmill.environment import CHECKOUT
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded
 from gristmill.execution.checks import Verdict
-from gristmill.execution.commit import Making
+from gristmill.execution.commit import PartitionPlan
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
@@ -96,11 +96,11 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger) -> dict[str, Any]:
 
 
 def ledger_metadata(
-    store: Store, ledger: Ledger, shards: Sequence[Shard], making: Making, run: Mapping[str, Any]
+    store: Store, ledger: Ledger, shards: Sequence[Shard], partition: PartitionPlan, run: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What one asks next about a partition that was just made."""
-    did = {"shards ground": making.todo, "shards kept": making.kept, "shards gone": len(making.gone)}
-    found = did | ledger_facts(store, making.place, ledger)
+    did = {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
+    found = did | ledger_facts(store, partition.place, ledger)
     found["shard table"] = _table(
         [
             {

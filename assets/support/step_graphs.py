@@ -30,7 +30,7 @@ def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
                 name=check, asset=key_of(output.address), description=words, blocking=True, partitions_def=snapshots
             )
             for output in outputs
-            for check, (words, _) in output.checks.items()
+            for check, words in output.checks.items()
         ],
         descriptions_by_output_name={plain(output.address): output.description for output in outputs},
         metadata_by_output_name={plain(output.address): dict(output.metadata) for output in outputs},

@@ -14,24 +14,27 @@ from typing import Any
 
 import dagster as dg
 
-from assets.support.arrivals import is_vanished
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import cache_facts, check_result, commit_of_code, failures, ledger_metadata, packages
-from gristmill.execution.checks import Verdict
-from gristmill.execution.commit import Folded
+from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
-from gristmill.execution.step import Planned, Step, fold_one, grind, plan, publish_one, resume
+from gristmill.execution.step import Planned, Step, assemble_one, grind, plan, publish_one, resume
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
-from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.conversion.step import ConversionStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
 
-Check = Callable[[Store, str, Sequence[Shard]], Verdict]
-"""Looks at an asset's shards of one snapshot before they are published."""
+CLAIMS = {
+    "ids_unique": "every id stands once in the snapshot",
+    "ids_stable": "every document stands in the version before, under the same id, in the same shard",
+    "row_alignment": "the same shards, rows and ids in the same order as the documents",
+    "blocklist_respected": "nothing that a blocklist of the stream names stands in the slice",
+    "cache_complete": "every document of the slice is a row of exactly one part, and every object of every part is"
+    " there",
+}
+"""What each blocking check claims, for people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,29 +43,50 @@ class Output:
 
     Attributes:
         address: of the asset.
+        step: a step that makes it, of no snapshot: what is said of the asset in every snapshot.
         description: for people.
-        code_version: digest of the recipe.
         kinds: for the UI.
         owners: for the UI.
         group: for the UI.
         metadata: about the definition.
-        checks: blocking checks by name: (description, function).
         automated: whether it is made by itself.
     """
 
     address: str
+    step: Step
     description: str
-    code_version: str
     group: str
     kinds: frozenset[str] = frozenset()
     owners: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    checks: Mapping[str, tuple[str, Check]] = field(default_factory=dict)
     automated: bool = True
 
+    @property
+    def code_version(self) -> str:
+        """What Dagster compares to see whether the recipe changed."""
+        return self.step.code_version(self.address)[:16]
 
-MakeStep = Callable[[LakeResource, str, Sequence[str]], Step]
-"""The step for a snapshot and the addresses that were asked for."""
+    @property
+    def checks(self) -> dict[str, str]:
+        """The blocking checks, by name, and what they claim."""
+        return {name: CLAIMS[name] for name in self.step.checks(self.address)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run asks of a step.
+
+    Attributes:
+        instance: Dagster's.
+        lake: the lake.
+        snapshot: the partition.
+        addresses: the assets that were asked for.
+    """
+
+    instance: dg.DagsterInstance
+    lake: LakeResource
+    snapshot: str
+    addresses: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,18 +96,21 @@ class StepAssets:
     Attributes:
         name: of the graph.
         source: whose snapshots are the partitions.
-        upstream: addresses of what it reads.
         outputs: what it makes.
-        step: makes the step.
+        step: the step that a run asks for.
         pool: the concurrency pool of its grind.
     """
 
     name: str
     source: str
-    upstream: Sequence[str]
     outputs: Sequence[Output]
-    step: MakeStep
+    step: Callable[[Asked], Step]
     pool: str
+
+    @property
+    def upstream(self) -> tuple[str, ...]:
+        """Addresses of what it reads."""
+        return self.outputs[0].step.reads
 
     @property
     def commits(self) -> dict[str, Output]:
@@ -94,35 +121,31 @@ class StepAssets:
 
 
 def _claim(
-    context: dg.OpExecutionContext, lake: LakeResource, step: MakeStep, wanted: Sequence[str], *, force: bool
+    context: dg.OpExecutionContext, lake: LakeResource, assets: StepAssets, wanted: Sequence[str], *, force: bool
 ) -> Planned:
     """Claims the partitions of these addresses, and says which of their shards are missing."""
     check_lake(context.instance, lake.store())
     token = f"{context.run_id}-{context.retry_number}-{time.time_ns():x}"  # no two attempts have the same
-    made = step(lake, context.partition_key, wanted)
-    if isinstance(made, ConversionStep):  # only the sensor can tell a vanished snapshot from a lost folder
-        made.empty_ok = is_vanished(context.instance, made.source.name, context.partition_key)
-    planned = plan(made, lake.lake(), token, force=force)
-    for making in planned.makings:
-        context.log.info(
-            f"{making.place.asset}: {making.todo} shards to grind, {making.kept} kept, {len(making.gone)} gone"
-        )
+    step = assets.step(Asked(context.instance, lake, context.partition_key, wanted))
+    planned = plan(step, lake.lake(), token, force=force)
+    for each in planned.partitions:
+        context.log.info(f"{each.place.asset}: {each.todo} shards to grind, {each.kept} kept, {len(each.gone)} gone")
     return planned
 
 
-def _outdated(context: dg.OpExecutionContext, before: str) -> bool:
-    """Whether to plan anew instead of going on with what the op before has left.
+def _left_by(before: str, context: dg.OpExecutionContext, lake: LakeResource, address: str) -> Planned | None:
+    """The plan that the op before has left in this run; None: plan anew.
 
-    So it is where this op is tried again, and where a run re-executes another from the step that failed: what made
-    it fail was mended, most often in the very inputs that the plan was made from.
+    It is planned anew where this op is tried again, and where a run re-executes another from the step that failed:
+    what made it fail was mended, most often in the very inputs that the plan was made from. So it is after an upgrade.
     """
     steps = context.run.step_keys_to_execute
-    return context.retry_number > 0 or (steps is not None and f"{context.op_handle.parent}.{before}" not in steps)
-
-
-def _planned(context: dg.OpExecutionContext, lake: LakeResource, address: str) -> Planned:
-    """The plan that this run has left."""
-    return resume(lake.store(), place(address, context.partition_key), context.run_id)
+    if context.retry_number > 0 or (steps is not None and f"{context.op_handle.parent}.{before}" not in steps):
+        return None
+    planned = resume(lake.store(), place(address, context.partition_key), context.run_id)
+    if planned is None:
+        context.log.info(f"{address}: another version of gristmill planned this run; it is planned anew")
+    return planned
 
 
 class Ops:
@@ -148,9 +171,9 @@ class Ops:
             description="Claims the partition, and finds out which shards are missing.",
         )
         def plan_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
-            step, wanted = self._chosen(context)
+            assets, wanted = self._chosen(context)
             with failures(lake):
-                _claim(context, lake, step.step, wanted, force=engine.force)
+                _claim(context, lake, assets, wanted, force=engine.force)
 
         return plan_partition
 
@@ -163,15 +186,13 @@ class Ops:
             description="Grinds the missing shards on the engine; each leaves a receipt.",
         )
         def grind_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
-            step, wanted = self._chosen(context)
+            assets, wanted = self._chosen(context)
             with failures(lake):
-                if _outdated(context, "plan"):
-                    planned = _claim(context, lake, step.step, wanted, force=engine.force)
-                else:
-                    planned = _planned(context, lake, wanted[0])
+                planned = _left_by("plan", context, lake, wanted[0])
+                planned = planned or _claim(context, lake, assets, wanted, force=engine.force)
                 tally = grind(planned, engine.engine(), context.log.info)
                 again = [each for each in tally.failed if each.error == "StoreError"]
-                if len(planned.makings) == 1 or again:
+                if len(planned.partitions) == 1 or again:
                     raise_failures(again or tally.failed, planned.items)
             for each in tally.failed:  # its own commit fails; the other sets are published
                 context.log.error(each.message)
@@ -194,25 +215,19 @@ class Ops:
         def commit_partition(
             context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource
         ) -> Iterator[Any]:
-            step, _ = self._chosen(context)
-            output = step.commits[context.op_handle.name]
-            snapshot = context.partition_key
-            key = key_of(output.address)
-            store = lake.store()
-            with failures(lake, f"{output.address} ({snapshot})"):
-                if _outdated(context, "grind"):
-                    planned = _claim(context, lake, step.step, [output.address], force=False)
+            assets, _ = self._chosen(context)
+            output = assets.commits[context.op_handle.name]
+            with failures(lake, f"{output.address} ({context.partition_key})"):
+                planned = _left_by("grind", context, lake, output.address)
+                if planned is None:
+                    planned = _claim(context, lake, assets, [output.address], force=False)
                     grind(planned, engine.engine(), context.log.info)
-                else:
-                    planned = _planned(context, lake, output.address)
-                folded = fold_one(planned, output.address, _about(context))
-                verdicts = [check(store, snapshot, folded.shards) for _, check in output.checks.values()]
-            for verdict in verdicts:
-                yield check_result(verdict, key)
-            _stop_at_failures(verdicts, output.address)
+                assembled = assemble_one(output.step, planned, output.address, _about(context))
+            for verdict in assembled.verdicts:
+                yield check_result(verdict, key_of(output.address))
             with failures(lake):
-                ledger = publish_one(planned, output.address, folded)
-            yield _published(_metadata(store, folded, planned, output.address), ledger.fingerprint)
+                ledger = publish_one(planned, output.address, assembled)
+            yield _published(_metadata(lake.store(), assembled, planned, output.address), ledger.fingerprint)
 
         return commit_partition
 
@@ -223,17 +238,9 @@ def _published(metadata: dict[str, Any], fingerprint: str) -> dg.Output[None]:
         return dg.Output(None, "result", metadata=metadata, data_version=dg.DataVersion(fingerprint))
 
 
-def _metadata(store: Store, folded: Folded, planned: Planned, address: str) -> dict[str, Any]:
-    found = ledger_metadata(store, folded.ledger, folded.shards, planned.making(address), {})
-    return found | cache_facts(folded.shards) if kind_of(address) is TOKEN_CACHE else found
-
-
-def _stop_at_failures(verdicts: Sequence[Verdict], address: str) -> None:
-    """Nothing wrong counts as materialized: the old ledger, if any, stays the truth."""
-    failed = [verdict for verdict in verdicts if not verdict.passed]
-    if failed:
-        said = "; ".join(f"{verdict.name}: {verdict.description}" for verdict in failed)
-        raise dg.Failure(description=f"{address}: not published: {said}", allow_retries=False)
+def _metadata(store: Store, assembled: Assembled, planned: Planned, address: str) -> dict[str, Any]:
+    found = ledger_metadata(store, assembled.ledger, assembled.shards, planned.partition(address), {})
+    return found | cache_facts(assembled.shards) if kind_of(address) is TOKEN_CACHE else found
 
 
 def _about(context: dg.OpExecutionContext) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Checks: what is asked of a partition before its ledger is published; from tables and id indexes alone, so cheap.
+"""Blocking checks: what must hold before a ledger is published; from tables and id indexes alone, so cheap.
 
 Each has a twin in verification/audit.py that proves the same from the bytes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,6 +40,10 @@ class Verdict:
     passed: bool
     description: str
     metadata: dict[str, int | float | str] = field(default_factory=dict)
+
+
+Check = Callable[[Store, Place, Sequence[Shard]], Verdict]
+"""A blocking check: looks at the shards of a partition before its ledger is published."""
 
 
 def _compared(shards: Sequence[Shard]) -> dict[str, int | float | str]:

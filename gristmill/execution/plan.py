@@ -1,4 +1,4 @@
-"""What is known of a partition, and what follows: which shards stand, which must be ground, which go."""
+"""The recorded state of a partition, and the changes it needs: shards to keep, to grind, and to remove."""
 
 import hashlib
 from collections.abc import Sequence
@@ -38,8 +38,17 @@ class Target(msgspec.Struct, frozen=True):
     wants: tuple[Want, ...]
 
 
-class Known(msgspec.Struct, frozen=True):
-    """What is recorded of a partition: the state that a plan is made against."""
+class PartitionState(msgspec.Struct, frozen=True):
+    """What is recorded of a partition: the state that a plan is made against.
+
+    Attributes:
+        head: the ledger's head; None if the partition was never finished.
+        head_etag: of the head, for the compare-and-swap that publishes the next one.
+        table_etag: of the ledger's table.
+        receipts: what is recorded of each shard, by its name.
+        raw: how each raw object looked when it was read, by its name.
+        objects: what the partition's folders hold, by path.
+    """
 
     head: Ledger | None
     head_etag: str | None
@@ -63,7 +72,7 @@ class Known(msgspec.Struct, frozen=True):
         return Receipt(receipt.row, stamps, raw)
 
 
-def look(store: Store, place: Place, folders: Sequence[str] | None = None) -> Known:
+def read_state(store: Store, place: Place) -> PartitionState:
     """Reads everything that is recorded of a partition, and lists its objects.
 
     A table that its head does not name yet (a run was killed in between) is good evidence if the note names it:
@@ -76,14 +85,14 @@ def look(store: Store, place: Place, folders: Sequence[str] | None = None) -> Kn
     vouched = {note.table, head.table.sha256 if head else ""}
     rows = _rows_of_table(table[0], place, vouched) if table else []
     objects: dict[str, Entry] = {}
-    for folder in folders if folders is not None else place.folders:
+    for folder in place.folders:
         objects.update((entry.path, entry) for entry in store.list(folder))
     receipts = {row.name: Receipt(row, note.stamps, note.raw) for row in rows}
     raw = dict(note.raw)
     for receipt in read_receipts(store, place):
         receipts[receipt.row.name] = receipt
         raw.update(receipt.raw)
-    return Known(
+    return PartitionState(
         head=head,
         head_etag=found[1] if found else None,
         table_etag=table[1] if table else None,
@@ -115,21 +124,21 @@ def _rows_of_table(data: bytes, place: Place, vouched: set[str]) -> list[Shard]:
         return []
 
 
-def decide(
-    known: Known, target: Target, store: Store, *, force: bool = False
+def plan_changes(
+    state: PartitionState, target: Target, store: Store, *, force: bool = False
 ) -> tuple[list[Receipt], list[Want], tuple[str, ...]]:
     """What is kept, what must be ground, and the names of shards that are wanted no longer.
 
     Raises:
         RecipeError: the partition was made by another recipe of the same name.
     """
-    if known.head is not None:
-        check_same_recipe(known.head.recipe, target.recipe, target.place)
+    if state.head is not None:
+        check_same_recipe(state.head.recipe, target.recipe, target.place)
     recipe = target.recipe.digest
     keep: list[Receipt] = []
     todo: list[Want] = []
     for want in target.wants:
-        receipt = known.receipts.get(want.name)
+        receipt = state.receipts.get(want.name)
         same = (
             receipt is not None
             and not force
@@ -137,19 +146,19 @@ def decide(
             and receipt.row.recipe == recipe
             and receipt.row.inputs == want.inputs
         )
-        kept = known.trusted(receipt, store, target.place) if same and receipt else None
+        kept = state.trusted(receipt, store, target.place) if same and receipt else None
         if kept:
             keep.append(kept)
         else:
             todo.append(want)
     wanted = {want.name for want in target.wants}
-    gone = tuple(sorted(set(known.receipts) - wanted))
+    gone = tuple(sorted(set(state.receipts) - wanted))
     return keep, todo, gone
 
 
-def is_finished(known: Known, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:
+def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:
     """Whether the ledger that is there already says all this, so that there is nothing to do."""
-    if todo or known.head is None:
+    if todo or state.head is None:
         return False
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-    return known.head == compose(target.place, target.recipe, target.upstream, rows)
+    return state.head == compose(target.place, target.recipe, target.upstream, rows)

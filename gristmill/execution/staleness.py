@@ -1,8 +1,8 @@
-"""Reasons: why a partition is not as it should be, in words for people."""
+"""Staleness: why a partition is out of date, in words for people."""
 
 from collections.abc import Iterator, Sequence
 
-from gristmill.execution.plan import Known, Target, Want
+from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.lake.ledger.files import changed_fields, compose
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.receipts import Receipt
@@ -11,36 +11,36 @@ _NAMED = 3
 """Shards that are named; the rest is counted."""
 
 
-def reasons(known: Known, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> tuple[str, ...]:
-    """Why there is work; empty where there is none.
+def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> tuple[str, ...]:
+    """Why the partition is out of date; empty if it is up to date.
 
     Args:
-        known: what is recorded of the partition.
+        state: what is recorded of the partition.
         target: the partition as it should be.
-        keep: the shards that stand, as decide() gave them.
+        keep: the shards that are kept, as plan_changes() gave them.
         todo: the shards that must be ground.
     """
-    if known.head is None:
+    if state.head is None:
         begun = f"; {len(keep)} shards have their receipts from a run that was broken off" if keep else ""
         return (f"never made{begun}",)
-    return tuple(_reasons(known, target, keep, todo))
+    return tuple(_reasons(state, target, keep, todo))
 
 
-def _reasons(known: Known, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
-    if known.head is not None and known.head.recipe.digest != target.recipe.digest:
-        yield f"the recipe changed: {', '.join(changed_fields(known.head.recipe, target.recipe))}"
+def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
+    if state.head is not None and state.head.recipe.digest != target.recipe.digest:
+        yield f"the recipe changed: {', '.join(changed_fields(state.head.recipe, target.recipe))}"
     by_cause: dict[str, list[str]] = {}
     for want in todo:
-        by_cause.setdefault(_cause(known.receipts.get(want.name), want, target), []).append(want.name)
+        by_cause.setdefault(_cause(state.receipts.get(want.name), want, target), []).append(want.name)
     for cause, names in by_cause.items():
         if cause:
             yield f"{cause}: {_shown(names)}"
-    gone = sorted(set(known.receipts) - {want.name for want in target.wants})
+    gone = sorted(set(state.receipts) - {want.name for want in target.wants})
     if gone:
         yield f"has no input any more: {_shown(gone)}"
-    if not todo and not gone and known.head is not None:
+    if not todo and not gone and state.head is not None:
         rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-        yield from _inputs(known.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
+        yield from _inputs(state.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
 
 
 def _cause(receipt: Receipt | None, want: Want, target: Target) -> str:

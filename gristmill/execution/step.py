@@ -1,9 +1,9 @@
 """A step: the partitions that one grind makes. Plan, grind, commit, whoever orchestrates them.
 
-planned = plan(step, lake, token)        claims the partitions and says what is missing
-tally = grind(planned, engine, say)      grinds the missing shards; receipts stay behind
-folded = fold_one(planned, asset, {})    the whole partition, checked to be there: look at it, then
-publish_one(planned, asset, folded)      the ledger; from now on the partition is finished
+planned = plan(step, lake, token)                      claims the partitions and finds the missing shards
+tally = grind(planned, engine, say)                    grinds the missing shards; each leaves a receipt
+assembled = assemble_one(step, planned, asset, {})     the whole partition, with the verdicts of its checks
+publish_one(planned, asset, assembled)                 writes the ledger, unless a check failed
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gristmill.execution.checks import Check
 from gristmill.execution.claim import check_claim, claimed_by
-from gristmill.execution.commit import Folded, Making, begin, fold, publish
-from gristmill.execution.plan import Known, Target, Want, decide, is_finished, look
+from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_and_plan, publish
+from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import Tally, grind_all, raise_failures
-from gristmill.execution.staleness import reasons
 from gristmill.execution.work import Engine, Failed, Item, Job, Lake, Say
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import dump, unpack_rows
@@ -24,9 +24,26 @@ from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.protocol import Store
 
+PLAN_VERSION = 2
+"""Of what is stored between plan and commit: plans, jobs, items. A plan of another version is planned anew."""
+
+
+class StepPlan(Protocol):
+    """What a step found in the lake. It never changes; its methods may be called in any order, or not at all."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The partitions as they should be."""
+
+    def spec(self, token: str) -> Any:
+        """What all shards share (a struct), under the claim of this token."""
+
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
+        """The work, from the missing shards and the recorded state of each asset."""
+
 
 class Step(Protocol):
-    """What a stage must say of itself; made from recipes and a snapshot."""
+    """What a stage must say of itself; made from recipes and a snapshot, and never changed."""
 
     @property
     def stage(self) -> str:
@@ -36,57 +53,88 @@ class Step(Protocol):
     def shelves(self) -> tuple[str, ...]:
         """The packages whose shelves hold the recipes."""
 
-    def targets(self, store: Store) -> list[Target]:
-        """The partitions as they should be."""
+    @property
+    def snapshot(self) -> str:
+        """The snapshot of all its partitions."""
 
-    def spec(self, makings: Sequence[Making]) -> Any:
-        """What all shards share (a struct)."""
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """Addresses of the assets that it makes."""
 
-    def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:
-        """The work, from the missing shards of each asset; called after targets()."""
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Addresses of the assets that it reads."""
+
+    def code_version(self, asset: str) -> str:
+        """A digest of what the recipe of an asset says: another digest means that the asset is due again."""
+
+    def checks(self, asset: str) -> Mapping[str, Check]:
+        """The blocking checks of an asset, by name, the same for every snapshot: without them nothing is published."""
+
+    def plan(self, store: Store) -> StepPlan:
+        """Reads what the step depends on. Claims nothing and changes nothing.
+
+        Raises:
+            RecipeError: a declaration is wrong.
+            DataError: an input is missing, or is not what it should be.
+        """
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """A planned step: small JSON that any process can go on with; the items lie beside the receipts."""
+    """A planned step: small JSON that any process can resume; the items lie beside the receipts."""
 
-    makings: tuple[Making, ...]
+    partitions: tuple[PartitionPlan, ...]
     job: Job
     items: int
     weight: int
+    version: int = PLAN_VERSION
 
-    def making(self, asset: str) -> Making:
-        """The making of one asset."""
-        return next(m for m in self.makings if m.place.asset == asset)
+    def partition(self, asset: str) -> PartitionPlan:
+        """The partition of one asset."""
+        return next(each for each in self.partitions if each.place.asset == asset)
+
+
+class _Versioned(msgspec.Struct):
+    """As much of a stored plan as every version can read."""
+
+    version: int = 0
 
 
 def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> Planned:
     """Claims the step's partitions and finds out what is missing.
 
+    Args:
+        step: what to make.
+        lake: where.
+        token: names this attempt: no two have the same.
+        force: grind every shard again.
+
     Raises:
         RecipeError: a partition was made by another recipe of the same name.
-        DataError: an input is not there.
+        DataError: an input is missing.
     """
     store = lake.store()
-    makings: list[Making] = []
+    found = step.plan(store)
+    partitions: list[PartitionPlan] = []
     todo: dict[str, list[Want]] = {}
-    known: dict[str, Known] = {}
-    for target in step.targets(store):
-        making, wants, before = begin(store, target, token, force=force)
-        makings.append(making)
+    states: dict[str, PartitionState] = {}
+    for target in found.targets:
+        partition, wants, state = claim_and_plan(store, target, token, force=force)
+        partitions.append(partition)
         todo[target.place.asset] = wants
-        known[target.place.asset] = before
-    items = step.items(todo, known) if any(todo.values()) else []
-    spec = msgspec.Raw(msgspec.json.encode(step.spec(makings)))
+        states[target.place.asset] = state
+    items = found.items(todo, states) if any(todo.values()) else []
+    spec = msgspec.Raw(msgspec.json.encode(found.spec(token)))
     job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
-    planned = Planned(tuple(makings), job, len(items), sum(item.weight for item in items))
+    planned = Planned(tuple(partitions), job, len(items), sum(item.weight for item in items))
     if items:
-        store.put(_items(makings[0]), gzip_bytes(b"\n".join(msgspec.json.encode(item) for item in items)))
-    for making in makings:  # so that another process can go on with any of them
-        store.put(_planned(making.place, token), msgspec.json.encode(planned))
+        store.put(_items(partitions[0]), gzip_bytes(b"\n".join(msgspec.json.encode(item) for item in items)))
+    for partition in partitions:  # so that another process can resume any of them
+        store.put(_planned(partition.place, token), msgspec.json.encode(planned))
     return planned
 
 
-def resume(store: Store, place: Place, run: str) -> Planned:
+def resume(store: Store, place: Place, run: str) -> Planned | None:
     """The planned step that holds a claim, in another process than the one that planned it.
 
     Args:
@@ -94,68 +142,31 @@ def resume(store: Store, place: Place, run: str) -> Planned:
         place: a partition of the step.
         run: what the token of the plan begins with.
 
+    Returns:
+        The plan; None if another version of gristmill has stored it: plan the step again.
+
     Raises:
         Superseded: a newer run has claimed the partition.
     """
     token = claimed_by(store, place)
     if token is None or not token.startswith(run):
         check_claim(store, place, run)
-    return msgspec.json.decode(store.read(_planned(place, token or "")), type=Planned)
+    stored = store.read(_planned(place, token or ""))
+    if msgspec.json.decode(stored, type=_Versioned).version != PLAN_VERSION:
+        return None
+    return msgspec.json.decode(stored, type=Planned)
 
 
 def _planned(place: Place, token: str) -> str:
     return f"{place.receipts}.planned-{token}.json"
 
 
-def _items(making: Making) -> str:
-    return f"{making.place.receipts}.items-{making.token}.gz"
+def _items(partition: PartitionPlan) -> str:
+    return f"{partition.place.receipts}.items-{partition.token}.gz"
 
 
-def _ground(making: Making) -> str:
-    return f"{making.place.receipts}.ground-{making.token}.gz"
-
-
-class Survey(msgspec.Struct, frozen=True):
-    """What a plan would find, without claiming anything: the dry run.
-
-    Attributes:
-        asset: the asset.
-        snapshot: the partition.
-        finished: the ledger says already what it should.
-        kept: shards that would be kept.
-        missing: shards that would be ground, by name.
-        gone: shards that would go.
-        why: what speaks against what is there; empty if it is finished.
-    """
-
-    asset: str
-    snapshot: str
-    finished: bool
-    kept: int
-    missing: tuple[str, ...]
-    gone: tuple[str, ...]
-    why: tuple[str, ...] = ()
-
-
-def survey(step: Step, store: Store) -> list[Survey]:
-    """What would be rebuilt, decided from the ledgers alone. Errors are those of plan()."""
-    found: list[Survey] = []
-    for target in step.targets(store):
-        known = look(store, target.place)
-        keep, todo, gone = decide(known, target, store)
-        finished = is_finished(known, target, keep, todo)
-        found.append(
-            Survey(
-                asset=target.place.asset,
-                snapshot=target.place.snapshot,
-                finished=finished,
-                kept=len(keep),
-                missing=tuple(want.name for want in todo),
-                gone=gone,
-                why=() if finished else reasons(known, target, keep, todo),
-            )
-        )
-    return found
+def _ground(partition: PartitionPlan) -> str:
+    return f"{partition.place.receipts}.ground-{partition.token}.gz"
 
 
 def grind(planned: Planned, engine: Engine, say: Say) -> Tally:
@@ -163,84 +174,95 @@ def grind(planned: Planned, engine: Engine, say: Say) -> Tally:
     if not planned.items:
         return grind_all(engine, planned.job, [], say)
     store = planned.job.lake.store()
-    path = _items(planned.makings[0])
+    path = _items(planned.partitions[0])
     lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
     items = [msgspec.json.decode(line, type=Item) for line in lines]
     items = _left(store, planned, items)
     tally = grind_all(engine, planned.job, items, say)
     spent = {"cpu seconds": round(tally.cpu, 3), "wall seconds": round(tally.seconds, 3), **tally.facts}
-    for making in planned.makings:
-        asset = making.place.asset
-        store.put(_spent(making), msgspec.json.encode(spent))
+    for partition in planned.partitions:
+        asset = partition.place.asset
+        store.put(_spent(partition), msgspec.json.encode(spent))
         made = tally.ground.get(asset)
         if made:
-            store.put(_ground(making), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
+            store.put(_ground(partition), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
         failed = [each for each in tally.failed if each.asset in {"", asset}]
         if failed:
-            store.put(_failed(making), msgspec.json.encode(failed))
+            store.put(_failed(partition), msgspec.json.encode(failed))
         else:
-            store.delete([_failed(making)])
+            store.delete([_failed(partition)])
     return tally
 
 
-def _spent(making: Making) -> str:
-    return f"{making.place.receipts}.spent-{making.token}.json"
+def _spent(partition: PartitionPlan) -> str:
+    return f"{partition.place.receipts}.spent-{partition.token}.json"
 
 
-def _failed(making: Making) -> str:
-    return f"{making.place.receipts}.failed-{making.token}.json"
+def _failed(partition: PartitionPlan) -> str:
+    return f"{partition.place.receipts}.failed-{partition.token}.json"
 
 
 def _left(store: Store, planned: Planned, items: list[Item]) -> list[Item]:
     """Without what this very plan has ground already: a step that is tried again does only the rest."""
     done: list[set[str]] = []
-    for making in planned.makings:
-        lead = making.place.receipts
+    for partition in planned.partitions:
+        lead = partition.place.receipts
         done.append({e.path.removeprefix(lead).removesuffix(".json") for e in store.list(lead)})
     if len(done) > 1:  # an item makes shards of several sets: only one that made all of them is done
         return [item for item in items if not all(item.name in names for names in done)]
     return [item for item in items if item.name not in done[0]]
 
 
-def fold_one(planned: Planned, asset: str, about: Mapping[str, Any]) -> Folded:
-    """The partition of one asset, whole and checked to be there, not yet published.
+def assemble_one(step: Step, planned: Planned, asset: str, about: Mapping[str, Any]) -> Assembled:
+    """The partition of one asset: whole, and with the verdicts of its blocking checks. It is not published yet.
+
+    Args:
+        step: the step that was planned; it says which checks there are.
+        planned: its plan.
+        asset: one of those that it makes.
+        about: what the run notes about itself.
 
     Raises:
         GristmillError: what kept one of its shards from being ground.
     """
     store = planned.job.lake.store()
-    making = planned.making(asset)
-    failed = store.read_tagged(_failed(making)) if making.todo else None
-    if failed:
-        raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), making.todo)
+    partition = planned.partition(asset)
     made: dict[str, Receipt] = {}
-    path = _ground(making)
-    found = store.read_tagged(path) if making.todo else None
-    if found:
-        for line in unpack_rows(b"".join(unpacked([found[0]], path))):
+    if partition.todo:
+        failed = store.read_tagged(_failed(partition))
+        if failed:
+            raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
+        path = _ground(partition)
+        found = store.read_tagged(path)
+        for line in unpack_rows(b"".join(unpacked([found[0]], path))) if found else ():
             receipt = msgspec.json.decode(line, type=Receipt)
             made[receipt.row.name] = receipt
-    spent = store.read_tagged(_spent(making)) if making.todo else None
-    if spent:
-        about = {**about, "grind": msgspec.json.decode(spent[0])}
-    return fold(store, making, about, made)
+        spent = store.read_tagged(_spent(partition))
+        if spent:
+            about = {**about, "grind": msgspec.json.decode(spent[0])}
+    return assemble(store, partition, step.checks(asset), about, made)
 
 
-def publish_one(planned: Planned, asset: str, folded: Folded) -> Ledger:
-    """Publishes the partition of one asset."""
-    return publish(planned.job.lake.store(), planned.making(asset), folded)
+def publish_one(planned: Planned, asset: str, assembled: Assembled) -> Ledger:
+    """Publishes the partition of one asset.
+
+    Raises:
+        DataError: a blocking check did not pass; the old ledger, if any, stays.
+        Conflict: another run published first.
+    """
+    return publish(planned.job.lake.store(), planned.partition(asset), assembled)
 
 
 def make(step: Step, lake: Lake, engine: Engine, token: str, say: Say, *, force: bool = False) -> dict[str, Ledger]:
-    """The whole step in plain Python, without an orchestrator: ledgers by asset.
+    """The whole step in plain Python, without an orchestrator: the ledger of each asset.
 
     Raises:
-        GristmillError: a shard failed; what was made is kept for the next time.
+        GristmillError: a shard or a check failed; what was made is kept for the next time.
     """
     planned = plan(step, lake, token, force=force)
     tally = grind(planned, engine, say)
     raise_failures(tally.failed, planned.items)
     return {
-        making.place.asset: publish_one(planned, making.place.asset, fold_one(planned, making.place.asset, {}))
-        for making in planned.makings
+        asset: publish_one(planned, asset, assemble_one(step, planned, asset, {}))
+        for asset in (partition.place.asset for partition in planned.partitions)
     }

@@ -1,37 +1,27 @@
 """The dry run: what would be rebuilt and why, partition by partition, from the ledgers alone; it claims nothing."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.step import Step, survey
+from gristmill.execution.step import Step
+from gristmill.execution.survey import survey
 from gristmill.execution.work import Lake
-from gristmill.lake.address import (
-    attributes_asset,
-    documents_asset,
-    export_asset,
-    ledger_folder,
-    mix_asset,
-    place,
-    tokenizer_asset,
-)
+from gristmill.lake.address import documents_asset, export_asset, ledger_folder, mix_asset, place, tokenizer_asset
 from gristmill.lake.ledger.files import changed_fields, list_ledgers, read_head
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
+from gristmill.pipeline.steps import cache_steps, has_vanished, mix_steps, source_steps
 from gristmill.raw_data.scan import pass_over, present
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.conversion.step import ConversionStep
-from gristmill.stages.mixing.step import MixingStep
 from gristmill.stages.tagging.step import TaggingStep
-from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.files import read_tokenizer
 from gristmill.stages.tokenization.training import recipe_of
 
@@ -71,71 +61,58 @@ class Prospect(msgspec.Struct, frozen=True):
     why: tuple[str, ...] = ()
 
 
-@dataclass
-class DryRun:
-    """A look at a lake with some recipes."""
+class Prospects:
+    """Surveys steps, one after another: what an earlier step would make counts for the later ones.
 
-    catalogue: Catalogue
-    shelves: tuple[str, ...]
-    lake: Lake
-    _states: dict[tuple[str, str], State] = field(default_factory=dict)
+    Args:
+        store: the lake.
+    """
 
-    def snapshots(self, source: Source) -> list[str]:
-        """Those that have raw data, and those that were made once."""
-        store = self.lake.store()
-        held = open_store(source.raw, self.lake.options) if source.raw else store
-        made = {each.snapshot for each in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
-        return sorted(made | set(present(source, pass_over(source, held))))
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._states: dict[tuple[str, str], State] = {}
 
-    def tokenizers(self) -> Iterator[Prospect]:
-        """The tokenizers. They come before the partitions that they spell; nothing but a hand makes one."""
-        store = self.lake.store()
-        for tokenizer in self.catalogue.tokenizers.values():
-            yield self._noted(_tokenizer(store, tokenizer))
+    def tokenizer(self, tokenizer: Tokenizer) -> Prospect:
+        """What would become of a tokenizer. Only a person makes one."""
+        return self._noted(_tokenizer(self._store, tokenizer))
 
-    def partitions(self, source: Source, snapshots: Sequence[str]) -> Iterator[Prospect]:
-        """Everything that is made of a source, snapshot by snapshot, in an order that works; after tokenizers()."""
-        store = self.lake.store()
-        for snapshot in snapshots:
-            for step in self._steps(source, snapshot, store):
-                for found in self._look(step, store):
-                    yield self._noted(found)
-            for mix, stream in self.catalogue.streams():
-                if stream.source == source.name:
-                    for export in self.catalogue.exports_of(mix):
-                        yield self._noted(self._unmade(export, mix, stream.key, snapshot))
+    def step(self, step: Step) -> list[Prospect]:
+        """What would become of the partitions of a step; the steps that make what it reads come before it."""
+        return [self._noted(found) for found in self._survey(step)]
 
-    def _steps(self, source: Source, snapshot: str, store: Store) -> Iterator[Step]:
-        """An attribute set a step: one that is refused says nothing of the others."""
-        for step in source_steps(self.catalogue, source, snapshot, self.shelves, self.lake.options):
-            if isinstance(step, TaggingStep):
-                yield from (replace(step, taggers=(tagger,)) for tagger in step.taggers)
-                continue
-            if isinstance(step, ConversionStep):
-                head = read_head(store, place(documents_asset(source.name, "v0"), snapshot))
-                step.empty_ok = head is not None and not head.totals.get("shards")  # it has vanished, as was noticed
-            yield step
-        for mix, stream in self.catalogue.streams():
-            if stream.source == source.name:
-                yield from mix_steps(mix, stream.key, snapshot, self.shelves)
-                yield from cache_steps(self.catalogue, mix, stream.key, snapshot, self.shelves)
+    def export(self, export: Export, mix: Mix, stream: str, snapshot: str) -> Prospect:
+        """What would become of a slice of an export. No step makes it: its ledger is set against what it names."""
+        here = place(export_asset(mix.name, export.name, stream), snapshot)
+        documents = place(mix_asset(mix.name, stream), snapshot)
+        due = self._state(documents.asset, snapshot) != "finished"
+        head, above = read_head(self._store, here), read_head(self._store, documents)
+        why = (f"after {documents.asset}",) if due else ()
+        if head is None:
+            why = (*why, "never made")
+        elif above is None or above.upstream not in head.inputs:
+            why = (*why, f"{documents.asset} changed")
+        if not why and head is not None:
+            return self._noted(Prospect(here.asset, snapshot, "finished", kept=head.totals.get("shards", 0)))
+        try:
+            export.check_format()
+        except RecipeError as error:
+            why = (*why, str(error))
+        return self._noted(Prospect(here.asset, snapshot, "wait", why=why))
 
     def _noted(self, found: Prospect) -> Prospect:
         self._states[found.asset, found.snapshot] = found.state
         return found
 
-    def _look(self, step: Step, store: Store) -> list[Prospect]:
+    def _survey(self, step: Step) -> list[Prospect]:
         due, stuck = self._above(step)
         try:
-            found = survey(step, store)
+            found = survey(step, self._store)
         except (DataError, RecipeError) as error:
-            asset, snapshot = _made(step)
             if stuck:
-                return [Prospect(asset, snapshot, "wait", why=tuple(f"for {each}" for each in stuck))]
+                return self._alike(step, "wait", tuple(f"for {each}" for each in stuck))
             if due:
-                return [Prospect(asset, snapshot, "follow", why=tuple(f"after {each}" for each in due))]
-            state: State = "refused" if isinstance(error, RecipeError) else "wrong"
-            return [Prospect(asset, snapshot, state, why=(str(error),))]
+                return self._alike(step, "follow", tuple(f"after {each}" for each in due))
+            return self._alike(step, "refused" if isinstance(error, RecipeError) else "wrong", (str(error),))
         return [
             Prospect(
                 each.asset,
@@ -149,57 +126,72 @@ class DryRun:
             for each in found
         ]
 
-    def _unmade(self, export: Export, mix: Mix, stream: str, snapshot: str) -> Prospect:
-        """A slice of an export, which no step makes: what its ledger says, set against what it was made from."""
-        store, here = self.lake.store(), place(export_asset(mix.name, export.name, stream), snapshot)
-        documents = place(mix_asset(mix.name, stream), snapshot)
-        due = self._states.get((documents.asset, snapshot), "finished") != "finished"
-        head, above = read_head(store, here), read_head(store, documents)
-        why = (f"after {documents.asset}",) if due else ()
-        if head is None:
-            why = (*why, "never made")
-        elif above is None or above.upstream not in head.inputs:
-            why = (*why, f"{documents.asset} changed")
-        if not why and head is not None:
-            return Prospect(here.asset, snapshot, "finished", kept=head.totals.get("shards", 0))
-        try:
-            export.check_format()
-        except RecipeError as error:
-            why = (*why, str(error))
-        return Prospect(here.asset, snapshot, "wait", why=why)
+    def _alike(self, step: Step, state: State, why: tuple[str, ...]) -> list[Prospect]:
+        return [Prospect(asset, step.snapshot, state, why=why) for asset in step.makes]
 
     def _above(self, step: Step) -> tuple[list[str], list[str]]:
         """What a step reads that would be made first; and what it reads that would not be made at all."""
-        states = {asset: self._states.get((asset, key), "finished") for asset, key in _reads(step)}
+        states = {asset: self._state(asset, step.snapshot) for asset in step.reads}
         due = [asset for asset, state in states.items() if state in {"make", "follow"}]
         return due, [asset for asset, state in states.items() if state in _STUCK]
 
-
-def _made(step: Step) -> tuple[str, str]:
-    """The first partition that a step makes."""
-    match step:
-        case ConversionStep():
-            return documents_asset(step.source.name, "v0"), step.snapshot
-        case TaggingStep():
-            return attributes_asset(step.source, step.version, step.taggers[0].name), step.snapshot
-        case MixingStep() | TokenCacheStep():
-            return step.asset, step.snapshot
-        case _:
-            raise RecipeError(f"{step.stage}: a stage that the dry run does not know")
+    def _state(self, asset: str, snapshot: str) -> State:
+        """Of a partition, or of a tokenizer, which has no snapshot."""
+        return self._states.get((asset, snapshot)) or self._states.get((asset, ""), "finished")
 
 
-def _reads(step: Step) -> list[tuple[str, str]]:
-    """The partitions that a step reads; a tokenizer has no snapshot."""
-    match step:
-        case TaggingStep():
-            return [(documents_asset(step.source, step.version), step.snapshot)]
-        case MixingStep():
-            sets = [attributes_asset(step.source, step.version, name) for name in step.selection.sets]
-            return [(asset, step.snapshot) for asset in (documents_asset(step.source, step.version), *sets)]
-        case TokenCacheStep():
-            return [(mix_asset(step.mix.name, step.stream), step.snapshot), (tokenizer_asset(step.tokenizer.name), "")]
-        case _:
-            return []
+def survey_steps(steps: Iterable[Step], store: Store) -> list[Prospect]:
+    """What would become of the partitions of some steps, in an order that works."""
+    prospects = Prospects(store)
+    return [found for step in steps for found in prospects.step(step)]
+
+
+@dataclass
+class DryRun:
+    """The survey of everything that a catalogue makes in a lake."""
+
+    catalogue: Catalogue
+    shelves: tuple[str, ...]
+    lake: Lake
+
+    def __post_init__(self) -> None:
+        self._store = self.lake.store()
+        self._prospects = Prospects(self._store)
+
+    def snapshots(self, source: Source) -> list[str]:
+        """Those that have raw data, and those that were made once."""
+        held = open_store(source.raw, self.lake.options) if source.raw else self._store
+        made = {each.snapshot for each in list_ledgers(self._store, ledger_folder(documents_asset(source.name, "v0")))}
+        return sorted(made | set(present(source, pass_over(source, held))))
+
+    def tokenizers(self) -> Iterator[Prospect]:
+        """The tokenizers. They come before the partitions that they tokenize."""
+        for tokenizer in self.catalogue.tokenizers.values():
+            yield self._prospects.tokenizer(tokenizer)
+
+    def partitions(self, source: Source, snapshots: Sequence[str]) -> Iterator[Prospect]:
+        """Everything that is made of a source, snapshot by snapshot, in an order that works; after tokenizers()."""
+        for snapshot in snapshots:
+            for step in self._steps(source, snapshot):
+                yield from self._prospects.step(step)
+            for mix, stream in self.catalogue.streams():
+                if stream.source == source.name:
+                    for export in self.catalogue.exports_of(mix):
+                        yield self._prospects.export(export, mix, stream.key, snapshot)
+
+    def _steps(self, source: Source, snapshot: str) -> Iterator[Step]:
+        """A step for each attribute set: one that is refused says nothing of the others."""
+        vanished = has_vanished(self._store, source, snapshot)
+        options = self.lake.options
+        for step in source_steps(self.catalogue, source, snapshot, self.shelves, options, vanished=vanished):
+            if isinstance(step, TaggingStep):
+                yield from (replace(step, taggers=(tagger,)) for tagger in step.taggers)
+            else:
+                yield step
+        for mix, stream in self.catalogue.streams():
+            if stream.source == source.name:
+                yield from mix_steps(mix, stream.key, snapshot, self.shelves)
+                yield from cache_steps(self.catalogue, mix, stream.key, snapshot, self.shelves)
 
 
 def _tokenizer(store: Store, tokenizer: Tokenizer) -> Prospect:

@@ -16,7 +16,7 @@ from dagster_kit import BLEND_LETTERS, SHELVES, Works, letters
 
 from gristmill.__main__ import main
 from gristmill.errors import RecipeError
-from gristmill.execution.commit import begin, fold, publish
+from gristmill.execution.commit import assemble, claim_and_plan, publish
 from gristmill.execution.plan import Target, Want
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make

@@ -1,5 +1,7 @@
 """Re-execution from failure, once the cause is mended: it looks again, and grinds what is missing and no more."""
 
+import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +16,15 @@ from dagster_kit import (
     SHELVES,
     Result,
     Works,
+    environment_of,
     letter,
     letters,
     letters_journey,
 )
 from testkit import packed
+
+from definitions import build
+from gristmill.lake.address import place
 
 TRUNCATED = packed(letters(4))[:-9]
 
@@ -47,6 +53,43 @@ def from_failure(works: Works, failed: Result) -> Result:
         tags={"dagster/partition": "2024"},
     ) as done:
         return Result(done.run_id, works.instance)
+
+
+class Upgrade(logging.Handler):
+    """As soon as a run says that it has planned, its plan becomes one that version 0.1 stored."""
+
+    def __init__(self, works: Works) -> None:
+        super().__init__()
+        self._works = works
+        self._done = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        where = place(LETTERS_V0, "2024")
+        if "to grind" in record.getMessage() and not self._done:
+            self._done = True
+            (path,) = [e.path for e in self._works.store.list(where.receipts) if "/.planned-" in e.path]
+            new = json.loads(self._works.store.read(path))
+            old = {"makings": new["partitions"], "job": {**new["job"], "stage": "conversion_grinder"}}
+            self._works.store.put(path, json.dumps({**old, "items": new["items"], "weight": new["weight"]}).encode())
+
+
+def test_a_run_that_was_planned_before_an_upgrade_is_planned_anew_and_says_so(lasting: Works) -> None:
+    lasting.raw(letters(1, 2), "a")
+    lasting.arrive("letters")
+    logger = logging.getLogger("upgrade")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(Upgrade(lasting))
+    defined = dg.LoggerDefinition(lambda _: logger)
+    lasting.definitions = build(environment_of(lasting.root), lasting.catalogue, loggers={"upgrade": defined})
+    done = lasting.run("letters_journey", only=(LETTERS_V0,), config={"loggers": {"upgrade": {}}})
+    assert done.success
+    assert done.said == [
+        f"{LETTERS_V0}: 1 shards to grind, 0 kept, 0 gone",
+        f"{LETTERS_V0}: another version of gristmill planned this run; it is planned anew",
+        f"{LETTERS_V0}: 1 shards to grind, 0 kept, 0 gone",
+        *done.said[3:],
+    ]
+    assert lasting.ids(LETTERS_V0) == ["letter-1", "letter-2"]
 
 
 def test_a_mended_raw_object_is_all_that_is_ground(lasting: Works) -> None:

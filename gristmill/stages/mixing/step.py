@@ -1,13 +1,14 @@
 """The step of mixing: one snapshot of a stream, or of the next version of a source."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gristmill.errors import DataError
-from gristmill.execution.commit import Making
-from gristmill.execution.plan import Known, Target, Want
+from gristmill.execution.checks import Check, Verdict, blocklist_respected, ids_stable, ids_unique
+from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, attributes_asset, blocklist_asset, documents_asset, mix_asset, place
+from gristmill.lake.asset_kinds import checks_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
@@ -19,7 +20,7 @@ from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, hashes_by_n
 from gristmill.stages.mixing.grinder import Body, Spec
 
 
-@dataclass
+@dataclass(frozen=True)
 class MixingStep:
     """A selection applied to one snapshot of a dataset version.
 
@@ -41,59 +42,114 @@ class MixingStep:
     recipe: Recipe
     shelves: tuple[str, ...]
     stage: str = "mixing"
-    _bodies: dict[str, Body] = field(default_factory=dict)
-    _blocklists: dict[str, Blocklist] = field(default_factory=dict)
 
     @property
-    def _documents(self) -> Place:
+    def documents(self) -> Place:
+        """What is selected from."""
         return place(documents_asset(self.source, self.version), self.snapshot)
 
-    def _set(self, name: str) -> Place:
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """See Step."""
+        return (self.asset,)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """See Step."""
+        sets = (attributes_asset(self.source, self.version, name) for name in self.selection.sets)
+        return (documents_asset(self.source, self.version), *sets)
+
+    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return self.recipe.digest
+
+    def checks(self, asset: str) -> Mapping[str, Check]:
+        """See Step."""
+        every: dict[str, Check] = {
+            "ids_unique": ids_unique,
+            "ids_stable": self._ids_stable,
+            "blocklist_respected": self._blocklist_respected,
+        }
+        return {name: every[name] for name in checks_of(asset)}
+
+    def _ids_stable(self, store: Store, here: Place, shards: Sequence[Shard]) -> Verdict:
+        before = place(documents_asset(self.source, self.version), here.snapshot)
+        return ids_stable(store, before, read_ledger(store, before)[1], here, shards)
+
+    def _blocklist_respected(self, store: Store, here: Place, shards: Sequence[Shard]) -> Verdict:
+        blocklists = [read_blocklist(store, name) for name in self.selection.blocklists]
+        return blocklist_respected(store, here, shards, blocklists)
+
+    def attributes(self, name: str) -> Place:
+        """An attribute set that the selection reads."""
         return place(attributes_asset(self.source, self.version, name), self.snapshot)
 
-    def targets(self, store: Store) -> list[Target]:
+    def plan(self, store: Store) -> "MixingPlan":
         """See Step.
 
         Raises:
             DataError: a set has not the shards, rows or ids of the documents.
         """
-        ledger, shards = read_ledger(store, self._documents)
+        ledger, shards = read_ledger(store, self.documents)
         upstream = [ledger.upstream]
         sets: dict[str, dict[str, Shard]] = {}
-        self._bodies, self._blocklists = {}, {}
         for name in self.selection.sets:
-            head, rows = read_ledger(store, self._set(name))
+            head, rows = read_ledger(store, self.attributes(name))
             sets[name] = {row.name: row for row in rows}
             upstream.append(head.upstream)
-            _check_aligned(shards, sets[name], self._set(name))
+            _check_aligned(shards, sets[name], self.attributes(name))
+        blocklists: dict[str, Blocklist] = {}
         for name in self.selection.blocklists:
-            self._blocklists[name] = read_blocklist(store, name)
+            blocklists[name] = read_blocklist(store, name)
             upstream.append(Upstream(blocklist_asset(name), "", ""))  # what of it stands in the shards, and no more
-        blocked = hashes_by_name(self._blocklists.values())
-        documents, assets = self._documents, {name: self._set(name).asset for name in sets}
+        bodies: dict[str, Body] = {}
+        blocked = hashes_by_name(blocklists.values())
+        documents, assets = self.documents, {name: self.attributes(name).asset for name in sets}
         for shard in shards:
             inputs = [Input(documents.asset, shard.name, shard.content)]
             inputs += [Input(assets[n], shard.name, rows[shard.name].content) for n, rows in sets.items()]
             inputs += blocked_inputs(store, documents, shard, blocked)
             sha256 = {name: rows[shard.name].sha256 for name, rows in sets.items()}
-            self._bodies[shard.name] = Body(shard, sha256, tuple(inputs))
-        wants = tuple(Want(name, body.inputs) for name, body in self._bodies.items())
-        return [Target(place(self.asset, self.snapshot), self.recipe, tuple(upstream), wants)]
+            bodies[shard.name] = Body(shard, sha256, tuple(inputs))
+        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
+        target = Target(place(self.asset, self.snapshot), self.recipe, tuple(upstream), wants)
+        return MixingPlan(self, target, bodies, {name: each.digest for name, each in blocklists.items()})
 
-    def spec(self, makings: Sequence[Making]) -> Spec:
-        """See Step."""
-        making = makings[0]
+
+@dataclass(frozen=True)
+class MixingPlan:
+    """The inputs of each shard.
+
+    Attributes:
+        step: what was planned.
+        target: the partition as it should be.
+        bodies: the work of each shard.
+        blocklists: the digest of each blocklist.
+    """
+
+    step: MixingStep
+    target: Target
+    bodies: Mapping[str, Body]
+    blocklists: Mapping[str, str]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """See StepPlan."""
+        return (self.target,)
+
+    def spec(self, token: str) -> Spec:
+        """See StepPlan."""
         return Spec(
-            documents=self._documents,
-            place=making.place,
-            token=making.token,
-            recipe=making.recipe,
-            blocklists={name: b.digest for name, b in self._blocklists.items()},
+            documents=self.step.documents,
+            place=self.target.place,
+            token=token,
+            recipe=self.target.recipe,
+            blocklists=dict(self.blocklists),
         )
 
-    def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:  # noqa: ARG002
-        """See Step."""
-        bodies = (self._bodies[want.name] for want in next(iter(todo.values())))
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
+        """See StepPlan."""
+        bodies = (self.bodies[want.name] for want in todo[self.target.place.asset])
         return [Item(body.documents.name, body.documents.length, raw(body)) for body in bodies]
 
 

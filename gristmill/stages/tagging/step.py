@@ -1,10 +1,10 @@
 """The step of tagging: all attribute sets asked for of one version's snapshot, over one read of the documents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from gristmill.execution.commit import Making
-from gristmill.execution.plan import Known, Target, Want
+from gristmill.execution.checks import Check, Verdict, row_alignment
+from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.ledger.files import read_ledger
@@ -14,7 +14,7 @@ from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging.grinder import Body, SetSpec, Spec
 
 
-@dataclass
+@dataclass(frozen=True)
 class TaggingStep:
     """Attribute sets of one snapshot of a dataset version."""
 
@@ -24,38 +24,69 @@ class TaggingStep:
     taggers: tuple[Tagger, ...]
     shelves: tuple[str, ...]
     stage: str = "tagging"
-    _documents: dict[str, Shard] = field(default_factory=dict)
 
     @property
-    def _place(self) -> Place:
+    def documents(self) -> Place:
+        """What is read."""
         return place(documents_asset(self.source, self.version), self.snapshot)
 
-    def _asset(self, tagger: Tagger) -> str:
-        return attributes_asset(self.source, self.version, tagger.name)
-
-    def targets(self, store: Store) -> list[Target]:
+    @property
+    def makes(self) -> tuple[str, ...]:
         """See Step."""
-        ledger, shards = read_ledger(store, self._place)
-        self._documents = {shard.name: shard for shard in shards}
-        above = self._place.asset
+        return tuple(attributes_asset(self.source, self.version, tagger.name) for tagger in self.taggers)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """See Step."""
+        return (documents_asset(self.source, self.version),)
+
+    def code_version(self, asset: str) -> str:
+        """See Step."""
+        return self.taggers[self.makes.index(asset)].recipe.digest
+
+    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - all sets have the same
+        """See Step."""
+        return {"row_alignment": self._row_alignment}
+
+    def _row_alignment(self, store: Store, here: Place, shards: Sequence[Shard]) -> Verdict:
+        documents = place(documents_asset(self.source, self.version), here.snapshot)
+        return row_alignment(read_ledger(store, documents)[1], shards)
+
+    def plan(self, store: Store) -> "TaggingPlan":
+        """See Step."""
+        ledger, shards = read_ledger(store, self.documents)
+        above = self.documents.asset
         wants = tuple(Want(s.name, (Input(above, s.name, s.content),)) for s in shards)
-        return [Target(place(self._asset(t), self.snapshot), t.recipe, (ledger.upstream,), wants) for t in self.taggers]
+        targets = tuple(
+            Target(place(asset, self.snapshot), tagger.recipe, (ledger.upstream,), wants)
+            for asset, tagger in zip(self.makes, self.taggers, strict=True)
+        )
+        return TaggingPlan(self, targets, {shard.name: shard for shard in shards})
 
-    def spec(self, makings: Sequence[Making]) -> Spec:
-        """See Step."""
+
+@dataclass(frozen=True)
+class TaggingPlan:
+    """The sets, and the documents that they are made from."""
+
+    step: TaggingStep
+    targets: tuple[Target, ...]
+    shards: Mapping[str, Shard]
+
+    def spec(self, token: str) -> Spec:
+        """See StepPlan."""
         sets = [
-            SetSpec(tagger.name, making.place, making.token, making.recipe.digest)
-            for tagger, making in zip(self.taggers, makings, strict=True)
+            SetSpec(tagger.name, target.place, token, target.recipe.digest)
+            for tagger, target in zip(self.step.taggers, self.targets, strict=True)
         ]
-        return Spec(self._place, tuple(sets))
+        return Spec(self.step.documents, tuple(sets))
 
-    def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:  # noqa: ARG002
-        """See Step."""
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
+        """See StepPlan."""
         missing: dict[str, list[str]] = {}
-        for tagger in self.taggers:
-            for want in todo.get(self._asset(tagger), ()):
+        for asset, tagger in zip(self.step.makes, self.step.taggers, strict=True):
+            for want in todo.get(asset, ()):
                 missing.setdefault(want.name, []).append(tagger.name)
         return [
-            Item(name, self._documents[name].length, raw(Body(self._documents[name], tuple(taggers))))
+            Item(name, self.shards[name].length, raw(Body(self.shards[name], tuple(taggers))))
             for name, taggers in sorted(missing.items())
         ]

@@ -1,15 +1,15 @@
 """The step of tokenizing: one snapshot of a mix's stream, spelled by one tokenizer, in few stable parts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import xxhash
 
 from gristmill.errors import RecipeError
-from gristmill.execution.commit import Making
-from gristmill.execution.plan import Known, Target, Want
+from gristmill.execution.checks import Check, Verdict
+from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import digest_of
@@ -21,10 +21,10 @@ from gristmill.recipes.row_format import Chat, Text, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.grinder import Body, Spec
 from gristmill.stages.token_cache.part import CLEVEL, OldPart, OldShard
+from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.tokenization.files import (
     TOKENIZING,
     VALIDATION_SEED,
-    TokenizerLedger,
     read_template,
     read_tokenizer,
 )
@@ -35,7 +35,7 @@ def part_of(shard: str, parts: int) -> int:
     return xxhash.xxh3_64_intdigest(shard.encode()) % parts
 
 
-@dataclass
+@dataclass(frozen=True)
 class TokenCacheStep:
     """One snapshot of a stream's token cache."""
 
@@ -45,12 +45,10 @@ class TokenCacheStep:
     snapshot: str
     shelves: tuple[str, ...]
     stage: str = "token_cache"
-    _bodies: dict[str, Body] = field(default_factory=dict)
-    _ledger: TokenizerLedger | None = None
-    _template: str | None = None
 
     @property
-    def _documents(self) -> Place:
+    def documents(self) -> Place:
+        """What is tokenized."""
         return place(mix_asset(self.mix.name, self.stream), self.snapshot)
 
     @property
@@ -58,12 +56,47 @@ class TokenCacheStep:
         """The address of what is made."""
         return cache_asset(self.mix.name, self.tokenizer.name, self.stream)
 
-    def _recipe(self, fingerprint: str) -> Recipe:
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """See Step."""
+        return (self.asset,)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """See Step."""
+        return (mix_asset(self.mix.name, self.stream), tokenizer_asset(self.tokenizer.name))
+
+    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
+        """See Step. Not the recipe's digest: that needs the tokenizer's fingerprint, which is in the lake."""
+        tokenizer, declared = self.tokenizer, self.mix.stream(self.stream).format
+        return digest_of(
+            [
+                TOKENIZING,
+                tokenizer.eos,
+                tokenizer.bos,
+                tokenizer.eos_style,
+                tokenizer.long_strings,
+                self.mix.parts,
+                self.mix.validation,
+                *([] if tokenizer.specials == "tokens" else [tokenizer.specials]),
+                *([] if declared == Text() else [parameters_of(declared)]),
+            ]
+        )
+
+    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return {"cache_complete": self._cache_complete}
+
+    def _cache_complete(self, store: Store, here: Place, parts: Sequence[Shard]) -> Verdict:
+        documents = place(mix_asset(self.mix.name, self.stream), here.snapshot)
+        return cache_complete(store, read_ledger(store, documents)[1], parts, here)
+
+    def _recipe(self, fingerprint: str, template: str | None) -> Recipe:
         declared = self.mix.stream(self.stream).format
         parameters: dict[str, Any] = {
             "format": "text" if declared == Text() else parameters_of(declared),
             "tokenizer": fingerprint,
-            **self.tokenizer.options(self._template).parameters(),
+            **self.tokenizer.options(template).parameters(),
             "validation": self.mix.validation,
             "validation_seed": VALIDATION_SEED,
             "parts": self.mix.parts,
@@ -71,7 +104,7 @@ class TokenCacheStep:
         name = f"{self.mix.name}/{self.tokenizer.name}/{self.stream}"
         return Recipe(name, TOKENIZING, parameters, self.mix.draft or self.tokenizer.draft)
 
-    def targets(self, store: Store) -> list[Target]:
+    def plan(self, store: Store) -> "TokenCachePlan":
         """See Step.
 
         Raises:
@@ -79,27 +112,26 @@ class TokenCacheStep:
             RecipeError: a chat has no template, or one that does not say what the assistant said, or a tokenizer that
                 spells special strings out: its template writes them.
         """
-        self._ledger, _ = read_tokenizer(store, self.tokenizer.name)
-        self._template = self._template_of(store)
-        ledger, shards = read_ledger(store, self._documents)
-        recipe = self._recipe(self._ledger.fingerprint)
-        spelled = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", self._ledger.fingerprint)
-        above = self._documents.asset
+        tokenizer, _ = read_tokenizer(store, self.tokenizer.name)
+        template = self._template_of(store)
+        ledger, shards = read_ledger(store, self.documents)
+        recipe = self._recipe(tokenizer.fingerprint, template)
+        spelled = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", tokenizer.fingerprint)
+        above = self.documents.asset
         groups: dict[int, list[Shard]] = {}
         for shard in shards:
             groups.setdefault(part_of(shard.name, self.mix.parts), []).append(shard)
-        for number, members in groups.items():
+        bodies: dict[str, Body] = {}
+        for number, members in sorted(groups.items()):
             inputs = (*(Input(above, s.name, s.content) for s in members), spelled)
             name = f"part-{number:05d}"
             digest = digest_of([recipe.digest, msgspec.to_builtins(inputs), CLEVEL])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
-            self._bodies[name] = Body(f"{name}-{digest}", lean, inputs, None)
-        wants = tuple(Want(name, self._bodies[name].inputs) for name in sorted(self._bodies))
-        upstream = (
-            ledger.upstream,
-            Upstream(tokenizer_asset(self.tokenizer.name), "", self._ledger.fingerprint),
-        )
-        return [Target(place(self.asset, self.snapshot), recipe, upstream, wants)]
+            bodies[name] = Body(f"{name}-{digest}", lean, inputs, None)
+        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
+        upstream = (ledger.upstream, Upstream(tokenizer_asset(self.tokenizer.name), "", tokenizer.fingerprint))
+        target = Target(place(self.asset, self.snapshot), recipe, upstream, wants)
+        return TokenCachePlan(self, target, bodies, template)
 
     def _template_of(self, store: Store) -> str | None:
         """The chat template that counts: the format's, else the tokenizer's; None for other formats."""
@@ -127,33 +159,56 @@ class TokenCacheStep:
             )
         return template
 
-    def spec(self, makings: Sequence[Making]) -> Spec:
-        """See Step."""
-        making = makings[0]
+
+@dataclass(frozen=True)
+class TokenCachePlan:
+    """The shards of each part.
+
+    Attributes:
+        step: what was planned.
+        target: the partition as it should be.
+        bodies: the work of each part.
+        template: the chat template that counts; None for other formats.
+    """
+
+    step: TokenCacheStep
+    target: Target
+    bodies: Mapping[str, Body]
+    template: str | None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """See StepPlan."""
+        return (self.target,)
+
+    def spec(self, token: str) -> Spec:
+        """See StepPlan."""
+        mix, tokenizer = self.step.mix, self.step.tokenizer
         return Spec(
-            documents=self._documents,
-            place=making.place,
-            token=making.token,
-            recipe=making.recipe.digest,
-            tokenizer=self.tokenizer.name,
-            fingerprint=making.recipe.parameters["tokenizer"],
-            options=self.tokenizer.options(self._template),
-            validation=self.mix.validation,
-            splits=("train", "validation") if self.mix.validation else ("train",),
-            format=parameters_of(self.mix.stream(self.stream).format),
+            documents=self.step.documents,
+            place=self.target.place,
+            token=token,
+            recipe=self.target.recipe.digest,
+            tokenizer=tokenizer.name,
+            fingerprint=self.target.recipe.parameters["tokenizer"],
+            options=tokenizer.options(self.template),
+            validation=mix.validation,
+            splits=("train", "validation") if mix.validation else ("train",),
+            format=parameters_of(mix.stream(self.step.stream).format),
         )
 
-    def items(self, todo: Mapping[str, Sequence[Want]], known: Mapping[str, Known]) -> list[Item]:
-        """See Step."""
-        before = known[self.asset].receipts
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
+        """See StepPlan."""
+        asset, recipe = self.target.place.asset, self.target.recipe.digest
+        before = states[asset].receipts
         items: list[Item] = []
-        for want in todo[self.asset]:
-            body = self._bodies[want.name]
+        for want in todo[asset]:
+            body = self.bodies[want.name]
             old = before.get(want.name)
             # The same inputs and still to be made: the part was not trusted, or all is ground anew. Then nothing
             # of it is copied.
             same = old is not None and old.row.inputs == body.inputs
-            if old is not None and not same and old.row.recipe == self._recipe(body.inputs[-1].content).digest:
+            if old is not None and not same and old.row.recipe == recipe:
                 body = msgspec.structs.replace(body, old=_old_part(old.row))
             items.append(Item(want.name, sum(s.length for s in body.shards), raw(body)))
         return items

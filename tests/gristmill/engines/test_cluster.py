@@ -68,8 +68,9 @@ def work(mill: Mill, token: str = "token") -> tuple[Planned, list[Item]]:
     """The planned work of the faulty tagger."""
     step = mill.tagging("faulty-1")
     planned = plan(step, mill.lake, token)
-    names = {target.place.asset: target.wants for target in step.targets(mill.store)}
-    return planned, step.items(names, {})
+    found = step.plan(mill.store)
+    names = {target.place.asset: target.wants for target in found.targets}
+    return planned, found.items(names, {})
 
 
 def test_a_run_chooses_its_engine_and_has_the_same_bytes_on_each(cluster: Cluster, tmp_path: Path) -> None:

@@ -54,8 +54,9 @@ def work(mill: Mill, token: str = "token") -> tuple[Planned, list[Item]]:
     """The planned work of the faulty tagger."""
     step = mill.tagging("faulty-1")
     planned = plan(step, mill.lake, token)
-    names = {target.place.asset: target.wants for target in step.targets(mill.store)}
-    return planned, step.items(names, {})
+    found = step.plan(mill.store)
+    names = {target.place.asset: target.wants for target in found.targets}
+    return planned, found.items(names, {})
 
 
 def test_results_are_those_of_one_process(mill: Mill, pool: LocalPool, tmp_path: Path) -> None:

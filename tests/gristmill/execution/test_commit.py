@@ -4,6 +4,7 @@ import gzip
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from testkit import SHELVES, SNAPSHOT, Mill, Stopping, make_documents
 
 from gristmill.errors import DataError, GristmillError, StoreError, Superseded
 from gristmill.execution.runner import Inline, raise_failures
-from gristmill.execution.step import fold_one, grind, make, plan, publish_one, survey
+from gristmill.execution.step import assemble_one, grind, make, plan, publish_one
+from gristmill.execution.survey import survey
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.recipes.mix import Stream
@@ -117,9 +119,7 @@ def test_an_empty_raw_folder_is_taken_for_a_lost_one_unless_it_is_said_to_be_gon
     assert {p: b for p, b in before.items() if "/raw/" not in p} == {
         p: b for p, b in mill.tree().items() if "/raw/" not in p
     }
-    step = mill.conversion()
-    step.empty_ok = True
-    assert mill.make(step).totals["rows"] == 0
+    assert mill.make(replace(mill.conversion(), vanished=True)).totals["rows"] == 0
 
 
 def test_a_table_edited_by_hand_is_made_again_and_not_believed(mill: Mill) -> None:
@@ -163,7 +163,7 @@ def test_a_run_that_fell_between_table_and_head_is_taken_up(mill: Mill) -> None:
     mill.raw_shards(3)
     mill.convert()
     head = mill.store.read(mill.documents().ledger)
-    mill.raw("b.jsonl.gz", make_documents(1))
+    mill.raw("b.jsonl.gz", make_documents(1, start=100))
     mill.convert()
     after = mill.tree()
     mill.store.put(mill.documents().ledger, head)
@@ -278,7 +278,7 @@ def test_the_dry_run_says_what_would_be_done_and_does_nothing(mill: Mill) -> Non
     assert (found.finished, found.kept, found.missing, found.gone) == (False, 0, ("a", "b", "c"), ())
     assert [path for path in mill.tree() if "/raw/" not in path] == []
     mill.convert()
-    mill.raw("b.jsonl.gz", make_documents(1))
+    mill.raw("b.jsonl.gz", make_documents(1, start=100))
     (found,) = survey(mill.conversion(), mill.store)
     assert (found.finished, found.kept, found.missing, found.gone) == (False, 2, ("b",), ())
     mill.convert()
@@ -296,11 +296,11 @@ def test_the_run_that_was_taken_over_stops_and_changes_nothing(mill: Mill) -> No
     assert not grind(newer, Inline(), mill.said.append).failed
     asset = mill.documents().asset
     with pytest.raises(Superseded):
-        fold_one(older, asset, {})
-    folded = fold_one(newer, asset, {})
-    publish_one(newer, asset, folded)
+        assemble_one(mill.conversion(), older, asset, {})
+    assembled = assemble_one(mill.conversion(), newer, asset, {})
+    publish_one(newer, asset, assembled)
     with pytest.raises(Superseded):
-        fold_one(older, asset, {})
+        assemble_one(mill.conversion(), older, asset, {})
     mill.verify(mill.documents())
 
 
@@ -309,13 +309,13 @@ def test_of_two_runs_that_publish_the_later_claim_wins(mill: Mill) -> None:
     asset = mill.documents().asset
     older = plan(mill.conversion(), mill.lake, "older")
     grind(older, Inline(), mill.said.append)
-    folded = fold_one(older, asset, {})
+    assembled = assemble_one(mill.conversion(), older, asset, {})
     newer = plan(mill.conversion(), mill.lake, "newer")
     assert newer.items == 0
     with pytest.raises(Superseded):
-        publish_one(older, asset, folded)
+        publish_one(older, asset, assembled)
     assert mill.store.head(mill.documents().ledger) is None
-    publish_one(newer, asset, fold_one(newer, asset, {}))
+    publish_one(newer, asset, assemble_one(mill.conversion(), newer, asset, {}))
     mill.verify(mill.documents())
 
 
@@ -325,7 +325,7 @@ def test_a_late_writer_is_noticed_before_anything_is_published(mill: Mill) -> No
     grind(planned, Inline(), mill.said.append)
     mill.store.put(mill.documents().shard("a"), b"from a run that was taken over")
     with pytest.raises(StoreError, match="changed while its partition was being made"):
-        fold_one(planned, mill.documents().asset, {})
+        assemble_one(mill.conversion(), planned, mill.documents().asset, {})
     mill.convert()
     assert mill.ground == ["a"]
 
@@ -340,7 +340,7 @@ def test_a_receipt_of_an_earlier_run_is_never_taken_for_this_ones(mill: Mill) ->
     assert grind(planned, Inline(), mill.said.append).failed
     assert mill.store.head(mill.documents().receipt("a")) is None
     with pytest.raises(DataError, match=r"a\.jsonl\.gz"):
-        fold_one(planned, mill.documents().asset, {})
+        assemble_one(mill.conversion(), planned, mill.documents().asset, {})
 
 
 def test_a_receipt_that_came_too_late_is_judged_by_its_object(mill: Mill) -> None:

@@ -30,8 +30,9 @@ def work(mill: Mill, *texts: str) -> tuple[Job, list[Item]]:
     mill.convert()
     step = mill.tagging("faulty-1")
     planned = plan(step, mill.lake, "token")
-    names = {target.place.asset: target.wants for target in step.targets(mill.store)}
-    return planned.job, step.items(names, {})
+    found = step.plan(mill.store)
+    names = {target.place.asset: target.wants for target in found.targets}
+    return planned.job, found.items(names, {})
 
 
 def grind(job: bytes, item: Item) -> Done:

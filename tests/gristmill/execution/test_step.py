@@ -1,12 +1,29 @@
 import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
-from testkit import Mill, make_documents
+from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from wholelake import DOCUMENTS, STREAM, TOKENIZER, even, make_whole, reseal, table
 
 from gristmill.errors import DataError, StoreError, Superseded
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import Planned, fold_one, grind, plan, publish_one
+from gristmill.execution.step import Planned, Step, assemble_one, grind, plan, publish_one, resume
+from gristmill.lake.address import Place, blocklist_path, place
+from gristmill.lake.ledger.files import read_head
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.stages.mixing.step import revision_step, stream_step
+from gristmill.stages.token_cache.step import TokenCacheStep
+
+OLD_PLAN = b"""{"makings": [{"place": {"asset": "sources/pages/v0/documents", "snapshot": "2024",
+"ledger": "sources/pages/v0/ledgers/documents/2024.json"}, "recipe": {"name": "pages", "version": 1, "parameters": {},
+"draft": false}, "upstream": [["sources/pages/raw", "2024", ""]], "token": "run-1", "head_etag": null,
+"table_etag": null, "kept": 0, "todo": 1, "gone": []}], "job": {"stage": "conversion_grinder",
+"lake": {"url": "lake", "options": {}}, "shelves": ["gristmill"], "spec": {"source": "pages"}}, "items": 1,
+"weight": 300}"""
+"""A plan as version 0.1 stored it."""
 
 
 def moved(planned: Planned) -> Planned:
@@ -21,8 +38,8 @@ def test_plan_grind_and_commit_may_be_three_processes(mill: Mill) -> None:
     assert planned.weight == sum(entry.size for entry in mill.store.list("sources/pages/raw/"))
     tally = grind(moved(planned), Inline(), mill.said.append)
     assert sorted(tally.ground["sources/pages/v0/documents"]) == ["a", "b", "c"]
-    asset = planned.makings[0].place.asset
-    ledger = publish_one(moved(planned), asset, fold_one(moved(planned), asset, {"run": "run"}))
+    asset = planned.partitions[0].place.asset
+    ledger = publish_one(moved(planned), asset, assemble_one(mill.conversion(), moved(planned), asset, {"run": "run"}))
     assert ledger.totals["rows"] == 30
     mill.verify(mill.documents())
     about = json.loads(mill.store.read(mill.documents().run))["about"]
@@ -30,20 +47,20 @@ def test_plan_grind_and_commit_may_be_three_processes(mill: Mill) -> None:
     assert set(about["grind"]) == {"cpu seconds", "wall seconds"}
 
 
-def test_receipts_alone_are_enough_to_fold(mill: Mill) -> None:
+def test_receipts_alone_are_enough_to_assemble(mill: Mill) -> None:
     mill.raw_shards(2)
     planned = plan(mill.conversion(), mill.lake, "run")
     grind(planned, Inline(), mill.said.append)
     where = mill.documents()
     mill.store.delete([e.path for e in mill.store.list(where.receipts) if "/.ground-" in e.path])
-    assert fold_one(planned, where.asset, {}).ledger.totals["rows"] == 20
+    assert assemble_one(mill.conversion(), planned, where.asset, {}).ledger.totals["rows"] == 20
 
 
-def test_what_was_not_ground_cannot_be_folded(mill: Mill) -> None:
+def test_what_was_not_ground_cannot_be_assembled(mill: Mill) -> None:
     mill.raw_shards(2)
     planned = plan(mill.conversion(), mill.lake, "run")
     with pytest.raises(StoreError, match="shard a has no receipt: run again"):
-        fold_one(planned, mill.documents().asset, {})
+        assemble_one(mill.conversion(), planned, mill.documents().asset, {})
 
 
 def test_a_grind_that_is_tried_again_does_only_the_rest(mill: Mill) -> None:
@@ -60,10 +77,10 @@ def test_nothing_is_visible_before_it_is_published(mill: Mill) -> None:
     mill.raw_shards(2)
     planned = plan(mill.conversion(), mill.lake, "run")
     grind(planned, Inline(), mill.said.append)
-    folded = fold_one(planned, mill.documents().asset, {})
+    assembled = assemble_one(mill.conversion(), planned, mill.documents().asset, {})
     with pytest.raises(DataError, match="is not there yet"):
         mill.table(mill.documents())
-    publish_one(planned, mill.documents().asset, folded)
+    publish_one(planned, mill.documents().asset, assembled)
     assert sorted(mill.table(mill.documents())) == ["a", "b"]
 
 
@@ -72,10 +89,10 @@ def test_a_plan_that_was_published_cannot_be_published_again(mill: Mill) -> None
     planned = plan(mill.conversion(), mill.lake, "run")
     grind(planned, Inline(), mill.said.append)
     asset = mill.documents().asset
-    folded = fold_one(planned, asset, {})
-    publish_one(planned, asset, folded)
+    assembled = assemble_one(mill.conversion(), planned, asset, {})
+    publish_one(planned, asset, assembled)
     with pytest.raises(Superseded):
-        fold_one(planned, asset, {})
+        assemble_one(mill.conversion(), planned, asset, {})
 
 
 def test_one_of_several_sets_is_published_when_the_other_failed(mill: Mill) -> None:
@@ -87,8 +104,80 @@ def test_one_of_several_sets_is_published_when_the_other_failed(mill: Mill) -> N
     tally = grind(planned, Inline(), mill.said.append)
     assert [(each.asset, each.error) for each in tally.failed] == [("sources/pages/v0/attributes/faulty-1", "crash")]
     words, faulty = mill.attributes("words-1"), mill.attributes("faulty-1")
-    publish_one(planned, words.asset, fold_one(planned, words.asset, {}))
+    publish_one(planned, words.asset, assemble_one(mill.tagging(), planned, words.asset, {}))
     assert mill.table(words)["a"].rows == 3
     with pytest.raises(DataError, match="LookupError: doc-00001"):
-        fold_one(planned, faulty.asset, {})
+        assemble_one(mill.tagging(), planned, faulty.asset, {})
     assert mill.store.head(faulty.ledger) is None
+
+
+def test_duplicate_ids_are_not_published_in_plain_python_and_the_old_ledger_stays(mill: Mill) -> None:
+    mill.raw_shards(2)
+    before = mill.convert()
+    mill.raw("b.jsonl.gz", make_documents(10, start=9))
+    with pytest.raises(DataError, match=r"v0/documents: not published: ids_unique: 1 ids stand twice; .* 'doc-00009'"):
+        mill.convert()
+    assert read_head(mill.store, mill.documents()) == before
+    mill.raw("b.jsonl.gz", make_documents(10, start=10))
+    assert mill.convert() == before
+
+
+BLOCKED = Mix(name="even", streams=(Stream(source="pages", version="v1", blocklists=("takedowns",)),), draft=True)
+
+
+def block(mill: Mill) -> None:
+    mill.store.put(blocklist_path("takedowns"), b'{"source": "pages", "id": "doc-00004", "reason": "asked"}\n')
+
+
+def shorten(where: Place) -> Callable[[Mill], None]:
+    """What was read has one shard less than it had."""
+    return lambda mill: reseal(mill, where, table(mill, where)[:-1])
+
+
+@pytest.mark.parametrize(
+    ("check", "step", "spoil"),
+    [
+        ("row_alignment", lambda m: m.tagging("words-1"), shorten(DOCUMENTS)),
+        ("ids_stable", lambda m: revision_step(m.source(), "v1", SNAPSHOT, SHELVES), shorten(DOCUMENTS)),
+        ("blocklist_respected", lambda _: stream_step(BLOCKED, "pages", SNAPSHOT, SHELVES), block),
+        (
+            "cache_complete",
+            lambda _: TokenCacheStep(even(), "pages", TOKENIZER, SNAPSHOT, SHELVES),
+            shorten(STREAM),
+        ),
+    ],
+)
+def test_a_blocking_check_keeps_plain_python_from_publishing(
+    tmp_path: Path, whole: Path, check: str, step: Callable[[Mill], Step], spoil: Callable[[Mill], None]
+) -> None:
+    """Between plan and commit something changes that no shard's own work can see."""
+    shutil.copytree(whole, tmp_path / "lake")
+    mill = Mill(tmp_path / "lake")
+    mill.store.put(blocklist_path("takedowns"), b"")
+    chosen = step(mill)
+    (asset,) = chosen.makes
+    ledger = place(asset, SNAPSHOT).ledger
+    before = mill.store.read(ledger)
+    planned = plan(chosen, mill.lake, "run", force=True)
+    assert grind(planned, Inline(), mill.said.append).failed == []
+    spoil(mill)
+    assembled = assemble_one(chosen, planned, asset, {})
+    assert [verdict.name for verdict in assembled.verdicts if not verdict.passed] == [check]
+    with pytest.raises(DataError, match=f"^{asset}: not published: {check}: "):
+        publish_one(planned, asset, assembled)
+    assert mill.store.read(ledger) == before
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with one of everything, which no test changes."""
+    return make_whole(tmp_path_factory.mktemp("whole") / "lake").root
+
+
+def test_a_plan_of_another_version_is_not_resumed(mill: Mill) -> None:
+    mill.raw_shards(1)
+    where = mill.documents()
+    planned = plan(mill.conversion(), mill.lake, "run-1")
+    assert resume(mill.store, where, "run") == planned
+    mill.store.put(f"{where.receipts}.planned-run-1.json", OLD_PLAN)
+    assert resume(mill.store, where, "run") is None

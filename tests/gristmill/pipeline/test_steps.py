@@ -18,7 +18,8 @@ from dagster_kit import (
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
 from gristmill.execution.work import Lake
-from gristmill.pipeline.steps import cache_steps, mix_steps, pending, source_steps
+from gristmill.pipeline.dry_run import survey_steps
+from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.stages.tokenization.training import make_tokenizer
 
 MADE = (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)
@@ -62,10 +63,16 @@ def test_the_dry_run_is_idle_after_the_runs_and_says_why_when_it_is_not(works: W
     works.raw(letters(1, 2, 3), "a")
     works.raw(letters(4, 5, 6), "b")
     works.arrive("letters")
-    assert pending(steps(works), works.store).why == f"{LETTERS_V0} (2024): 2 shards to grind"
+    assert due(works)[0] == (LETTERS_V0, "make", ("never made",))
     works.whole()
-    found = pending(steps(works), works.store)
-    assert (found.idle, found.finished, found.missing) == (True, len(MADE), 0)
+    assert due(works) == []
     works.raw(letters(4, 5), "b")
-    found = pending(steps(works), works.store)
-    assert (found.idle, found.why) == (False, f"{LETTERS_V0} (2024): 1 shards to grind")
+    assert [found[:2] for found in due(works)] == [(LETTERS_V0, "make"), *((each, "follow") for each in MADE[1:])]
+    assert due(works)[0][2] == ("raw data changed: shard b",)
+
+
+def due(works: Works) -> list[tuple[str, str, tuple[str, ...]]]:
+    """What the survey of all steps finds to be done."""
+    found = survey_steps(steps(works), works.store)
+    assert [each.asset for each in found] == list(MADE)
+    return [(each.asset, each.state, each.why) for each in found if each.state != "finished"]

@@ -23,7 +23,7 @@ from gristmill.__main__ import main as command
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, GristmillError, StoreError
 from gristmill.execution.runner import Inline, raise_failures
-from gristmill.execution.step import Step, fold_one, grind, plan, publish_one
+from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import revision_step, stream_step
@@ -81,11 +81,12 @@ def _make(mill: Mill, step: Step, engine: Engine, say: Say) -> None:
     planned = plan(step, mill.lake, uuid.uuid4().hex)
     say("grind")
     raise_failures(grind(planned, engine, mill.said.append).failed, planned.items)
-    for making in planned.makings:
-        say("fold")
-        folded = fold_one(planned, making.place.asset, {})
+    for partition in planned.partitions:
+        asset = partition.place.asset
+        say("assemble")
+        assembled = assemble_one(step, planned, asset, {})
         say("publish")
-        publish_one(planned, making.place.asset, folded)
+        publish_one(planned, asset, assembled)
 
 
 class Changes:
