@@ -1,12 +1,11 @@
 """The environment, read and validated here only."""
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
+from gristmill.engines.kinds import ENGINES, EngineKind, check_address
 from gristmill.errors import RecipeError
 from gristmill.recipes.shelf import HOME
 
@@ -16,17 +15,6 @@ INTERVAL = 30
 
 RETRY_DELAY = 5
 """Seconds until an op that the lake did not answer is tried again, unless GRISTMILL_RETRY_DELAY says otherwise."""
-
-CLUSTERS = {
-    "dask": (re.compile(r"(tcp|tls)://[^/\s]+:\d+"), "tcp://host:8786 or tls://host:8786"),
-    "ray": (re.compile(r"[^/\s]+:\d+"), "host:6379"),
-}
-"""Engines that are elsewhere, and what an address of theirs looks like."""
-
-EngineKind = Literal["local", "inline", "dask", "ray"]
-
-ENGINES: tuple[EngineKind, ...] = get_args(EngineKind)
-
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -52,23 +40,12 @@ class Environment:
     engine: EngineKind = "local"
     address: str = ""
     interval: int = INTERVAL
+
+    @property
+    def options(self) -> dict[str, str]:
+        """How the lake's bucket is reached."""
+        return {key: value for key, value in (("endpoint", self.endpoint), ("region", self.region)) if value}
     retry_delay: float = RETRY_DELAY
-
-
-def check_address(engine: str, address: str, where: str) -> None:
-    """Looks at the address of a cluster.
-
-    Args:
-        engine: one of CLUSTERS.
-        address: of its scheduler or head.
-        where: what to edit.
-
-    Raises:
-        RecipeError: there is none, or it is no address of this kind of cluster.
-    """
-    pattern, example = CLUSTERS[engine]
-    if not pattern.fullmatch(address):
-        raise RecipeError(f"{where} is {address!r}; the engine `{engine}` needs {example}")
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -90,8 +67,7 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     if engine is None:
         raise RecipeError(f"GRISTMILL_ENGINE is {chosen!r}; give one of {', '.join(ENGINES)}")
     address = given.get("GRISTMILL_ENGINE_ADDRESS") or ""
-    if engine in CLUSTERS:
-        check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
+    check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
     interval = _seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor")
     retry_delay = _seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again")
     return Environment(

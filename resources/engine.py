@@ -5,11 +5,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from gristmill.engines.dask import DaskEngine
-from gristmill.engines.local import LocalPool
-from gristmill.engines.ray import RayEngine
-from gristmill.environment import CLUSTERS, EngineKind, Environment, check_address
-from gristmill.execution.runner import Inline
+from gristmill.engines.kinds import EngineKind
+from gristmill.engines.open import OpenEngine, open_engine
+from gristmill.environment import Environment
 from gristmill.execution.work import Engine
 
 
@@ -29,29 +27,17 @@ class EngineResource(dg.ConfigurableResource[Any]):
     address: str = Field(default="", description="tcp://host:8786 of a Dask scheduler, or host:6379 of a Ray head.")
     force: bool = Field(default=False, description="Grind every shard again, even where nothing changed.")
 
-    _engine: LocalPool | DaskEngine | RayEngine | None = PrivateAttr(default=None)
+    _engine: OpenEngine | None = PrivateAttr(default=None)
 
     def engine(self) -> Engine:
         """The engine of this run.
 
         Raises:
-            RecipeError: a cluster's address is missing, or is none.
+            RecipeError: the address of the cluster is missing, or does not fit its kind.
         """
-        if self.kind == "inline":
-            return Inline()
         if self._engine is None:
-            self._engine = self._open()
+            self._engine = open_engine(self.kind, self.workers, self.address)
         return self._engine
-
-    def _open(self) -> LocalPool | DaskEngine | RayEngine:
-        if self.kind in CLUSTERS:
-            check_address(self.kind, self.address, "the engine's address")
-        match self.kind:
-            case "dask":
-                return DaskEngine(self.address)
-            case "ray":
-                return RayEngine(self.address)
-        return LocalPool(self.workers)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002 - Dagster's signature
         """Ends the workers of this machine, or the connection to a cluster."""

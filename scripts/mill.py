@@ -165,11 +165,10 @@ def open_mill(environment: Environment | None = None) -> Mill:
     environment = environment or read_environment()
     catalogue = read_catalogue(environment.shelves)
     definitions = build(environment, catalogue, loggers={"progress": progress_logger})
-    options = {"endpoint": environment.endpoint, "region": environment.region}
     return Mill(
         environment=environment,
         catalogue=catalogue,
-        store=open_store(environment.lake, {k: v for k, v in options.items() if v}),
+        store=open_store(environment.lake, environment.options),
         instance=_instance(home),
         definitions=definitions,
     )

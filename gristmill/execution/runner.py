@@ -94,6 +94,9 @@ class Inline:
         for item in items:
             yield grind_one(grind, item)
 
+    def close(self) -> None:
+        """There is nothing to end."""
+
 
 class Tally(msgspec.Struct):
     """What a grind came to.

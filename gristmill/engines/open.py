@@ -1,0 +1,41 @@
+"""Opens an engine by its kind: for Dagster's resource, the command line and plain Python alike."""
+
+from typing import Protocol
+
+from gristmill.engines.dask import DaskEngine
+from gristmill.engines.kinds import EngineKind, check_address
+from gristmill.engines.local import LocalPool
+from gristmill.engines.ray import RayEngine
+from gristmill.execution.runner import Inline
+from gristmill.execution.work import Engine
+
+
+class OpenEngine(Engine, Protocol):
+    """An engine that holds worker processes or a connection until it is closed."""
+
+    def close(self) -> None:
+        """Ends the workers of this machine, or the connection to a cluster."""
+
+
+def open_engine(kind: EngineKind, workers: int = 1, address: str = "") -> OpenEngine:
+    """Opens an engine; its caller closes it.
+
+    Args:
+        kind: `local` grinds in worker processes on this machine, `inline` in this process; `dask` and `ray` on a
+            cluster.
+        workers: processes of `local`.
+        address: of the Dask scheduler or the Ray head.
+
+    Raises:
+        RecipeError: the address of the cluster is missing, or does not fit its kind.
+    """
+    check_address(kind, address, "the engine's address")
+    match kind:
+        case "inline":
+            return Inline()
+        case "dask":
+            return DaskEngine(address)
+        case "ray":
+            return RayEngine(address)
+        case "local":
+            return LocalPool(workers)
