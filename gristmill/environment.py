@@ -16,6 +16,7 @@ INTERVAL = 30
 RETRY_DELAY = 5
 """Seconds until an op that the lake did not answer is tried again, unless GRISTMILL_RETRY_DELAY says otherwise."""
 
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """What differs between a laptop and production.
@@ -45,6 +46,7 @@ class Environment:
     def options(self) -> dict[str, str]:
         """How the lake's bucket is reached."""
         return {key: value for key, value in (("endpoint", self.endpoint), ("region", self.region)) if value}
+
     retry_delay: float = RETRY_DELAY
 
 

@@ -137,7 +137,7 @@ class Mill:
 
     def spell(self, mix: Mix, stream: str, snapshot: str) -> None:
         """A mix's slice: its tokens."""
-        steps = cache_steps(self.catalogue, mix, stream, snapshot, self.environment.shelves)
+        steps = cache_steps(self.catalogue.tokenizers_of(mix), mix, stream, snapshot, self.environment.shelves)
         if self.needed(refresh_name(mix.name, stream), snapshot, steps):
             self.run(refresh_name(mix.name, stream), snapshot)
 

@@ -51,7 +51,7 @@ def change_one_file(mill: Mill, snapshot: str) -> None:
         ground = sum(old.get(name) != content for name, content in rows.items())
         print(f"     {asset:<48} ground {ground}, kept {len(rows) - ground}")
     left = [*source_steps(mill.catalogue, source, snapshot, shelves), *mix_steps(mix, SOURCE, snapshot, shelves)]
-    left += cache_steps(mill.catalogue, mix, SOURCE, snapshot, shelves)
+    left += cache_steps(mill.catalogue.tokenizers_of(mix), mix, SOURCE, snapshot, shelves)
     finished = all(found.state == "finished" for found in survey_steps(left, mill.store))
     say("   everything below it is as if it had never been otherwise" if finished else "   something is left to do")
 

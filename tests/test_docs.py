@@ -13,13 +13,8 @@ from dagster import DagsterInstance
 from dagster._core.instance.config import dagster_instance_config
 
 from gristmill.__main__ import parser
-from gristmill.execution.runner import Inline
-from gristmill.execution.step import Step, make
-from gristmill.execution.work import Lake
+from gristmill.api import make, make_tokenizer, open_lake
 from gristmill.lake.rows.document import Document
-from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
-from gristmill.recipes.catalogue import read_catalogue
-from gristmill.stages.tokenization.training import make_tokenizer
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -113,6 +108,32 @@ def test_every_python_snippet_compiles(page: Path) -> None:
         compile(block, f"{name(page)}, snippet {number}", "exec")
 
 
+PUBLIC = re.compile(r"gristmill\.(recipes|readers|text)\.\w+|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))")
+OURS = {"gristmill", "resources", "assets", "sensors", "definitions"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_documents_import_the_public_face_alone(page: Path) -> None:
+    for block in blocks(page.read_text()):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.Import):
+                assert not {alias.name.split(".")[0] for alias in node.names} & OURS
+            elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in OURS:
+                assert PUBLIC.fullmatch(node.module), f"{name(page)}: users must not import {node.module}"
+                known = vars(importlib.import_module(node.module))
+                assert {alias.name for alias in node.names} <= set(known), f"{name(page)}: {node.module}"
+
+
+def test_every_function_of_the_library_has_its_arguments_and_errors_described() -> None:
+    functions = [n for n in ast.parse((ROOT / "gristmill/api.py").read_text()).body if isinstance(n, ast.FunctionDef)]
+    public = {node.name: node for node in functions if not node.name.startswith("_")}
+    assert {"open_lake", "make", "plan", "verify", "trace", "open_split", "write_cache"} <= set(public)
+    for node in public.values():
+        words = ast.get_docstring(node) or ""
+        assert all(f"{each.arg}: " in words for each in node.args.args + node.args.kwonlyargs) or "Args" not in words
+        assert len(node.args.args) < 3 or "Args:" in words, node.name
+
+
 @pytest.mark.parametrize("page", ["docs/shelves.md", "docs/recipes.md"])
 def test_every_declaration_that_the_documents_show_is_a_sound_recipe(page: str) -> None:
     found = blocks((ROOT / page).read_text())
@@ -158,7 +179,7 @@ def test_the_readmes_tagger_says_of_three_documents_what_one_can_count(ourmill: 
 
 
 def test_the_readmes_plain_python_makes_the_tales(ourmill: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = next(block for block in blocks(README) if "source_steps" in block)
+    plain = next(block for block in blocks(README) if "from gristmill.api import" in block)
     exec(compile(plain, "README.md, in plain Python", "exec"), {"__name__": "snippet"})
     said = capsys.readouterr().out
     assert "sources/tales/v0/documents 3 {}" in said
@@ -168,23 +189,17 @@ def test_the_readmes_plain_python_makes_the_tales(ourmill: Path, capsys: pytest.
 
 def test_the_readmes_mixes_and_tokenizer_work(ourmill: Path) -> None:
     shelves = ("gristmill", "ourmill")
-    catalogue = read_catalogue(shelves)
-    lake = Lake(str(ourmill / "tales-lake"))
+    lake = open_lake(str(ourmill / "tales-lake"))
     rows: dict[str, int] = {}
 
-    def run(step: Step) -> None:
-        for asset, ledger in make(step, lake, Inline(), f"run-{len(rows)}", rows_said.append).items():
-            rows[asset] = ledger.totals["rows"]
+    def run(*names: str) -> None:
+        for name in names:
+            rows.update((ledger.asset, ledger.totals["rows"]) for ledger in make(lake, name, shelves=shelves))
 
-    rows_said: list[str] = []
-    for step in source_steps(catalogue, catalogue.sources["tales"], "2024", shelves):
-        run(step)
-    for mix in ("bedtime", "quiet"):
-        for step in mix_steps(catalogue.mixes[mix], "tales", "2024", shelves):
-            run(step)
-    make_tokenizer(lake.store(), catalogue.tokenizers["bedtime-bpe-1"], rows_said.append)
-    for step in cache_steps(catalogue, catalogue.mixes["bedtime"], "tales", "2024", shelves):
-        run(step)
+    run("tales", "bedtime", "quiet")
+    assert "token_caches/bedtime/bedtime-bpe-1/tales" not in rows
+    make_tokenizer(lake, "bedtime-bpe-1", shelves=shelves)
+    run("bedtime")
     assert rows["mixes/bedtime/documents/tales"] == 2
     assert rows["mixes/quiet/documents/tales"] == 1
     assert rows["token_caches/bedtime/bedtime-bpe-1/tales"] == 2

@@ -12,7 +12,7 @@ HELP = "remove parts that no ledger, index or release names, and what runs left 
 
 def declare(parser: ArgumentParser) -> None:
     """The arguments."""
-    add_lake(parser)
+    add_lake(parser, alone=True)
     parser.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
 
 

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -11,6 +11,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import DryRun, Prospect
+from gristmill.pipeline.steps import all_snapshots
 from gristmill.recipes.catalogue import Catalogue, known, read_catalogue
 from gristmill.recipes.source import Source
 
@@ -19,7 +20,7 @@ HELP = "say what would be rebuilt, and why; 1 if there is anything"
 
 def declare(parser: ArgumentParser) -> None:
     """The arguments."""
-    add_lake(parser)
+    add_lake(parser, alone=True)
     parser.add_argument("--source", help="only what is made of this source")
     parser.add_argument("--snapshot", help="only this snapshot")
     parser.add_argument("--mix", help="only the slices and token caches of this mix")
@@ -54,13 +55,14 @@ def run(arguments: Namespace) -> int:
 
 def _prospects(arguments: Namespace, catalogue: Catalogue, shelves: tuple[str, ...]) -> Iterator[Prospect]:
     """What was asked for; what lies above it is looked at too."""
-    dry = DryRun(catalogue, shelves, lake_of(arguments))
+    lake = lake_of(arguments)
+    dry = DryRun(catalogue, shelves, lake)
     if arguments.mix:
         known("mix", catalogue.mixes, arguments.mix, "--mix")
     some = arguments.mix or arguments.source or arguments.snapshot
     yield from (found for found in dry.tokenizers() if not some)
     for source in _sources(arguments, catalogue):
-        snapshots: Sequence[str] = [check_snapshot(arguments.snapshot)] if arguments.snapshot else dry.snapshots(source)
+        snapshots = [check_snapshot(arguments.snapshot)] if arguments.snapshot else all_snapshots(lake, source)
         for found in dry.partitions(source, snapshots):
             if not arguments.mix or names_of(found.asset).get("mix") == arguments.mix:
                 yield found

@@ -19,7 +19,7 @@ Audited = tuple[str, list[str], list[Finding]]
 
 def declare(parser: ArgumentParser) -> None:
     """The arguments."""
-    add_lake(parser)
+    add_lake(parser, alone=True)
     parser.add_argument("--asset", default="", metavar="PREFIX", help="only assets below it: sources/wiki/v0")
     parser.add_argument("--all", action="store_true", help="go on after the first finding, and list all")
     parser.add_argument(

@@ -10,12 +10,10 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import survey
 from gristmill.execution.work import Lake
-from gristmill.lake.address import documents_asset, export_asset, ledger_folder, mix_asset, place, tokenizer_asset
-from gristmill.lake.ledger.files import changed_fields, list_ledgers, read_head
-from gristmill.lake.store.open import open_store
+from gristmill.lake.address import export_asset, mix_asset, place, tokenizer_asset
+from gristmill.lake.ledger.files import changed_fields, read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.steps import cache_steps, has_vanished, mix_steps, source_steps
-from gristmill.raw_data.scan import pass_over, present
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
@@ -158,12 +156,6 @@ class DryRun:
         self._store = self.lake.store()
         self._prospects = Prospects(self._store)
 
-    def snapshots(self, source: Source) -> list[str]:
-        """Those that have raw data, and those that were made once."""
-        held = open_store(source.raw, self.lake.options) if source.raw else self._store
-        made = {each.snapshot for each in list_ledgers(self._store, ledger_folder(documents_asset(source.name, "v0")))}
-        return sorted(made | set(present(source, pass_over(source, held))))
-
     def tokenizers(self) -> Iterator[Prospect]:
         """The tokenizers. They come before the partitions that they tokenize."""
         for tokenizer in self.catalogue.tokenizers.values():
@@ -191,7 +183,7 @@ class DryRun:
         for mix, stream in self.catalogue.streams():
             if stream.source == source.name:
                 yield from mix_steps(mix, stream.key, snapshot, self.shelves)
-                yield from cache_steps(self.catalogue, mix, stream.key, snapshot, self.shelves)
+                yield from cache_steps(self.catalogue.tokenizers_of(mix), mix, stream.key, snapshot, self.shelves)
 
 
 def _tokenizer(store: Store, tokenizer: Tokenizer) -> Prospect:

@@ -1,14 +1,18 @@
 """The pipeline: the steps from raw to tokens that a catalogue and its snapshots imply, in an order that works."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gristmill.execution.step import Step
-from gristmill.lake.address import documents_asset, place
-from gristmill.lake.ledger.files import read_head
+from gristmill.execution.work import Lake
+from gristmill.lake.address import documents_asset, ledger_folder, place
+from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.scan import pass_over, present
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
+from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.tagging.step import TaggingStep
@@ -49,9 +53,11 @@ def mix_steps(mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) ->
     yield stream_step(mix, stream, snapshot, shelves)
 
 
-def cache_steps(catalogue: Catalogue, mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:
-    """One snapshot of a mix's stream: its tokens, by every tokenizer that spells the mix."""
-    for tokenizer in catalogue.tokenizers_of(mix):
+def cache_steps(
+    tokenizers: Iterable[Tokenizer], mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]
+) -> Iterator[Step]:
+    """One snapshot of a mix's stream: its tokens, by each of these tokenizers."""
+    for tokenizer in tokenizers:
         yield TokenCacheStep(mix, stream, tokenizer, snapshot, shelves)
 
 
@@ -59,3 +65,11 @@ def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
     """Whether a snapshot was made once more after its raw data vanished: its ledger names no shards."""
     head = read_head(store, place(documents_asset(source.name, "v0"), snapshot))
     return head is not None and not head.totals.get("shards")
+
+
+def all_snapshots(lake: Lake, source: Source) -> list[str]:
+    """The snapshots of a source that have raw data, and those that were made once."""
+    store = lake.store()
+    held = open_store(source.raw, lake.options) if source.raw else store
+    made = {each.snapshot for each in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
+    return sorted(made | set(present(source, pass_over(source, held))))

@@ -67,7 +67,7 @@ def export(works: Works, token: str = "one") -> Ledger:
     head, shards = read_ledger(store, place(BLEND_LETTERS, "2024"))
     inputs = {f"part-{n:05d}": (Input(BLEND_LETTERS, s.name, s.content),) for n, s in enumerate(shards)}
     wants = tuple(Want(name, read) for name, read in inputs.items())
-    making, todo, _ = begin(store, Target(HERE, RECIPE, (head.upstream,), wants), token)
+    partition, todo, _ = claim_and_plan(store, Target(HERE, RECIPE, (head.upstream,), wants), token)
     for want in todo:
         read = inputs[want.name][0]
         body = f"{read.shard} {read.content}".encode()
@@ -88,7 +88,7 @@ def export(works: Works, token: str = "one") -> Ledger:
             extra={"objects": objects},
         )
         leave_receipt(store, HERE, Receipt(row, {path: (entry.size, entry.etag)}))
-    return publish(store, making, fold(store, making, {}))
+    return publish(store, partition, assemble(store, partition, {}, {}))
 
 
 def parts(works: Works) -> list[str]:
