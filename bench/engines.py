@@ -26,7 +26,8 @@ from gristmill.engines.ray import RayEngine
 from gristmill.environment import read_environment
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
-from gristmill.execution.work import Engine, Lake
+from gristmill.execution.work import Engine
+from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.conversion.step import ConversionStep
 

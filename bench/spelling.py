@@ -16,8 +16,9 @@ from bench.cost import BenchError, measured, peak_memory
 from bench.place import SNAPSHOT, SOURCE
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
-from gristmill.execution.work import Engine, Lake
+from gristmill.execution.work import Engine
 from gristmill.lake.address import cache_asset, place
+from gristmill.lake.store.open import Lake
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Chat, Format, Text
 from gristmill.recipes.tokenizer import Tokenizer

@@ -13,12 +13,13 @@ from gristmill.engines.kinds import EngineKind
 from gristmill.engines.open import open_engine
 from gristmill.environment import read_environment
 from gristmill.execution.finding import Finding
-from gristmill.execution.work import Lake, Say
+from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache_ledger import Ledger as CacheLedger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import cache_asset, packing_stem
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import DryRun, Prospect
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.steps import all_snapshots

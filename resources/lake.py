@@ -6,7 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from gristmill.environment import RETRY_DELAY, Environment
-from gristmill.execution.work import Lake
+from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from oldshelf.make import names
 from seaweed import Seaweed
 
 from gristmill.__main__ import main as command
-from gristmill.execution.work import Lake
+from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import DryRun
 from gristmill.pipeline.steps import all_snapshots
 from gristmill.recipes.catalogue import read_catalogue

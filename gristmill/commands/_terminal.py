@@ -7,7 +7,7 @@ from gristmill.engines.kinds import ENGINES
 from gristmill.engines.open import OpenEngine, open_engine
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
-from gristmill.execution.work import Lake
+from gristmill.lake.store.open import Lake
 
 
 def show(line: str = "") -> None:

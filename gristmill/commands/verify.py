@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
-from gristmill.execution.work import Lake
+from gristmill.lake.store.open import Lake
 from gristmill.verification.audit import audit_ledger, audit_spelling, audited_ledgers, headless
 
 HELP = "prove a lake from its bytes alone; 1 if anything is not as its ledgers say"

@@ -5,7 +5,7 @@ receipt), and publishes by compare-and-swap. Killed at any moment and run again,
 A newer run takes a partition over: the older one finds another claim, stops, and has changed nothing of it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -116,7 +116,7 @@ def _plan(place: Place, token: str) -> str:
 def assemble(
     store: Store,
     partition: PartitionPlan,
-    checks: Mapping[str, Check],
+    checks: Callable[[str], Mapping[str, Check]],
     about: Mapping[str, Any],
     made: Mapping[str, Receipt] | None = None,
 ) -> Assembled:
@@ -125,7 +125,7 @@ def assemble(
     Args:
         store: the lake.
         partition: as claim_and_plan() gave it.
-        checks: the blocking checks of the asset, by name.
+        checks: gives the blocking checks of an asset, by name: Step.checks.
         about: what the run notes about itself.
         made: receipts that the caller holds already; the others are read.
 
@@ -147,7 +147,7 @@ def assemble(
     table = table_bytes(shards)
     ledger = compose(place, partition.recipe, partition.upstream, shards, table)
     note = msgspec.structs.replace(note, table=ledger.table.sha256, left=strays)
-    verdicts = tuple(check(store, place, shards) for check in checks.values())
+    verdicts = tuple(check(store, place, shards) for check in checks(place.asset).values())
     return Assembled(ledger, shards, table, note, verdicts, strays)
 
 

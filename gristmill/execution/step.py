@@ -16,12 +16,13 @@ from gristmill.execution.claim import check_claim, claimed_by
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_and_plan, publish
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import Tally, grind_all, raise_failures
-from gristmill.execution.work import Engine, Failed, Item, Job, Lake, Say
+from gristmill.execution.work import Engine, Failed, Item, Job, Say
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import dump, unpack_rows
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
+from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
 PLAN_VERSION = 2
@@ -123,8 +124,8 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> Planned:
         partitions.append(partition)
         todo[target.place.asset] = wants
         states[target.place.asset] = state
-    items = found.items(todo, states) if any(todo.values()) else []
     spec = msgspec.Raw(msgspec.json.encode(found.spec(token)))
+    items = found.items(todo, states) if any(todo.values()) else []
     job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
     planned = Planned(tuple(partitions), job, len(items), sum(item.weight for item in items))
     if items:
@@ -240,7 +241,7 @@ def assemble_one(step: Step, planned: Planned, asset: str, about: Mapping[str, A
         spent = store.read_tagged(_spent(partition))
         if spent:
             about = {**about, "grind": msgspec.json.decode(spent[0])}
-    return assemble(store, partition, step.checks(asset), about, made)
+    return assemble(store, partition, step.checks, about, made)
 
 
 def publish_one(planned: Planned, asset: str, assembled: Assembled) -> Ledger:

@@ -6,19 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import Store
-
-
-class Lake(msgspec.Struct, frozen=True):
-    """Where the lake is, and how its bucket is reached; no secrets."""
-
-    url: str
-    options: dict[str, str] = {}
-
-    def store(self) -> Store:
-        """The store."""
-        return open_store(self.url, self.options)
+from gristmill.lake.store.open import Lake
 
 
 class Job(msgspec.Struct, frozen=True):

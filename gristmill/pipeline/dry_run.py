@@ -9,9 +9,9 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import survey
-from gristmill.execution.work import Lake
 from gristmill.lake.address import export_asset, mix_asset, place, tokenizer_asset
 from gristmill.lake.ledger.files import changed_fields, read_head
+from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.steps import cache_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue

@@ -7,10 +7,11 @@ from uuid import uuid4
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
-from gristmill.execution.work import Engine, Lake, Say
+from gristmill.execution.work import Engine, Say
 from gristmill.lake.address import documents_asset, ledger_folder, mix_index, tokenizer_asset
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.store.open import Lake
 from gristmill.pipeline.steps import all_snapshots, cache_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
@@ -113,9 +114,7 @@ class Maker:
             if read_tokenizer_ledger(store, tokenizer.name) is not None:
                 found.append(tokenizer)
             else:
-                self.say(
-                    f"{tokenizer_asset(tokenizer.name)} is not in the lake, so no tokens: a person makes it"
-                )
+                self.say(f"{tokenizer_asset(tokenizer.name)} is not in the lake, so no tokens: a person makes it")
         return found
 
     def _close(self, mix: Mix, tokenizers: Sequence[Tokenizer]) -> None:

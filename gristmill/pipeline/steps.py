@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from gristmill.execution.step import Step
-from gristmill.execution.work import Lake
 from gristmill.lake.address import documents_asset, ledger_folder, place
 from gristmill.lake.ledger.files import list_ledgers, read_head
-from gristmill.lake.store.open import open_store
+from gristmill.lake.store.open import Lake, open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.scan import pass_over, present
 from gristmill.recipes.catalogue import Catalogue

@@ -20,13 +20,13 @@ from gristmill.execution.commit import assemble, claim_and_plan, publish
 from gristmill.execution.plan import Target, Want
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
-from gristmill.execution.work import Lake
 from gristmill.lake.address import export_asset, export_index, place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.export import Export
 from gristmill.stages.mixing.index import Index, Slice
@@ -88,7 +88,7 @@ def export(works: Works, token: str = "one") -> Ledger:
             extra={"objects": objects},
         )
         leave_receipt(store, HERE, Receipt(row, {path: (entry.size, entry.etag)}))
-    return publish(store, partition, assemble(store, partition, {}, {}))
+    return publish(store, partition, assemble(store, partition, lambda _: {}, {}))
 
 
 def parts(works: Works) -> list[str]:

@@ -28,8 +28,8 @@ from assets.support.arrivals import report_arrivals, reported
 from gristmill.__main__ import main
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.step import plan
-from gristmill.execution.work import Lake
 from gristmill.lake.address import place
+from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.scan import EMPTY
 from gristmill.recipes.source import Source

@@ -1,6 +1,8 @@
-"""Opens a store by its URL."""
+"""Opens a store by its URL; a lake is a URL and how its bucket is reached."""
 
 from collections.abc import Mapping
+
+import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.store.protocol import Store
@@ -25,3 +27,14 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
     from gristmill.lake.store.folder import FolderStore  # noqa: PLC0415 - see above
 
     return FolderStore(url)
+
+
+class Lake(msgspec.Struct, frozen=True):
+    """Where the lake is, and how its bucket is reached; no secrets."""
+
+    url: str
+    options: dict[str, str] = {}
+
+    def store(self) -> Store:
+        """The store."""
+        return open_store(self.url, self.options)

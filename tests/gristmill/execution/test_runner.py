@@ -7,9 +7,10 @@ from testkit import Mill
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.runner import Inline, grind_all, grind_one, raise_failures
-from gristmill.execution.work import Done, Failed, Ground, Item, Job, Lake, Outcome, raw
+from gristmill.execution.work import Done, Failed, Ground, Item, Job, Outcome, raw
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.store.open import Lake
 
 JOB = Job("no_such_stage", Lake("nowhere"), (), raw({}))
 

@@ -17,7 +17,7 @@ from dagster_kit import (
 
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
-from gristmill.execution.work import Lake
+from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import survey_steps
 from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.stages.tokenization.training import make_tokenizer

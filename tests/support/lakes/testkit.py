@@ -15,12 +15,13 @@ from gristmill.errors import StoreError
 from gristmill.execution.checks import Check
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
-from gristmill.execution.work import Done, Engine, Item, Job, Lake
+from gristmill.execution.work import Done, Engine, Item, Job
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.lake_id import NAMEPLATE
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.open import Lake
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
