@@ -18,7 +18,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.reports.histogram import Histogram, draw
-from gristmill.stages.token_cache.part import claim_of
+from gristmill.stages.token_cache.part_record import part_records
 from gristmill.stages.token_cache.statistics import Facts, edges_of, summed
 from resources.lake import LakeResource
 
@@ -185,5 +185,4 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
 
 def facts_of(parts: Sequence[Shard]) -> Facts:
     """What the shards in some parts have counted, together."""
-    claims = (claim_of(part) for part in parts)
-    return summed(each.facts for claim in claims if claim for each in claim.shards.values())
+    return summed(shard.facts for record in part_records(parts).values() for shard in record.shards.values())

@@ -22,7 +22,13 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import OldShard
+from gristmill.stages.token_cache.part_record import (
+    PartRecord,
+    PartShard,
+    read_part_record,
+    row_with_folder,
+    row_with_shard,
+)
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, open_split
 from gristmill.tracing.rows import REMADE, Located, Standing, row_of, standing
 
@@ -55,18 +61,11 @@ class _Id(msgspec.Struct):
     source: str
 
 
-class _Part(msgspec.Struct):
-    """What a row of the ledger's table says of its part, as far as it is needed here."""
-
-    folders: dict[str, str]
-    shards: dict[str, OldShard]
-
-
 @dataclass(frozen=True)
 class _Shard:
     """A shard in a part of a cache: for each of its documents the split, as a number; -1: it has no row."""
 
-    old: OldShard
+    old: PartShard
     splits: NDArray[np.int8]
 
     def row_of(self, document: int) -> tuple[str, int] | None:
@@ -95,17 +94,17 @@ def token_place(cache: Standing, mix: Standing, found: Located) -> TokenPlace:
         DataError: the ledger contradicts itself, or the cache is damaged.
     """
     name, asset = found.shard.name, cache.here.asset
-    for row in cache.shards.values():
-        if name in row.extra["shards"]:
-            part = _part(cache, row)
-            if part.shards[name].content != found.shard.content:
-                return TokenPlace(asset, why=REMADE)
-            at = _shard(cache, mix, part.shards[name], found.shard).row_of(found.row)
-            return TokenPlace(asset, why=NO_ROW) if at is None else _placed(cache, part, *at)
-    return TokenPlace(asset, why=f"has no shard {name}: it is due to be made again")
+    row = row_with_shard(cache.shards.values(), name)
+    if row is None:
+        return TokenPlace(asset, why=f"has no shard {name}: it is due to be made again")
+    part = read_part_record(row, cache.here.table)
+    if part.shards[name].content != found.shard.content:
+        return TokenPlace(asset, why=REMADE)
+    at = _shard(cache, mix, part.shards[name], found.shard).row_of(found.row)
+    return TokenPlace(asset, why=NO_ROW) if at is None else _placed(cache, part, *at)
 
 
-def _placed(cache: Standing, part: _Part, split: str, row: int) -> TokenPlace:
+def _placed(cache: Standing, part: PartRecord, split: str, row: int) -> TokenPlace:
     folder, asset = part.folders[split], cache.here.asset
     top = f"{asset}/{split}"
     if cache.store.head(f"{top}/{LEDGER_NAME}") is None:
@@ -167,28 +166,21 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     return TokenOwner(mix, found, here, start, end)
 
 
-def _holds(old: OldShard, split: str, row: int) -> bool:
+def _holds(old: PartShard, split: str, row: int) -> bool:
     first, rows, _, _ = old.ranges[split]
     return first <= row < first + rows
 
 
-def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Standing, _Part]:
+def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Standing, PartRecord]:
     """The slice that a part lies in, and what its ledger says of the part."""
     cache = standing(store, place(asset, path.partition("/")[0]))
-    for row in cache.shards.values() if cache else ():
-        if cache and row.extra["folders"].get(split) == f"{asset}/{split}/{path}/":
-            return cache, _part(cache, row)
+    row = row_with_folder(cache.shards.values(), split, f"{asset}/{split}/{path}/") if cache else None
+    if cache and row:
+        return cache, read_part_record(row, cache.here.table)
     raise DataError(f"{asset}/{split}/{path}: no ledger names this part any longer; {INDEX_MEND}")
 
 
-def _part(cache: Standing, row: Shard) -> _Part:
-    try:
-        return msgspec.convert(row.extra, _Part)
-    except msgspec.ValidationError as error:
-        raise DataError(f"{cache.here.table}: part {row.name}: {error}; materialize the cache again") from error
-
-
-def _shard(cache: Standing, mix: Standing, old: OldShard, shard: Shard) -> _Shard:
+def _shard(cache: Standing, mix: Standing, old: PartShard, shard: Shard) -> _Shard:
     """Where each document of a shard went.
 
     Raises:

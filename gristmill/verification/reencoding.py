@@ -25,7 +25,7 @@ from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import options_of
-from gristmill.stages.token_cache.part import OldShard, PartClaim, claim_of
+from gristmill.stages.token_cache.part_record import PartRecord, PartShard, part_records
 from gristmill.stages.token_cache.part_table import MEND
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import RowEncoder
@@ -49,14 +49,14 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
     head, parts = read_ledger(store, here)
     names = names_of(here.asset)
     documents = place(mix_asset(names["mix"], names["stream"]), here.snapshot)
-    claims = [claim for part in parts if (claim := claim_of(part))]
+    records = list(part_records(parts).values())
     compared = 0
-    if claims:
-        encoder = _encoder(store, head.recipe.parameters, names["tokenizer"], claims[0])
+    if records:
+        encoder = _encoder(store, head.recipe.parameters, names["tokenizer"], records[0])
         content = {shard.name: (shard.content, shard.sha256, shard.rows) for shard in read_ledger(store, documents)[1]}
-        for claim in claims:
-            readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in claim.folders.items()}
-            for name, old in sorted(claim.shards.items()):
+        for record in records:
+            readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
+            for name, old in sorted(record.shards.items()):
                 if content.get(name, ("",))[0] != old.content:
                     raise DataError(f"{here.asset} ({here.snapshot}): shard {name} has changed since; {MEND}")
                 if not old.is_counted:
@@ -81,10 +81,10 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
     say(f"{here.asset} ({here.snapshot}): {compared} documents encoded once more")
 
 
-def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, claim: PartClaim) -> RowEncoder:
+def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, record: PartRecord) -> RowEncoder:
     """The encoder of the recipe's rows, by the reference engine."""
     declared = parameters["format"]
-    path = next(iter(claim.folders.values())) + LEDGER_NAME
+    path = next(iter(record.folders.values())) + LEDGER_NAME
     metadata = load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
     options = options_of(parameters, metadata.get("chat_template"))
     _, data = read_tokenizer(store, tokenizer)
@@ -94,7 +94,7 @@ def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, claim: Pa
     ]  # the reference itself, not what is kept of it
 
 
-def _places(old: OldShard, rows: int) -> list[tuple[str, int]]:
+def _places(old: PartShard, rows: int) -> list[tuple[str, int]]:
     """Split and row of each document of a shard; row -1 if it has none."""
     held = unpack_bits(old.held, rows) if old.held else np.zeros(rows, np.bool_)
     dropped = set(old.dropped)

@@ -1,7 +1,7 @@
 """The audit of token caches and tokenizers. See verification/audit.py."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from tokenizers import Tokenizer as Reader
@@ -17,7 +17,8 @@ from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, TOKEN_CACHE_INDEX, kind
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import PartClaim, RowDigests, claim_of
+from gristmill.stages.token_cache.part import RowDigests
+from gristmill.stages.token_cache.part_record import PartRecord, part_records
 from gristmill.stages.token_cache.part_table import MEND, Claims, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import table_of
@@ -40,12 +41,12 @@ def cache_findings(store: Store, here: Place, say: Say) -> Iterator[Finding]:
         yield from claims.against(documents)
     if proof.shards:
         yield from claims.parts_agree()
+    records = part_records(proof.shards)
     for part in proof.shards:
-        claim = claim_of(part)
-        if claim:
-            yield from _part(store, here, part, claim, documents)
+        if part.name in records:
+            yield from _part(store, here, part, records[part.name], documents)
     for split in SPLITS:
-        yield from _merged(store, here, split, proof.shards)
+        yield from _merged(store, here, split, proof.shards, records)
     yield from part_strays(store, here, proof.shards, say)
 
 
@@ -60,24 +61,24 @@ def _documents(store: Store, head: Ledger) -> list[Shard] | None:
 
 
 def _part(
-    store: Store, here: Place, part: Shard, claim: PartClaim, documents: Sequence[Shard] | None
+    store: Store, here: Place, part: Shard, record: PartRecord, documents: Sequence[Shard] | None
 ) -> Iterator[Finding]:
     """One part: every object's bytes, then every row of it, decoded."""
-    wrong = [f for path, (sha256, _) in sorted(claim.objects.items()) for f in prove_object(store, path, sha256)]
+    wrong = [f for path, (sha256, _) in sorted(record.objects.items()) for f in prove_object(store, path, sha256)]
     yield from wrong
-    sha256 = digest_of([[path, digest] for path, (digest, _) in sorted(claim.objects.items())])
-    if sha256 != part.sha256:
-        yield Finding(here.table, None, f"part {part.name}: {differs('its sha256 is', sha256, part.sha256)}", MEND)
+    if record.sha256 != part.sha256:
+        what = differs("its sha256 is", record.sha256, part.sha256)
+        yield Finding(here.table, None, f"part {part.name}: {what}", MEND)
     if documents is not None:
-        ids = digest_of([shard.ids for shard in documents if shard.name in claim.shards])
+        ids = digest_of([shard.ids for shard in documents if shard.name in record.shards])
         if ids != part.ids:
             yield Finding(here.table, None, f"part {part.name}: {differs('its ids digest is', ids, part.ids)}", MEND)
     if wrong:
         return  # what is damaged is not decoded
     digests: list[str] = []
-    for split, folder in sorted(claim.folders.items()):
+    for split, folder in sorted(record.folders.items()):
         try:
-            digests += [split, *_decode(store, claim, split, folder)]
+            digests += [split, *_decode(store, record, split, folder)]
         except (DataError, IndexError) as error:
             yield Finding(folder, None, str(error), MEND)
             return
@@ -86,7 +87,7 @@ def _part(
         yield Finding(here.table, None, f"part {part.name}: {what}", MEND)
 
 
-def _decode(store: Store, claim: PartClaim, split: str, folder: str) -> list[str]:
+def _decode(store: Store, record: PartRecord, split: str, folder: str) -> list[str]:
     """Digests of all fields' elements and rows' lengths, which are read whole and compared with the table's ranges.
 
     Raises:
@@ -103,7 +104,7 @@ def _decode(store: Store, claim: PartClaim, split: str, folder: str) -> list[str
             raise DataError(f"{folder}: between rows {row} and {row + len(counts)} an id is not below {vocabulary}")
         digests.update(batch)
         row += len(counts)
-    for name, (first, rows, start, tokens) in claim.in_order(split):
+    for name, (first, rows, start, tokens) in record.in_order(split):
         bounds = reader.bounds(ids, first, first + rows)
         if rows and (int(bounds[0]), int(bounds[-1])) != (start, start + tokens):
             raise DataError(
@@ -113,7 +114,9 @@ def _decode(store: Store, claim: PartClaim, split: str, folder: str) -> list[str
     return digests.hexdigests()
 
 
-def _merged(store: Store, here: Place, split: str, parts: Sequence[Shard]) -> Iterator[Finding]:
+def _merged(
+    store: Store, here: Place, split: str, parts: Sequence[Shard], records: Mapping[str, PartRecord]
+) -> Iterator[Finding]:
     """What the split's merged Levanter ledger, where there is one, says of this slice's parts."""
     top = f"{here.asset}/{split}/"
     path = top + LEDGER_NAME
@@ -127,9 +130,9 @@ def _merged(store: Store, here: Place, split: str, parts: Sequence[Shard]) -> It
         return
     ours: dict[str, tuple[int, int]] = {}
     for part in parts:
-        claim = claim_of(part)
-        if claim and split in claim.folders:
-            folder = claim.folders[split].removeprefix(top).rstrip("/")
+        record = records.get(part.name)
+        if record and split in record.folders:
+            folder = record.folders[split].removeprefix(top).rstrip("/")
             ours[folder] = (part.counts.get(f"{split} rows", 0), part.counts.get(f"{split} tokens", 0))
     for name in merged["finished_shards"]:
         if not name.startswith(f"{here.snapshot}/"):

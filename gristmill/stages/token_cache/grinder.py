@@ -24,7 +24,8 @@ from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.token_cache.part import OldPart, Part
+from gristmill.stages.token_cache.part import Part
+from gristmill.stages.token_cache.part_record import PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import chosen, settle
 from gristmill.stages.token_cache.statistics import Counting, Facts, summed
@@ -52,7 +53,7 @@ class Body(msgspec.Struct, frozen=True):
     folder: str
     shards: tuple[Shard, ...]
     inputs: tuple[Input, ...]
-    old: OldPart | None
+    old: PartRecord | None
 
 
 class _Apart(msgspec.Struct):
@@ -99,7 +100,7 @@ class Tokenizing:
             facts[f"engine {self._encoder.engine}"] = 1
         return Outcome((Ground(place.asset, receipt),), facts)
 
-    def _proven(self, old: OldPart) -> bool:
+    def _proven(self, old: PartRecord) -> bool:
         """Whether every object of the part as it was is what its ledger says: blosc does not see every flipped bit,
         and a copy would certify it.
         """
@@ -111,7 +112,7 @@ class Tokenizing:
                 return False
         return True
 
-    def _copy(self, shard: Shard, old: OldPart | None, part: Part) -> bool:
+    def _copy(self, shard: Shard, old: PartRecord | None, part: Part) -> bool:
         """Copies a shard's ids from the part as it was, if they were made from the same content."""
         before = old.shards.get(shard.name) if old else None
         if old is None or before is None or before.content != shard.content or not before.is_counted:
@@ -168,24 +169,20 @@ class Tokenizing:
             counts[f"{split} rows"] = writer.rows
             digests += [split, *writer.digests()]
         facts = summed(shard.facts for shard in part.shards.values())
-        objects = {path: [sha256, size] for path, (sha256, size, _) in sorted(part.objects.items())}
+        record = part.record()
         row = Shard(
             name=name,
             rows=sum(writer.rows for writer in part.writers.values()),
-            bytes=sum(size for _, size, _ in part.objects.values()),
+            bytes=record.bytes,
             length=4 * counts["tokens"],
-            sha256=digest_of([[path, value[0]] for path, value in objects.items()]),
+            sha256=record.sha256,
             content=digest_of(digests),
             ids=digest_of([shard.ids for shard in body.shards]),
             recipe=self._spec.recipe,
             inputs=body.inputs,
             dropped=facts.dropped,
             counts=counts | _counted(facts),
-            extra={
-                "folders": part.folders,
-                "objects": objects,
-                "shards": msgspec.to_builtins(part.shards),
-            },
+            extra=record.as_extra(),
         )
         return Receipt(row, {path: stamp for path, (_, _, stamp) in part.objects.items()})
 

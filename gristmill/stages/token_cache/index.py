@@ -13,6 +13,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import Index, _close, _finished, _of_mix, _put, read_index
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import cache_catalog, data_yaml
+from gristmill.stages.token_cache.part_record import read_part_record
 from gristmill.stages.token_cache.token_stream import open_split
 
 
@@ -101,9 +102,9 @@ def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> Le
     metadata: Mapping[str, Any] | None = None
     top = f"{asset}/{split}/"
     for snapshot in snapshots:
-        _, rows = read_ledger(store, place(asset, snapshot))
-        for row in rows:
-            folder = str(row.extra["folders"][split])
+        here = place(asset, snapshot)
+        for row in read_ledger(store, here)[1]:
+            folder = read_part_record(row, here.table).folders[split]
             path = folder + LEDGER_NAME
             ledger = load_ledger(store.read(path), path)
             metadata = ledger["metadata"]["preprocessor_metadata"]

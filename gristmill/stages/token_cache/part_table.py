@@ -10,7 +10,7 @@ from gristmill.formats.levanter.cache_ledger import Ledger as LevanterLedger
 from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import PartClaim, claim_of
+from gristmill.stages.token_cache.part_record import PartRecord, Range, part_records
 
 
 def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
@@ -40,14 +40,14 @@ class Claims:
 
     def __init__(self, store: Store, place: Place, parts: Sequence[Shard]) -> None:
         self._store, self._place, self._parts = store, place, parts
-        self._claims = {part.name: claim for part in parts if (claim := claim_of(part))}
+        self._records = part_records(parts)
 
     def against(self, documents: Sequence[Shard]) -> Iterator[Finding]:
         """Whether every shard of the documents lies in exactly one part, with all its rows, and no other does."""
         table = self._place.table
         holders: dict[str, list[str]] = {}
-        for name, claim in self._claims.items():
-            for held in claim.shards:
+        for name, record in self._records.items():
+            for held in record.shards:
                 holders.setdefault(held, []).append(name)
         for shard in documents:
             names = holders.pop(shard.name, [])
@@ -55,12 +55,11 @@ class Claims:
                 where = f"in the parts {' and '.join(names)}" if names else "in no part"
                 yield Finding(table, None, f"shard {shard.name} of the mix lies {where}, not in exactly one", MEND)
                 continue
-            claim = self._claims[names[0]]
-            old = claim.shards[shard.name]
+            old = self._records[names[0]].shards[shard.name]
             if old.content != shard.content:
                 yield Finding(table, None, f"shard {shard.name} was tokenized from another content than it has", MEND)
-            if claim.rows(shard.name) != shard.rows:
-                what = f"shard {shard.name} has {shard.rows} documents, its part {names[0]} {claim.rows(shard.name)}"
+            if old.documents != shard.rows:
+                what = f"shard {shard.name} has {shard.rows} documents, its part {names[0]} {old.documents}"
                 yield Finding(table, None, what, MEND)
         for name, names in sorted(holders.items()):
             yield Finding(table, None, f"shard {name} of the part {names[0]} is none of the mix's", MEND)
@@ -71,17 +70,17 @@ class Claims:
             entry.path: entry.size for split in SPLITS for entry in self._store.list(self._place.part_folder(split))
         }
         for part in self._parts:
-            claim = self._claims.get(part.name)
-            if claim is None:
+            record = self._records.get(part.name)
+            if record is None:
                 yield Finding(self._place.table, None, f"part {part.name}: its row names no folders and shards", MEND)
                 continue
-            yield from _objects(claim, there)
-            for split, folder in sorted(claim.folders.items()):
-                yield from self._split(part, claim, split, folder)
-            yield from _sums(self._place, part, claim)
+            yield from _objects(record, there)
+            for split, folder in sorted(record.folders.items()):
+                yield from self._split(part, record, split, folder)
+            yield from _sums(self._place, part, record)
 
-    def _split(self, part: Shard, claim: PartClaim, split: str, folder: str) -> Iterator[Finding]:
-        spots = claim.in_order(split)
+    def _split(self, part: Shard, record: PartRecord, split: str, folder: str) -> Iterator[Finding]:
+        spots = record.in_order(split)
         path = folder + LEDGER_NAME
         rows, tokens, broken = 0, 0, ""
         for name, (first, count, start, length) in spots:
@@ -103,23 +102,23 @@ class Claims:
         yield from _levanter(path, ledger, spots, (rows, tokens))
 
 
-def _objects(claim: PartClaim, there: Mapping[str, int]) -> Iterator[Finding]:
-    for path, (_, size) in sorted(claim.objects.items()):
+def _objects(record: PartRecord, there: Mapping[str, int]) -> Iterator[Finding]:
+    for path, (_, size) in sorted(record.objects.items()):
         if path not in there:
             yield Finding(path, None, "there is no such object, but the ledger names it", MEND)
         elif there[path] != size:
             yield Finding(path, None, differs("the object's bytes are", there[path], size), MEND)
-    for split, folder in sorted(claim.folders.items()):
-        if folder + LEDGER_NAME not in claim.objects:
+    for split, folder in sorted(record.folders.items()):
+        if folder + LEDGER_NAME not in record.objects:
             yield Finding(folder + LEDGER_NAME, None, f"the part's {split} has no ledger in the table", MEND)
 
 
-def _sums(place: Place, part: Shard, claim: PartClaim) -> Iterator[Finding]:
+def _sums(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     """What the table's row says twice."""
     expected = {
-        "rows": sum(spot[1] for old in claim.shards.values() for spot in old.ranges.values()),
-        "tokens": sum(spot[3] for old in claim.shards.values() for spot in old.ranges.values()),
-        "bytes": sum(size for _, size in claim.objects.values()),
+        "rows": sum(old.rows for old in record.shards.values()),
+        "tokens": sum(spot[3] for old in record.shards.values() for spot in old.ranges.values()),
+        "bytes": record.bytes,
     }
     said = {"rows": part.rows, "tokens": part.counts.get("tokens", 0), "bytes": part.bytes}
     for what, number in expected.items():
@@ -133,7 +132,7 @@ def ids_of(counts: Mapping[str, int]) -> int:
 
 
 def _levanter(
-    path: str, ledger: LevanterLedger, spots: Sequence[tuple[str, tuple[int, int, int, int]]], ends: tuple[int, int]
+    path: str, ledger: LevanterLedger, spots: Sequence[tuple[str, Range]], ends: tuple[int, int]
 ) -> Iterator[Finding]:
     """Whether a part's own ledger says what ours says of it."""
     if not ledger["is_finished"] or ledger["layout"] != "consolidated":

@@ -20,7 +20,8 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat, Text, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.grinder import Body, Spec
-from gristmill.stages.token_cache.part import CLEVEL, OldPart, OldShard
+from gristmill.stages.token_cache.part import CLEVEL
+from gristmill.stages.token_cache.part_record import part_records
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.tokenization.files import (
     TOKENIZING,
@@ -209,15 +210,6 @@ class TokenCachePlan:
             # of it is copied.
             same = old is not None and old.row.inputs == body.inputs
             if old is not None and not same and old.row.recipe == recipe:
-                body = msgspec.structs.replace(body, old=_old_part(old.row))
+                body = msgspec.structs.replace(body, old=part_records([old.row]).get(want.name))
             items.append(Item(want.name, sum(s.length for s in body.shards), raw(body)))
         return items
-
-
-def _old_part(row: Shard) -> OldPart:
-    """What a ledger's row says of the part."""
-    return OldPart(
-        row.extra["folders"],
-        msgspec.convert(row.extra["shards"], dict[str, OldShard]),
-        msgspec.convert(row.extra["objects"], dict[str, tuple[str, int]]),
-    )

@@ -7,7 +7,6 @@ one in the lake's ledger.
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -20,6 +19,7 @@ from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.token_cache.part_record import read_part_record
 
 Objects = Mapping[str, tuple[str, int]]
 """(sha256, size) of each object, by its path."""
@@ -219,13 +219,6 @@ class TokenStream:
         return reader
 
 
-class _Claim(msgspec.Struct):
-    """What a row of our ledger's table says of its part."""
-
-    folders: dict[str, str]
-    objects: dict[str, tuple[str, int]]
-
-
 def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -> TokenStream:
     """A split of a stream's token cache, as its index has merged it.
 
@@ -241,27 +234,21 @@ def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -
             names its part any longer.
     """
     top = f"{asset}/{split}/"
-    claims: dict[str, dict[str, Objects]] = {}
+    named: dict[str, dict[str, Objects]] = {}
 
     def objects(part: str) -> Objects:
         snapshot = part.partition("/")[0]
-        if snapshot not in claims:
-            claims[snapshot] = _claims(store, asset, split, snapshot)
-        if f"{top}{part}/" not in claims[snapshot]:
+        if snapshot not in named:
+            named[snapshot] = _objects_of(store, asset, split, snapshot)
+        if f"{top}{part}/" not in named[snapshot]:
             raise DataError(f"{top}{part}: the ledger of {snapshot} names no such part; {INDEX_MEND}")
-        return claims[snapshot][f"{top}{part}/"]
+        return named[snapshot][f"{top}{part}/"]
 
     return TokenStream(store, top.rstrip("/"), objects if verified else None)
 
 
-def _claims(store: Store, asset: str, split: str, snapshot: str) -> dict[str, Objects]:
+def _objects_of(store: Store, asset: str, split: str, snapshot: str) -> dict[str, Objects]:
     """The objects of each part of a slice, by the part's folder."""
     here = place(asset, snapshot)
-    found: dict[str, Objects] = {}
-    for row in read_ledger(store, here)[1]:
-        try:
-            claim = msgspec.convert(row.extra, _Claim, strict=False)
-            found[claim.folders[split]] = claim.objects
-        except (msgspec.ValidationError, KeyError) as error:
-            raise DataError(f"{here.table}: part {row.name}: its row names no objects ({error}); {MEND}") from error
-    return found
+    records = [read_part_record(row, here.table) for row in read_ledger(store, here)[1]]
+    return {record.folders[split]: record.objects for record in records if split in record.folders}

@@ -64,6 +64,7 @@ def write_split(
         snapshot, _, part = name.partition("/")
         row = Shard(part, len(rows), 0, 0, "", "", "", "", ())
         row.extra["folders"] = {split: f"{folder}/"}
+        row.extra["shards"] = {}
         row.extra["objects"] = {path: [hashlib.sha256(each).hexdigest(), len(each)] for path, each in data.items()}
         tables.setdefault(snapshot, []).append(row)
     for snapshot, shards in tables.items():

@@ -1,0 +1,71 @@
+"""The record of a token cache's part in the row of its table: written and read in one place."""
+
+import msgspec
+import pytest
+
+from gristmill.errors import DataError
+from gristmill.lake.ledger.files import table_bytes
+from gristmill.lake.ledger.model import Shard
+from gristmill.stages.token_cache.part_record import (
+    PartRecord,
+    PartShard,
+    part_records,
+    read_part_record,
+    row_with_folder,
+    row_with_shard,
+)
+from gristmill.stages.token_cache.statistics import Facts
+
+FOLDER = "token_caches/m/t-1/s/train/2024/part-00000-ab/"
+RECORD = PartRecord(
+    {"train": FOLDER},
+    {FOLDER + "b": ("22", 2), FOLDER + "a": ("11", 1)},
+    {
+        "one": PartShard("c1", {"train": (0, 2, 0, 5)}, Facts(bytes=7, lengths=(0, 2)), (1,)),
+        "none": PartShard("c2", {"train": (0, 0, 0, 0)}),
+        "old": PartShard("c3", {"train": (2, 1, 5, 4)}),
+    },
+)
+
+
+def row(name: str, record: PartRecord | None = RECORD) -> Shard:
+    extra = record.as_extra() if record else {}
+    return Shard(name=name, rows=0, bytes=0, length=0, sha256="", content="", ids="", recipe="", inputs=(), extra=extra)
+
+
+def test_a_record_is_read_as_it_was_written() -> None:
+    written = msgspec.json.decode(table_bytes([row("p")]), type=Shard)
+    assert read_part_record(written, "t") == RECORD
+    assert part_records([written]) == {"p": RECORD}
+
+
+def test_a_record_counts_rows_documents_and_bytes() -> None:
+    shards = RECORD.shards
+    assert [(each.rows, each.documents, each.is_counted) for each in shards.values()] == [
+        (2, 3, True),
+        (0, 0, True),
+        (1, 1, False),  # version 0.1 counted nothing
+    ]
+    assert RECORD.bytes == 3
+    assert RECORD.in_order("train") == [("none", (0, 0, 0, 0)), ("one", (0, 2, 0, 5)), ("old", (2, 1, 5, 4))]
+    assert RECORD.in_order("validation") == []
+
+
+def test_the_digest_of_the_objects_does_not_depend_on_their_order() -> None:
+    turned = msgspec.structs.replace(RECORD, objects=dict(reversed(RECORD.objects.items())))
+    other = msgspec.structs.replace(RECORD, objects={**RECORD.objects, FOLDER + "a": ("12", 1)})
+    assert turned.sha256 == RECORD.sha256 != other.sha256
+
+
+def test_a_row_without_a_record_is_named_or_left_out() -> None:
+    with pytest.raises(DataError, match=r"t: part q: its row does not say where .* materialize this slice"):
+        read_part_record(row("q", None), "t")
+    assert part_records([row("q", None), row("p")]) == {"p": RECORD}
+
+
+def test_rows_are_found_by_shard_and_by_folder() -> None:
+    rows = [row("q", None), row("p")]
+    assert row_with_shard(rows, "old") is rows[1]
+    assert row_with_shard(rows, "new") is None
+    assert row_with_folder(rows, "train", FOLDER) is rows[1]
+    assert row_with_folder(rows, "validation", FOLDER) is None
