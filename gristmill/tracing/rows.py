@@ -19,6 +19,7 @@ from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
+from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.rows.shard_file import member_of, member_rows
 from gristmill.lake.store.protocol import Store
 
@@ -33,12 +34,13 @@ REMADE = "made from another state of this shard: it is due to be made again"
 """What is said of a shard whose inputs are no longer what they were."""
 
 
-class _Id(msgspec.Struct):
-    id: str
+class _PairOfRow(IdPair):
+    """Of any row: an attribute row may have no source."""
+
     source: str = ""
 
 
-_id = msgspec.json.Decoder(_Id)
+_pair = msgspec.json.Decoder(_PairOfRow)
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,9 @@ class Located:
             DataError: it is nobody's.
         """
         try:
-            found = _id.decode(self.line)
+            return _pair.decode(self.line).pair
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DataError(f"{self.path}: row {self.row}: {error}; make its shard again") from error
-        return found.source, found.id
 
 
 def row_of(there: Standing, name: str, number: int) -> Located:

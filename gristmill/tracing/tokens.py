@@ -18,9 +18,8 @@ from gristmill.lake.address import SPLITS, cache_asset, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
-from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part_record import (
     PartRecord,
@@ -54,11 +53,6 @@ class TokenPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     row: int | None = None
     tokens: tuple[int, int] | None = None
     why: str = ""
-
-
-class _Id(msgspec.Struct):
-    id: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -205,12 +199,10 @@ def _shard(cache: Standing, mix: Standing, old: PartShard, shard: Shard) -> _Sha
 
 def _drawn(mix: Standing, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
     """Which documents a draw by the hash of (source, id) holds out."""
-    decoder = msgspec.json.Decoder(_Id)
     path = mix.here.shard(shard.name)
     flags: list[bool] = []
-    for block in read_blocks(mix.store, path, shard.sha256):
-        pairs = [(row.source, row.id) for row in decode_rows(decoder, block, path, len(flags))]
-        flags += [fraction(pair, seed) < share for pair in pairs]
+    for _, rows in read_rows(mix.store, path, shard.sha256, IdPair):
+        flags += [fraction(row.pair, seed) < share for row in rows]
     return np.array(flags, np.bool_)
 
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-import msgspec
-
 from gristmill.errors import DataError, MalformedRow
 from gristmill.execution.finding import Finding, differs
 from gristmill.execution.work import Say
@@ -14,20 +12,14 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
-from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.batches import TextRow, read_rows
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof
 from gristmill.verification.shard import ShardProof
 
 MEND = "make this attribute set again"
-
-
-class _Text(msgspec.Struct):
-    id: str
-    source: str
-    text: str
 
 
 class _Document(NamedTuple):
@@ -90,15 +82,11 @@ class _Reading:
             yield Finding(self._path, None, what, MEND)
 
     def _documents(self) -> Iterator[_Document]:
-        decoder = msgspec.json.Decoder(_Text)
-        first = 0
         if self._store.head(self._beside) is None:
             self._unreadable = True
             return
         try:
-            for block in read_blocks(self._store, self._beside):
-                rows = decode_rows(decoder, block, self._beside, first)
-                first += len(rows)
+            for _, rows in read_rows(self._store, self._beside, None, TextRow):
                 yield from (_Document(row.source, row.id, len(row.text)) for row in rows)
         except DataError:
             self._unreadable = True

@@ -7,7 +7,6 @@ time (a fifteenth to a thirtieth of the speed), so a share of the documents is d
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from gristmill.errors import DataError
@@ -19,9 +18,8 @@ from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
-from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import options_of
@@ -64,9 +62,7 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
                     continue
                 path, sha256, rows = documents.shard(name), content[name][1], content[name][2]
                 places = _places(old, rows)
-                first = 0
-                for block in read_blocks(store, path, sha256):
-                    found = decode_rows(msgspec.json.Decoder(encoder.row_type), block, path, first)
+                for first, found in read_rows(store, path, sha256, encoder.row_type):
                     drawn = [
                         number
                         for number, each in enumerate(found)
@@ -77,7 +73,6 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
                         encoder, [found[n] for n in drawn], chosen, readers, path, [first + n for n in drawn]
                     )
                     compared += len(drawn)
-                    first += len(found)
     say(f"{here.asset} ({here.snapshot}): {compared} documents encoded once more")
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
@@ -17,8 +16,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, Pair, canonical, load_hashes, missing_from
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.store.protocol import Store
 
 BUCKET = 1 << 24
@@ -38,11 +36,6 @@ Highs = NDArray[np.uint64]
 
 ReadIndex = Callable[[str, int, int], bytes]
 """Reads bytes [start, end) of the id index of a shard."""
-
-
-class _Id(msgspec.Struct):
-    id: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +158,10 @@ def sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterato
         StoreError: the shard is not the one that the ledger names (not asked where `shard.sha256` is empty).
     """
     wanted = set(highs.tolist())
-    decoder = msgspec.json.Decoder(_Id)
-    path = place.shard(shard.name)
-    first = 0
-    for block in read_blocks(store, path, shard.sha256 or None):
-        for number, row in enumerate(decode_rows(decoder, block, path, first), start=first):
-            pair = (row.source, row.id)
-            if xxhash.xxh3_128_intdigest(canonical(pair)) >> 64 in wanted:
-                yield Sighting(shard.name, number, pair)
-        first += block.count(b"\n")
+    for first, rows in read_rows(store, place.shard(shard.name), shard.sha256 or None, IdPair):
+        for number, row in enumerate(rows, start=first):
+            if xxhash.xxh3_128_intdigest(canonical(row.pair)) >> 64 in wanted:
+                yield Sighting(shard.name, number, row.pair)
 
 
 def first_duplicate(

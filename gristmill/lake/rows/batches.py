@@ -7,6 +7,7 @@ import msgspec
 import orjson
 
 from gristmill.errors import MalformedRow, Misaligned
+from gristmill.lake.identity import Pair
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
 
@@ -14,6 +15,52 @@ T = TypeVar("T")
 
 HUGE = 1 << 25
 """Bytes of a block from which on its rows are decoded one by one: blocks are 4 MiB, but for longer rows."""
+
+
+class IdPair(msgspec.Struct):
+    """Only the ids of a row; `pair` is what the rest of the code compares, hashes and draws by."""
+
+    id: str
+    source: str
+
+    @property
+    def pair(self) -> Pair:
+        """(source, id)."""
+        return self.source, self.id
+
+
+class TextRow(IdPair):
+    """The ids of a document, and its text."""
+
+    text: str
+
+
+def read_rows(store: Store, path: str, sha256: str | None, row_type: type[T]) -> Iterator[tuple[int, list[T]]]:
+    """The rows of a shard, decoded as far as a type asks for, block by block.
+
+    Neither the bytes nor the rows of a block are held here while the caller works on its rows: a text may be huge.
+
+    Args:
+        store: the lake.
+        path: of the shard.
+        sha256: of the object as its ledger names it; None if it is not checked.
+        row_type: what each row is decoded to.
+
+    Yields:
+        The number of the block's first row in the shard, counted from 0, and the block's rows.
+
+    Raises:
+        MalformedRow: a row is not valid JSON or not of the type.
+        DataError: the object cannot be unpacked.
+        StoreError: it is not the object that the ledger names (known at the end only: use nothing before).
+    """
+    decoder = msgspec.json.Decoder(row_type)
+    first = 0
+    for block in read_blocks(store, path, sha256):
+        held = [decode_rows(decoder, block, path, first)]
+        del block
+        before, first = first, first + len(held[0])
+        yield before, held.pop()
 
 
 def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, first: int) -> list[T]:

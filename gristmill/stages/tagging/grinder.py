@@ -14,9 +14,9 @@ from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.lake.rows.attribute import checked_spans, encode_row, rounded
-from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.shard_file import ShardWriter, read_blocks
+from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Label, Stumbled, Tagger
@@ -124,7 +124,6 @@ class Tagging:
             if tagger.recipe.digest != spec.recipe:
                 raise RecipeError(f"tagger {tagger.name!r}: this worker has another recipe than the run; update it")
             self._taggers[spec.tagger] = tagger
-        self._decoder = msgspec.json.Decoder(Document)
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=Body)
@@ -151,11 +150,10 @@ class Tagging:
         """Reads the documents once for all sets; a tagger that fails leaves the others alone."""
         path = self._spec.documents.shard(body.documents.name)
         ids = IdDigest()
-        for block in read_blocks(self._store, path, body.documents.sha256):
-            documents = decode_rows(self._decoder, block, path, ids.rows)
+        for first, documents in read_rows(self._store, path, body.documents.sha256, Document):
             for output in list(outputs):
                 try:
-                    output.add(documents, ids.rows)
+                    output.add(documents, first)
                 except StoreError:
                     raise
                 except Exception as error:  # noqa: BLE001 - a tagger's own bug fails its own set only

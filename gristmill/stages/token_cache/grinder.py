@@ -18,9 +18,8 @@ from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of, fraction
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
-from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import pack_bits
-from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
@@ -75,7 +74,6 @@ class Tokenizing:
         self._format = format_of(spec.format)
         facts = read_facts(self._store, ledger)
         self._encoder, self._vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
-        self._decoder = msgspec.json.Decoder(self._encoder.row_type)
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=Body)
@@ -128,13 +126,9 @@ class Tokenizing:
         path = self._spec.documents.shard(shard.name)
         counting = Counting(self._vocabulary)
         apart = _Apart([], [])
-        first = 0
-        for block in read_blocks(self._store, path, shard.sha256):
-            documents = decode_rows(self._decoder, block, path, first)
-            del block  # a text may be huge: its bytes are not held beside it
+        for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
             self._append(documents, path, first, part, counting, apart)
-            first += len(documents)
-            del documents
+            del documents  # a text may be huge: it is not held beside the next one
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
         part.end(shard, counting.facts(), tuple(apart.dropped), held)
 

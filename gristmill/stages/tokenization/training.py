@@ -15,8 +15,7 @@ from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.model import Recipe
-from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.rows.batches import TextRow, read_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tokenization.files import (
@@ -36,12 +35,6 @@ from gristmill.stages.tokenization.reference import FACTS, dump_facts, facts_of
 
 Slices = Mapping[str, Sequence[str]]
 """Snapshots by stream."""
-
-
-class _Text(msgspec.Struct):
-    id: str
-    source: str
-    text: str
 
 
 def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
@@ -155,18 +148,14 @@ def _train(
 
 
 def _texts(store: Store, training: Training, slices: Slices, counts: dict[str, int], say: Say) -> Iterator[str]:
-    decoder = msgspec.json.Decoder(_Text)
     for stream, keys in sorted(slices.items()):
         for key in sorted(keys):
             documents = place(mix_asset(training.mix, stream), key)
             _, shards = read_ledger(store, documents)
             for shard in shards:
-                first = 0
-                for block in read_blocks(store, documents.shard(shard.name), shard.sha256):
-                    rows = decode_rows(decoder, block, documents.shard(shard.name), first)
-                    first += len(rows)
+                for _, rows in read_rows(store, documents.shard(shard.name), shard.sha256, TextRow):
                     for row in rows:
-                        if training.sample >= 1 or fraction((row.source, row.id)) < training.sample:
+                        if training.sample >= 1 or fraction(row.pair) < training.sample:
                             counts["documents"] += 1
                             counts["characters"] += len(row.text)
                             yield row.text

@@ -1,10 +1,12 @@
 import gzip
+import hashlib
+import weakref
 
 import msgspec
 import pytest
 
-from gristmill.errors import MalformedRow, Misaligned
-from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
+from gristmill.errors import MalformedRow, Misaligned, StoreError
+from gristmill.lake.rows.batches import IdPair, RowFeed, TextRow, check_same_ids, decode_rows, read_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
 
@@ -101,3 +103,49 @@ def test_other_ids_and_other_sources_are_named_with_their_row() -> None:
         check_same_ids(here, [here[0], here[2], here[1]], "docs", "set", 10)
     with pytest.raises(Misaligned, match=r"set: row 12: id 'c' \(source 't'\), but docs has 'c' \(source 's'\)"):
         check_same_ids(here, [here[0], here[1], document("c", "t")], "docs", "set", 10)
+
+
+class Watched(TextRow, weakref=True):
+    """A row that says when nobody holds it any more."""
+
+
+def shard(lake: FolderStore) -> tuple[str, str]:
+    """A shard of two blocks: a row of 3 MiB; another one, and a short one."""
+    texts = ("x" * (3 << 20), "y" * (3 << 20), "é")
+    lines = [b'{"id":"%d","source":"s","text":"%s","more":1}\n' % (n, text.encode()) for n, text in enumerate(texts)]
+    data = gzip.compress(b"".join(lines))
+    lake.put("docs/a.gz", data)
+    return "docs/a.gz", hashlib.sha256(data).hexdigest()
+
+
+def test_the_rows_of_a_shard_come_block_by_block_with_their_numbers(lake: FolderStore) -> None:
+    found = list(read_rows(lake, *shard(lake), TextRow))
+    assert [(first, [row.id for row in rows]) for first, rows in found] == [(0, ["0"]), (1, ["1", "2"])]
+    assert found[1][1][1].text == "é"
+    assert [row.pair for _, rows in read_rows(lake, "docs/a.gz", None, IdPair) for row in rows] == [
+        ("s", "0"),
+        ("s", "1"),
+        ("s", "2"),
+    ]
+
+
+def test_a_shard_that_is_not_the_one_in_its_ledger_is_an_error_at_its_end(lake: FolderStore) -> None:
+    path, _ = shard(lake)
+    rows = read_rows(lake, path, "0" * 64, IdPair)
+    assert next(rows)[0] == 0
+    with pytest.raises(StoreError, match=r"docs/a\.gz: not the object that its ledger names"):
+        next(rows)
+
+
+def test_a_bad_row_of_a_later_block_has_its_number_in_the_shard(lake: FolderStore) -> None:
+    lake.put("docs/b.gz", gzip.compress(GOOD.replace(b'""', b'"%s"' % (b"x" * (3 << 20))) * 2 + b'{"id":"no"}\n'))
+    with pytest.raises(MalformedRow, match=r"docs/b\.gz: row 2: .*missing required field `source`"):
+        list(read_rows(lake, "docs/b.gz", None, IdPair))
+
+
+def test_rows_that_the_caller_lets_go_are_held_by_nobody(lake: FolderStore) -> None:
+    reader = read_rows(lake, *shard(lake), Watched)
+    for _, rows in reader:
+        held = weakref.ref(rows[0])
+        del rows
+        assert held() is None
