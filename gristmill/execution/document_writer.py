@@ -45,20 +45,15 @@ class DocumentsWriter:
         self._index.write(index)
         entry = self._index.close()
         written = self._writer.close()
-        row = Shard(
-            name=self._name,
-            rows=written.rows,
-            bytes=written.bytes,
-            length=written.length,
-            sha256=written.sha256,
-            content=written.content,
+        row = Shard.of(
+            self._name,
+            written,
             ids=self._ids.hexdigest(),
             recipe=recipe,
             inputs=inputs,
-            members=tuple(written.members),
             index=hashlib.sha256(index).hexdigest(),
-            dropped=dict(sorted(dropped.items())),
-            counts=dict(sorted(counts.items())),
+            dropped=dropped,
+            counts=counts,
             quarantine=quarantine,
         )
         path = self._place.shard(self._name)

@@ -1,10 +1,12 @@
 """What a ledger consists of: recipes, inputs, shards, and the head."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from gristmill.lake.identity import digest_of
+from gristmill.lake.rows.shard_file import Written
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -91,6 +93,38 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
     counts: dict[str, int] = {}
     quarantine: Quarantine | None = None
     extra: dict[str, Any] = {}
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        written: Written,
+        *,
+        ids: str,
+        recipe: str,
+        inputs: tuple[Input, ...],
+        index: str = "",
+        dropped: Mapping[str, int] | None = None,
+        counts: Mapping[str, int] | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> "Shard":
+        """The row of a shard file that was written and closed; the other arguments are those of Shard."""
+        return cls(
+            name=name,
+            rows=written.rows,
+            bytes=written.bytes,
+            length=written.length,
+            sha256=written.sha256,
+            content=written.content,
+            ids=ids,
+            recipe=recipe,
+            inputs=inputs,
+            members=tuple(written.members),
+            index=index,
+            dropped=dict(sorted((dropped or {}).items())),
+            counts=dict(sorted((counts or {}).items())),
+            quarantine=quarantine,
+        )
 
 
 class TableDigest(msgspec.Struct, frozen=True):

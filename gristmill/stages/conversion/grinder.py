@@ -7,13 +7,13 @@ import orjson
 from msgspec import UNSET
 
 from gristmill.errors import DataError, GristmillError, StoreError
-from gristmill.execution.claim import check_claim
 from gristmill.execution.document_writer import DocumentsWriter
-from gristmill.execution.work import Ground, Item, Job, Outcome
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import keep_shard, write_shards
 from gristmill.lake.address import Place, raw_asset
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Input, Quarantine
-from gristmill.lake.ledger.receipts import RawStamp, Receipt, Stamp, leave_receipt
+from gristmill.lake.ledger.receipts import RawStamp, Receipt, Stamp
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
 from gristmill.lake.rows.shard_file import ShardWriter
@@ -60,9 +60,12 @@ class Body(msgspec.Struct, frozen=True):
 class _Output:
     """A shard's documents and quarantine while they are written."""
 
-    def __init__(self, store: Store, place: Place, name: str) -> None:
-        self._store, self._place, self._name = store, place, name
-        self.documents = DocumentsWriter(store, place, name)
+    def __init__(self, store: Store, spec: Spec, name: str) -> None:
+        self.place, self.token, self._recipe = spec.place, spec.token, spec.recipe
+        self._store, self.name = store, name
+        self.documents = DocumentsWriter(store, spec.place, name)
+        self._inputs: list[Input] = []
+        self._raw: dict[str, RawStamp] = {}
         self._quarantine: ShardWriter | None = None
         self.reasons: dict[str, int] = {}
         self.first: list[str] = []
@@ -92,7 +95,7 @@ class _Output:
         except (TypeError, ValueError, OverflowError) as error:
             if not isinstance(error, UnicodeEncodeError):
                 raise DataError(
-                    f"shard {self._name}: id {row.id!r}: metadata is no JSON ({error}); mend the converter"
+                    f"shard {self.name}: id {row.id!r}: metadata is no JSON ({error}); mend the converter"
                 ) from error
             self.refuse(Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace")))
             return
@@ -113,7 +116,7 @@ class _Output:
 
     def refuse(self, row: Refused) -> None:
         if self._quarantine is None:
-            self._quarantine = ShardWriter(self._store, self._place.quarantine(self._name))
+            self._quarantine = ShardWriter(self._store, self.place.quarantine(self.name))
         self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
         if len(self.first) < 3:
             self.first.append(f"{row.where}: {row.reason}")
@@ -121,20 +124,30 @@ class _Output:
         line = orjson.dumps({"reason": row.reason, "raw": text, "where": row.where})
         self._quarantine.write(line + b"\n")
 
-    def close(self, inputs: tuple[Input, ...], raw: dict[str, RawStamp], recipe: str) -> Receipt:
+    def end(self, asset: str, entry: RawEntry, sha256: str) -> None:
+        """A raw object was read to its end."""
+        self._inputs.append(Input(asset, entry.name, sha256))
+        self._raw[entry.name] = RawStamp(entry.size, entry.etag, sha256)
+
+    def close(self) -> Receipt:
         self.flush()
         stamps: dict[str, Stamp] = {}
         quarantine = None
         if self._quarantine is not None:
-            path = self._place.quarantine(self._name)
+            path = self.place.quarantine(self.name)
             refused = self._quarantine.close()
             stamps[path] = (refused.bytes, refused.etag)
             quarantine = Quarantine(refused.rows, refused.bytes, refused.sha256)
         dropped = {f"quarantine: {reason}": n for reason, n in self.reasons.items()}
         row, written = self.documents.close(
-            recipe, inputs, dropped=dropped, counts={}, quarantine=quarantine, spots=self.spots.pack()
+            self._recipe,
+            tuple(self._inputs),
+            dropped=dropped,
+            counts={},
+            quarantine=quarantine,
+            spots=self.spots.pack(),
         )
-        return Receipt(row, {**stamps, **written}, raw)
+        return Receipt(row, {**stamps, **written}, self._raw)
 
     def abort(self) -> None:
         self.documents.abort()
@@ -188,23 +201,12 @@ class Converting:
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=Body)
-        place = self._spec.place
         same = self._same(body)
         if same is not None:
-            check_claim(self._store, place, self._spec.token)
-            leave_receipt(self._store, place, same)
-            return Outcome((Ground(place.asset, same),), {"shards kept after a look": 1})
-        output = _Output(self._store, place, item.name)
-        try:
-            inputs, raw = self._convert(body, output)
-            self._check_limit(item.name, output)
-            check_claim(self._store, place, self._spec.token)
-            receipt = output.close(inputs, raw, self._spec.recipe)
-        except BaseException:
-            output.abort()
-            raise
-        leave_receipt(self._store, place, receipt)
-        return Outcome((Ground(place.asset, receipt),))
+            kept = keep_shard(self._store, self._spec.place, self._spec.token, same)
+            return Outcome((kept,), {"shards kept after a look": 1})
+        output = _Output(self._store, self._spec, item.name)
+        return Outcome(write_shards(self._store, [output], lambda: self._convert(body, output)))
 
     def _same(self, body: Body) -> Receipt | None:
         """The shard as it is, if its raw objects look new but are not: a lake that was copied, files touched."""
@@ -220,9 +222,7 @@ class Converting:
             stamps[entry.name] = RawStamp(entry.size, entry.etag, sha256)
         return Receipt(body.before.row, body.before.stamps, stamps)
 
-    def _convert(self, body: Body, output: _Output) -> tuple[tuple[Input, ...], dict[str, RawStamp]]:
-        inputs: list[Input] = []
-        stamps: dict[str, RawStamp] = {}
+    def _convert(self, body: Body, output: _Output) -> None:
         asset = raw_asset(self._source.name)
         for entry in body.objects:
             raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
@@ -233,21 +233,21 @@ class Converting:
             now = self._raw_store.head(entry.path)
             if now is None or now.etag != entry.etag:
                 raise StoreError(f"{entry.path}: replaced while it was read; try again")
-            inputs.append(Input(asset, entry.name, sha256))
-            stamps[entry.name] = RawStamp(entry.size, entry.etag, sha256)
-        return tuple(inputs), stamps
-
-    def _check_limit(self, name: str, output: _Output) -> None:
+            output.end(asset, entry, sha256)
         output.flush()
+        self._check_limit(output)
+
+    def _check_limit(self, output: _Output) -> None:
         refused = sum(output.reasons.values())
         total = refused + output.documents.rows
         limit = self._source.quarantine_limit
         if refused > ALWAYS_ALLOWED and refused > limit * total:
             counted = ", ".join(f"{reason}: {n}" for reason, n in sorted(output.reasons.items()))
+            place = self._spec.place
             raise DataError(
-                f"{self._spec.place.asset} ({self._spec.place.snapshot}): shard {name}: {refused} of {total} rows"
-                f" refused, more than the source's quarantine_limit of {limit:.2%} ({counted}); the first:"
-                f" {'; '.join(output.first)}. Mend the raw data or the converter, or raise the limit"
+                f"{place.asset} ({place.snapshot}): shard {output.name}: {refused} of {total} rows refused, more than"
+                f" the source's quarantine_limit of {limit:.2%} ({counted}); the first: {'; '.join(output.first)}. Mend"
+                " the raw data or the converter, or raise the limit"
             )
 
 

@@ -3,13 +3,14 @@
 import msgspec
 
 from gristmill.errors import StoreError
-from gristmill.execution.claim import check_claim
 from gristmill.execution.document_writer import DocumentsWriter
-from gristmill.execution.work import Ground, Item, Job, Outcome
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Recipe, Shard
-from gristmill.lake.ledger.receipts import Receipt, leave_receipt
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import selection_of
 from gristmill.stages.mixing.row_filter import RowFilter
 
@@ -59,28 +60,31 @@ class Mixing:
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=Body)
-        place = self._spec.place
-        writer = DocumentsWriter(self._store, place, item.name)
-        try:
-            dropped, counts = self._select(body, writer)
-            check_claim(self._store, place, self._spec.token)
-            row, stamps = writer.close(self._recipe, body.inputs, dropped=dropped, counts=counts)
-        except BaseException:
-            writer.abort()
-            raise
-        receipt = Receipt(row, stamps)
-        leave_receipt(self._store, place, receipt)
-        return Outcome((Ground(place.asset, receipt),))
+        output = _StreamOutput(self._store, self._spec, self._recipe, item.name, body.inputs)
+        return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
-    def _select(self, body: Body, writer: DocumentsWriter) -> tuple[dict[str, int], dict[str, int]]:
-        dropped: dict[str, int] = {}
-        counts: dict[str, int] = {}
-        for block in self._filter.blocks(body.documents, body.sets, counts):
-            rows, pairs = block.kept()
-            writer.write(rows, pairs)
+    def _select(self, body: Body, output: "_StreamOutput") -> None:
+        for block in self._filter.blocks(body.documents, body.sets, output.counts):
+            output.documents.write(*block.kept())
             for reason, number in block.dropped().items():
-                dropped[reason] = dropped.get(reason, 0) + number
-        return dropped, counts
+                output.dropped[reason] = output.dropped.get(reason, 0) + number
+
+
+class _StreamOutput:
+    """One shard of the stream while it is written; `dropped` and `counts` are those of its row of the table."""
+
+    def __init__(self, store: Store, spec: Spec, recipe: str, name: str, inputs: tuple[Input, ...]) -> None:
+        self.place, self.token = spec.place, spec.token
+        self._recipe, self._inputs = recipe, inputs
+        self.documents = DocumentsWriter(store, spec.place, name)
+        self.dropped: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+
+    def close(self) -> Receipt:
+        return Receipt(*self.documents.close(self._recipe, self._inputs, dropped=self.dropped, counts=self.counts))
+
+    def abort(self) -> None:
+        self.documents.abort()
 
 
 def grinder(job: Job) -> Mixing:

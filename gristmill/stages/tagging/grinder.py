@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.claim import check_claim
 from gristmill.execution.runner import failure_of
-from gristmill.execution.work import Failed, Ground, Item, Job, Outcome
+from gristmill.execution.work import Failed, Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt, leave_receipt
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.attribute import checked_spans, encode_row, rounded
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
@@ -48,8 +48,11 @@ class Body(msgspec.Struct, frozen=True):
 class _SetOutput:
     """One shard of one set while it is written."""
 
-    def __init__(self, store: Store, spec: SetSpec, tagger: Tagger, name: str) -> None:
-        self.spec, self._tagger, self._name = spec, tagger, name
+    def __init__(
+        self, store: Store, spec: SetSpec, tagger: Tagger, name: str, ids: IdDigest, inputs: tuple[Input, ...]
+    ) -> None:
+        self.place, self.token, self._recipe = spec.place, spec.token, spec.recipe
+        self._tagger, self._name, self._ids, self._inputs = tagger, name, ids, inputs
         self.path = spec.place.shard(name)
         self._writer = ShardWriter(store, self.path)
 
@@ -85,20 +88,10 @@ class _SetOutput:
             " mend the tagger and give it the next number"
         )
 
-    def close(self, ids: IdDigest, inputs: tuple[Input, ...]) -> Receipt:
+    def close(self) -> Receipt:
         written = self._writer.close()
-        row = Shard(
-            name=self._name,
-            rows=written.rows,
-            bytes=written.bytes,
-            length=written.length,
-            sha256=written.sha256,
-            content=written.content,
-            ids=ids.hexdigest(),
-            recipe=self.spec.recipe,
-            inputs=inputs,
-            members=tuple(written.members),
-        )
+        ids = self._ids.hexdigest()
+        row = Shard.of(self._name, written, ids=ids, recipe=self._recipe, inputs=self._inputs)
         return Receipt(row, {self.path: (written.bytes, written.etag)})
 
     def abort(self) -> None:
@@ -129,27 +122,16 @@ class Tagging:
         body = msgspec.json.decode(item.body, type=Body)
         wanted = set(body.taggers)
         specs = [spec for spec in self._spec.sets if spec.tagger in wanted]
-        outputs = [_SetOutput(self._store, s, self._taggers[s.tagger], item.name) for s in specs]
+        ids = IdDigest()
+        inputs = (Input(self._spec.documents.asset, item.name, body.documents.content),)
+        outputs = [_SetOutput(self._store, s, self._taggers[s.tagger], item.name, ids, inputs) for s in specs]
         failed: list[Failed] = []
-        ground: list[Ground] = []
-        try:
-            ids = self._read(body, outputs, failed)
-            inputs = (Input(self._spec.documents.asset, item.name, body.documents.content),)
-            for output in outputs:
-                place = output.spec.place
-                check_claim(self._store, place, output.spec.token)
-                receipt = output.close(ids, inputs)
-                leave_receipt(self._store, place, receipt)
-                ground.append(Ground(place.asset, receipt))
-        finally:
-            for output in outputs:
-                output.abort()
-        return Outcome(tuple(ground), failed=tuple(failed))
+        ground = write_shards(self._store, outputs, lambda: self._read(body, ids, outputs, failed))
+        return Outcome(ground, failed=tuple(failed))
 
-    def _read(self, body: Body, outputs: list[_SetOutput], failed: list[Failed]) -> IdDigest:
+    def _read(self, body: Body, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
         """Reads the documents once for all sets; a tagger that fails leaves the others alone."""
         path = self._spec.documents.shard(body.documents.name)
-        ids = IdDigest()
         for first, documents in read_rows(self._store, path, body.documents.sha256, Document):
             for output in list(outputs):
                 try:
@@ -159,9 +141,8 @@ class Tagging:
                 except Exception as error:  # noqa: BLE001 - a tagger's own bug fails its own set only
                     output.abort()
                     outputs.remove(output)
-                    failed.append(failure_of(error, body.documents.name, output.spec.place.asset))
+                    failed.append(failure_of(error, body.documents.name, output.place.asset))
             ids.update([(document.source, document.id) for document in documents])
-        return ids
 
 
 def grinder(job: Job) -> Tagging:

@@ -4,20 +4,20 @@ A part's folder carries the digest of everything it is made from, so it is never
 folder, and the ledger says which one counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from gristmill.errors import DataError, StoreError
-from gristmill.execution.claim import check_claim
-from gristmill.execution.work import Ground, Item, Job, Outcome
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
 from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of, fraction
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.ledger.receipts import Receipt, leave_receipt
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.store.hashing import sha256_of
@@ -78,25 +78,22 @@ class Tokenizing:
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=Body)
         old = body.old if body.old and self._proven(body.old) else None
-        place = self._spec.place
-        part = Part(self._store, place, body.folder, self._spec.splits, self._format.dtypes)
+        part = Part(self._store, self._spec.place, body.folder, self._spec.splits, self._format.dtypes)
+        output = _PartOutput(self._spec, item.name, body, part, self._encoder.metadata)
         facts = {"shards tokenized": 0, "shards copied": 0}
-        try:
+
+        def write() -> None:
             for shard in body.shards:
                 part.begin()
                 copied = self._copy(shard, old, part)
                 if not copied:
                     self._tokenize(shard, part)
                 facts["shards copied" if copied else "shards tokenized"] += 1
-            check_claim(self._store, place, self._spec.token)
-            receipt = self._close(item.name, body, part)
-        except BaseException:
-            part.abort()
-            raise
-        leave_receipt(self._store, place, receipt)
+
+        ground = write_shards(self._store, [output], write)
         if self._encoder.engine:
             facts[f"engine {self._encoder.engine}"] = 1
-        return Outcome((Ground(place.asset, receipt),), facts)
+        return Outcome(ground, facts)
 
     def _proven(self, old: PartRecord) -> bool:
         """Whether every object of the part as it was is what its ledger says: blosc does not see every flipped bit,
@@ -153,11 +150,20 @@ class Tokenizing:
         part.writers["validation"].append_batch(chosen(settled.fields, held[settled.stays]))
         part.writers["train"].append_batch(chosen(settled.fields, ~held[settled.stays]))
 
-    def _close(self, name: str, body: Body, part: Part) -> Receipt:
+
+class _PartOutput:
+    """A part while it is written, and its future row of the table."""
+
+    def __init__(self, spec: Spec, name: str, body: Body, part: Part, metadata: Mapping[str, Any]) -> None:
+        self.place, self.token = spec.place, spec.token
+        self._recipe, self._name, self._body, self._part, self._metadata = spec.recipe, name, body, part, metadata
+
+    def close(self) -> Receipt:
+        part = self._part
         counts: dict[str, int] = {"tokens": 0}
         digests: list[str] = []
         for split, writer in part.writers.items():
-            writer.close(part.shard_rows[split], self._encoder.metadata)
+            writer.close(part.shard_rows[split], self._metadata)
             counts["tokens"] += writer.tokens
             counts[f"{split} tokens"] = writer.tokens
             counts[f"{split} rows"] = writer.rows
@@ -165,20 +171,23 @@ class Tokenizing:
         facts = summed(shard.facts for shard in part.shards.values())
         record = part.record()
         row = Shard(
-            name=name,
+            name=self._name,
             rows=sum(writer.rows for writer in part.writers.values()),
             bytes=record.bytes,
             length=4 * counts["tokens"],
             sha256=record.sha256,
             content=digest_of(digests),
-            ids=digest_of([shard.ids for shard in body.shards]),
-            recipe=self._spec.recipe,
-            inputs=body.inputs,
+            ids=digest_of([shard.ids for shard in self._body.shards]),
+            recipe=self._recipe,
+            inputs=self._body.inputs,
             dropped=facts.dropped,
             counts=counts | _counted(facts),
             extra=record.as_extra(),
         )
         return Receipt(row, {path: stamp for path, (_, _, stamp) in part.objects.items()})
+
+    def abort(self) -> None:
+        self._part.abort()
 
 
 def _counted(facts: Facts) -> dict[str, int]:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,6 +101,17 @@ class Unchecked(ConversionStep):
 
     def checks(self, asset: str) -> dict[str, Check]:  # noqa: ARG002 - none, whatever the asset
         return {}
+
+
+class Meanwhile:
+    """An engine that lets something happen in the lake after the plan, before the first shard."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        self._happens = happens
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        self._happens()
+        yield from Inline().map(job, items)
 
 
 class Mill:

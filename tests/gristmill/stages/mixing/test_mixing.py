@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from testkit import Mill, lines, make_documents
+from testkit import Meanwhile, Mill, lines, make_documents
 
 from gristmill.errors import DataError, MalformedRow, Misaligned, RecipeError, StoreError
 from gristmill.lake.identity import IdDigest
@@ -310,6 +310,17 @@ def test_a_blocklist_that_is_not_there_is_no_empty_one(mill: Mill) -> None:
     mill.convert()
     with pytest.raises(RecipeError, match=r"blocklists/takedowns\.jsonl"):
         mill.mix(stream(blocklists=("takedowns",)))
+
+
+def test_a_blocklist_that_changed_since_the_plan_is_a_store_error_and_nothing_passes(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.store.put("blocklists/takedowns.jsonl", b"")
+    entry = lines([{"source": "pages", "id": "doc-00001", "reason": "asked for"}])
+    changed = Meanwhile(lambda: mill.store.put("blocklists/takedowns.jsonl", entry))
+    with pytest.raises(StoreError, match="blocklist takedowns: changed since this run was planned"):
+        mill.mix(stream(blocklists=("takedowns",)), engine=changed)
+    assert mill.store.head(mill.stream().shard("a")) is None
 
 
 def test_two_blocklists_have_their_own_counters(mill: Mill) -> None:

@@ -5,7 +5,7 @@ import pytest
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.engines.local import LocalPool
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging.step import TaggingStep
@@ -121,8 +121,17 @@ def test_a_failing_set_leaves_the_others_of_its_run_ground(mill: Mill) -> None:
         mill.tag("faulty-1", "words-1")
     assert mill.store.head(mill.attributes("faulty-1").shard("b")) is None
     assert mill.store.head(mill.attributes("words-1").shard("b")) is not None
+    assert list((mill.root / ".incoming").iterdir()) == []
     mill.tag("words-1")
     assert mill.ground == []
+
+
+def test_a_store_that_does_not_answer_fails_all_sets_and_is_no_fault_of_the_tagger(mill: Mill) -> None:
+    told(mill, "STORE")
+    with pytest.raises(StoreError, match="the lake does not answer"):
+        mill.tag("faulty-1", "words-1")
+    assert mill.store.head(mill.attributes("words-1").shard("b")) is None
+    assert list((mill.root / ".incoming").iterdir()) == []
 
 
 def test_what_a_tagger_prints_harms_nothing(mill: Mill) -> None:
@@ -135,8 +144,6 @@ def test_what_a_tagger_prints_harms_nothing(mill: Mill) -> None:
 
 
 def test_documents_that_were_changed_by_hand_are_a_store_error_and_leave_nothing(mill: Mill) -> None:
-    from gristmill.errors import StoreError
-
     mill.raw_shards(2)
     mill.convert()
     shard = mill.documents().shard("a")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from gristmill.errors import StoreError
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Tagger
 
@@ -28,6 +29,8 @@ def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901
                 return {"label": labels}
             case ["RAISE"]:
                 raise LookupError(document.id)
+            case ["STORE"]:
+                raise StoreError(f"{document.id}: the lake does not answer")
             case ["EXIT"]:
                 os._exit(3)
             case ["KILL"]:
