@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from talklake import BYTES, mix_of, row, started
 from testkit import SHELVES, SNAPSHOT, Meanwhile, Mill, make_documents, packed
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, TOKENIZER, WORDS, even, make_whole
 
@@ -13,8 +14,9 @@ from gristmill.errors import DataError, StoreError, Superseded
 from gristmill.execution.document_writer import DocumentsWriter
 from gristmill.execution.step import Step
 from gristmill.execution.write_shards import write_shards
-from gristmill.lake.address import Place
+from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.receipts import Receipt
+from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 
@@ -67,6 +69,29 @@ def test_documents_that_are_not_those_of_the_ledger_pass_in_no_stage(whole: Mill
     changed = {path for path, etag in objects(whole).items() if before.get(path) != etag}
     assert not any("/a." in path for path in changed)
     assert uploads(whole) == []
+
+
+def test_a_part_that_fails_behind_a_whole_chunk_leaves_no_upload(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, {}, "x" * 300_000), row(1, {}, "y"))
+    mix = mix_of(Text(), parts=1)
+    mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
+    documents = place("mixes/talk/documents/pages", SNAPSHOT)
+    other = gzip.compress(b"".join(line + b"\n" for line in mill.lines(documents.shard("b"))), mtime=0)
+    with pytest.raises(StoreError, match="not the object that its ledger names"):
+        mill.make(
+            TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES),
+            Meanwhile(lambda: mill.store.put(documents.shard("b"), other)),
+        )
+    assert uploads(mill) == []
+
+
+def test_a_raw_object_that_is_replaced_by_one_of_its_size_is_a_store_error(mill: Mill) -> None:
+    mill.raw("a.jsonl", b'{"id":"1","source":"pages","text":"x"}\n')
+    replaced = Meanwhile(lambda: mill.raw("a.jsonl", b'{"id":"2","source":"pages","text":"x"}\n'))
+    with pytest.raises(StoreError, match=r"a\.jsonl: replaced while it was read"):
+        mill.convert(engine=replaced)
+    assert mill.store.head(DOCUMENTS.shard("a")) is None
+    assert uploads(mill) == []
 
 
 def test_raw_rows_that_are_refused_before_the_object_breaks_leave_no_upload(mill: Mill) -> None:

@@ -184,6 +184,10 @@ def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(t
     assert made.fingerprint == build(fresh, mix).fingerprint
     assert made.totals == build(fresh, mix).totals
     assert made.dropped == {"no assistant turn": 1}
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    rows_made = read_ledger(mill.store, here)[1]
+    assert rows_made == read_ledger(fresh.store, here)[1]  # who was held out too, which no fingerprint says
+    assert all(shard["held"] for shard in rows_made[0].extra["shards"].values())
 
 
 def test_a_part_of_an_earlier_version_is_made_again_rather_than_copied_uncounted(tmp_path: Path) -> None:

@@ -4,11 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
-from testkit import Mill, make_documents
+from talklake import BYTES, mix_of, row, started
+from testkit import SHELVES, Mill, make_documents
 from wholelake import CACHE, even, make_cache, make_whole, table
 
 from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Ledger
+from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.step import TokenCacheStep
 
 ARRAY = "input_ids/data/c/0"
 
@@ -55,6 +59,24 @@ def test_rot_in_the_part_as_it_was_is_not_copied_into_the_next(whole: Mill, tmp_
     remake(whole)
     changed = {row.name for row in table(whole, CACHE) if any(i.shard == "b" for i in row.inputs)}
     assert {name: contents(whole)[name] for name in changed} == {name: contents(clean)[name] for name in changed}
+
+
+def test_rot_under_a_shard_that_did_not_change_is_tokenized_anew(tmp_path: Path) -> None:
+    rows = [row(number, {}, "x" * (number + 50)) for number in range(6)]
+    others = [row(number, {}, "y" * (number + 50)) for number in range(3, 6)]
+    mix = mix_of(Text(), parts=1)
+
+    def build(mill: Mill) -> Ledger:
+        mill.make(stream_step(mix, "pages", "2024", SHELVES))
+        return mill.make(TokenCacheStep(mix, "pages", BYTES, "2024", SHELVES))
+
+    mill = started(tmp_path / "lake", *rows)
+    build(mill)
+    [path] = (mill.root / "token_caches/talk/bytes-1/pages/train/2024").glob(f"*/{ARRAY}")
+    flip(path, 40)
+    mill.raw("b.jsonl.gz", others)  # shard `a` stays: its ids would be copied
+    mill.convert()
+    assert build(mill).fingerprint == build(started(tmp_path / "fresh", *rows[:3], *others)).fingerprint
 
 
 @pytest.mark.parametrize("harm", ["gone", "flipped", "header"])
