@@ -18,7 +18,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.reports.histogram import Histogram, draw
-from gristmill.stages.token_cache.part_record import part_records
+from gristmill.stages.token_cache.part import part_records
 from gristmill.stages.token_cache.statistics import Facts, edges_of, summed
 from resources.lake import LakeResource
 

@@ -21,7 +21,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part_record import (
+from gristmill.stages.token_cache.part import (
     PartRecord,
     PartShard,
     read_part_record,

@@ -23,7 +23,7 @@ from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import options_of
-from gristmill.stages.token_cache.part_record import PartRecord, PartShard, part_records
+from gristmill.stages.token_cache.part import PartRecord, PartShard, part_records
 from gristmill.stages.token_cache.part_table import MEND
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import RowEncoder

@@ -17,8 +17,7 @@ from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, TOKEN_CACHE_INDEX, kind
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part import RowDigests
-from gristmill.stages.token_cache.part_record import PartRecord, part_records
+from gristmill.stages.token_cache.part import PartRecord, RowDigests, part_records
 from gristmill.stages.token_cache.part_table import MEND, Claims, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import table_of

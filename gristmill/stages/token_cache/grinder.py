@@ -23,8 +23,7 @@ from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.token_cache.part import Part
-from gristmill.stages.token_cache.part_record import PartRecord
+from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import chosen, settle
 from gristmill.stages.token_cache.statistics import Counting, Facts, summed

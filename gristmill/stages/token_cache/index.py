@@ -13,7 +13,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import Index, _close, _finished, _of_mix, _put, read_index
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import cache_catalog, data_yaml
-from gristmill.stages.token_cache.part_record import read_part_record
+from gristmill.stages.token_cache.part import read_part_record
 from gristmill.stages.token_cache.token_stream import open_split
 
 

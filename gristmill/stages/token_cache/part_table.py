@@ -10,7 +10,7 @@ from gristmill.formats.levanter.cache_ledger import Ledger as LevanterLedger
 from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part_record import PartRecord, Range, part_records
+from gristmill.stages.token_cache.part import PartRecord, Range, part_records
 
 
 def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:

@@ -20,8 +20,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat, Text, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.grinder import Body, Spec
-from gristmill.stages.token_cache.part import CLEVEL
-from gristmill.stages.token_cache.part_record import part_records
+from gristmill.stages.token_cache.part import CLEVEL, part_records
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.tokenization.files import (
     TOKENIZING,

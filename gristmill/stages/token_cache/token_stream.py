@@ -19,7 +19,7 @@ from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.token_cache.part_record import read_part_record
+from gristmill.stages.token_cache.part import read_part_record
 
 Objects = Mapping[str, tuple[str, int]]
 """(sha256, size) of each object, by its path."""

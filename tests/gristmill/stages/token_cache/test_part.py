@@ -1,4 +1,4 @@
-"""The record of a token cache's part in the row of its table: written and read in one place."""
+"""The record of a part in the row of its table: written and read in one place."""
 
 import msgspec
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from gristmill.errors import DataError
 from gristmill.lake.ledger.files import table_bytes
 from gristmill.lake.ledger.model import Shard
-from gristmill.stages.token_cache.part_record import (
+from gristmill.stages.token_cache.part import (
     PartRecord,
     PartShard,
     part_records,
