@@ -1,4 +1,4 @@
-"""Who a document is: the (source, id) pair, its digests, and the dice that sampling throws with it."""
+"""Who a document is: the (source, id) pair, its digests and its hash."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -19,11 +19,6 @@ ROW_BYTES = 4
 def canonical(pair: Pair) -> bytes:
     """The pair as bytes that are the same everywhere: a compact JSON array, UTF-8."""
     return orjson.dumps(pair)
-
-
-def fraction(pair: Pair, seed: int = 0) -> float:
-    """A number in [0, 1) that depends on the pair alone: XXH3-64 of its canonical bytes, over 2**64."""
-    return xxhash.xxh3_64_intdigest(canonical(pair), seed) / 2**64
 
 
 def digest_of(value: Any) -> str:
@@ -92,13 +87,6 @@ def hashes_of(pairs: Sequence[Pair]) -> NDArray[np.uint64]:
 def _as_keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
     """One comparable 16-byte key a row: big-endian bytes compare as the numbers do."""
     return np.ascontiguousarray(hashes.astype(">u8")).view("V16").ravel()
-
-
-def repeated(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes that occur more than once, each once; input of shape (n, 2) in any order."""
-    ranked = hashes[_order(hashes)]
-    same = (ranked[1:] == ranked[:-1]).all(axis=1)
-    return np.unique(ranked[1:][same], axis=0)
 
 
 def missing_from(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -16,10 +16,10 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_asset, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
-from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
+from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import (
     PartRecord,

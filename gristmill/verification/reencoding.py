@@ -16,10 +16,10 @@ from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.asset_kinds import names_of
-from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import unpack_bits
+from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import options_of

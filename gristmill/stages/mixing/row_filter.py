@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from gristmill.errors import MalformedRow
 from gristmill.lake.address import Place, attributes_beside
-from gristmill.lake.identity import Pair, fraction
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import Selection

@@ -9,10 +9,11 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import attributes_beside, documents_asset, place
-from gristmill.lake.identity import Pair, fraction
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import Selection

@@ -15,11 +15,12 @@ from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
 from gristmill.lake.address import Place
-from gristmill.lake.identity import digest_of, fraction
+from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import pack_bits
+from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions

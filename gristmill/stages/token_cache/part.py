@@ -1,7 +1,7 @@
 """A part of a token cache: one Levanter cache for each split, over some shards of a snapshot.
 
-`PartRecord` is what the row of the cache's table says of a part. Only this module reads and writes that piece of the row
-(`extra` of lake/ledger/model.py). `Part` writes a part.
+`PartRecord` is what the row of the cache's table says of a part. Only this module reads and writes that piece of the
+row (`extra` of lake/ledger/model.py). `Part` writes a part.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

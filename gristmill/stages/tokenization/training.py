@@ -12,10 +12,10 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
-from gristmill.lake.identity import fraction
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.batches import TextRow, read_rows
+from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tokenization.files import (

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,11 +8,9 @@ from gristmill.lake.identity import (
     canonical,
     digest_of,
     dump_hashes,
-    fraction,
     hashes_of,
     load_hashes,
     missing_from,
-    repeated,
     shared_by,
 )
 
@@ -80,15 +77,6 @@ def test_sets_of_hashes_behave_as_sets(left: list[int], right: list[int]) -> Non
     here, there = (hashes_of([("s", str(n)) for n in numbers]) for numbers in (left, right))
     assert {tuple(row) for row in shared_by(here, there).tolist()} == of(left) & of(right)
     assert {tuple(row) for row in missing_from(here, there).tolist()} == of(left) - of(right)
-    assert {tuple(r) for r in repeated(here).tolist()} == of([n for n in left if left.count(n) > 1])
-
-
-def test_fractions_are_even_and_another_seed_draws_anew() -> None:
-    drawn = [fraction(pair) for pair in PAIRS]
-    assert all(0 <= x < 1 for x in drawn)
-    assert 70 < sum(x < 0.1 for x in drawn) < 130
-    assert fraction(PAIRS[0]) == pytest.approx(xxhash.xxh3_64_intdigest(b'["wiki","page-0"]') / 2**64)
-    assert [fraction(pair, 1) for pair in PAIRS] != drawn
 
 
 def test_a_digest_does_not_know_the_order_of_keys() -> None:
