@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Lengths = npt.NDArray[np.int64]
+ByteSizes = npt.NDArray[np.int64]
+"""Bytes of UTF-8 of each text."""
 
 STRETCH = 2**20
 """Characters, or tokens, of a huge text that are looked at together."""
 
 
-def sizes_of(texts: Sequence[str]) -> Lengths:
+def sizes_of(texts: Sequence[str]) -> ByteSizes:
     """Bytes of UTF-8 of each text."""
     return np.fromiter(map(size_of, texts), np.int64, len(texts))
 

@@ -8,10 +8,13 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.recipes.row_format import OnTrouble
-from gristmill.text.utf8 import Lengths
+from gristmill.text.utf8 import ByteSizes
 
 Values = npt.NDArray[Any]
-Fields = dict[str, tuple[Values, Lengths]]
+RowLengths = npt.NDArray[np.int64]
+"""Elements of each row."""
+
+Fields = dict[str, tuple[Values, RowLengths]]
 """Of each field all rows' elements one after another, and each row's number of elements."""
 MISSING = object()
 SPECIAL = "special token in the text"
@@ -44,7 +47,7 @@ class CacheRows(NamedTuple):
 
     fields: Fields
     troubles: Sequence[Trouble]
-    sizes: Lengths
+    sizes: ByteSizes
 
 
 class RowEncoder(Protocol):
@@ -91,7 +94,7 @@ class Settled(NamedTuple):
     """
 
     fields: Fields
-    sizes: Lengths
+    sizes: ByteSizes
     stays: npt.NDArray[np.bool_]
     dropped: dict[str, int]
     kept: dict[str, int]
