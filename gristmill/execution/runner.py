@@ -21,6 +21,7 @@ from gristmill.errors import (
     Superseded,
 )
 from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, Say
+from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.receipts import Receipt
 
 _MEETINGS = 3
@@ -155,8 +156,7 @@ def _count(tally: Tally, result: Done) -> None:
     tally.failed += result.outcome.failed
     for each in result.outcome.ground:
         tally.ground.setdefault(each.asset, {})[each.receipt.row.name] = each.receipt
-    for key, number in result.outcome.facts.items():
-        tally.facts[key] = tally.facts.get(key, 0) + number
+    add_counts(tally.facts, result.outcome.facts)
 
 
 def raise_failures(failed: Sequence[Failed], of: int) -> None:

@@ -5,7 +5,7 @@ etag: those stand in the note beside them, outside every fingerprint (docs/ledge
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.asset_kinds import LEDGER_TOPS
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
 from gristmill.lake.store.protocol import Store
@@ -27,15 +28,6 @@ _encoder = msgspec.json.Encoder(order="sorted")
 def dump(value: Any) -> bytes:
     """Canonical JSON of a struct: keys sorted, no spaces."""
     return _encoder.encode(value)
-
-
-def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Counters added up, keys sorted."""
-    total: dict[str, int] = {}
-    for each in counts:
-        for key, number in each.items():
-            total[key] = total.get(key, 0) + number
-    return dict(sorted(total.items()))
 
 
 def fingerprint_of(place: Place, recipe: Recipe, inputs: Iterable[Upstream], shards: Iterable[Shard]) -> str:
@@ -66,7 +58,7 @@ def compose(
         "rows": sum(s.rows for s in shards),
         "bytes": sum(s.bytes for s in shards),
         "length": sum(s.length for s in shards),
-        **added(s.counts for s in shards),
+        **sum_counts(s.counts for s in shards),
     }
     refused = sum(s.quarantine.rows for s in shards if s.quarantine)
     if refused:
@@ -80,7 +72,7 @@ def compose(
         recipe=recipe,
         inputs=inputs,
         totals=totals,
-        dropped=added(s.dropped for s in shards),
+        dropped=sum_counts(s.dropped for s in shards),
         table=TableDigest(shards=len(shards), sha256=hashlib.sha256(lines).hexdigest()),
     )
 

@@ -7,6 +7,7 @@ from gristmill.execution.document_writer import DocumentsWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
@@ -66,8 +67,7 @@ class Mixing:
     def _select(self, body: Body, output: "_StreamOutput") -> None:
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
             output.documents.write(*block.kept())
-            for reason, number in block.dropped().items():
-                output.dropped[reason] = output.dropped.get(reason, 0) + number
+            add_counts(output.dropped, block.dropped())
 
 
 class _StreamOutput:

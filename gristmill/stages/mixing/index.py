@@ -7,6 +7,7 @@ import msgspec
 
 from gristmill.lake.address import mix_asset, mix_index, place
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import dump, read_head
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.store.protocol import Store
@@ -90,12 +91,9 @@ def _close(
         absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
         finished = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")}
         left += [f"{stream}/{key}" for key in sorted(finished - set(chosen))]
-    totals: dict[str, int] = {}
-    for stream_slice in slices:
-        for name, number in stream_slice.totals.items():
-            totals[name] = totals.get(name, 0) + number
+    totals = sum_counts(stream_slice.totals for stream_slice in slices)
     fingerprint = digest_of([asset, [[s.stream, s.snapshot, s.fingerprint] for s in slices]])
-    return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), dict(sorted(totals.items())))
+    return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), totals)
 
 
 def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:

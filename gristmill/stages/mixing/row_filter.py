@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gristmill.errors import MalformedRow
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
@@ -133,11 +134,9 @@ class RowFilter:
             attributes = parse_rows(lines, name, feed.path, first, lengths)
             sourceless = check_same_ids(ids, attributes, path, feed.path, first)
             if sourceless:
-                key = f"attribute rows without a source: {name}"
-                counts[key] = counts.get(key, 0) + sourceless
+                add_counts(counts, {f"attribute rows without a source: {name}": sourceless})
             values.update(self._reader.labels(name, attributes, feed.path, first, absent))
-        for name, number in absent.items():
-            counts[f"absent: {name}"] = counts.get(f"absent: {name}", 0) + number
+        add_counts(counts, absent, "absent: ")
         return values
 
     def _decisions(

@@ -10,6 +10,7 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.lake.address import attributes_beside, documents_asset, place
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import read_blocklist
@@ -94,8 +95,7 @@ def draw(store: Store, source: str, version: str, snapshot: str, selection: Sele
     dropped: dict[str, int] = {}
     rows = 0
     for shard, block in _blocks(store, source, version, snapshot, selection):
-        for reason, count in block.dropped().items():
-            dropped[reason] = dropped.get(reason, 0) + count
+        add_counts(dropped, block.dropped())
         rows += int((block.decisions == 0).sum())
         _add(shard, block, draws, size)
     return Sample(rows, dict(sorted(dropped.items())), {reason: drawn.examples() for reason, drawn in draws.items()})

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from gristmill.lake.ledger.counts import add_counts, sum_counts
 from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -50,18 +51,14 @@ def summed(facts: Iterable[Facts]) -> Facts:
             total.unknown + counted.unknown,
             total.fragments + counted.fragments,
             tuple(a + b for a, b in zip(_padded(total.lengths, width), _padded(counted.lengths, width), strict=True)),
-            _added(total.kept, counted.kept),
-            _added(total.dropped, counted.dropped),
+            sum_counts((total.kept, counted.kept)),
+            sum_counts((total.dropped, counted.dropped)),
         )
     return total
 
 
 def _padded(lengths: Sequence[int], width: int) -> list[int]:
     return [*lengths, *[0] * (width - len(lengths))]
-
-
-def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in sorted({*one, *other})}
 
 
 class Counting:
@@ -86,11 +83,12 @@ class Counting:
             self._unknown += int(np.count_nonzero(ids == self._vocabulary.unknown))
         buckets = np.minimum(np.frexp(lengths.astype(np.float64))[1], BUCKETS - 1)
         self._lengths += np.bincount(buckets, minlength=BUCKETS)
-        self._kept = _added(self._kept, kept or {})
-        self._dropped = _added(self._dropped, dropped or {})
+        add_counts(self._kept, kept or {})
+        add_counts(self._dropped, dropped or {})
 
     def facts(self) -> Facts:
         """What was counted."""
         used = np.flatnonzero(self._lengths)
         lengths = tuple(self._lengths[: used[-1] + 1].tolist()) if len(used) else ()
-        return Facts(self._bytes, self._unknown, self._fragments, lengths, self._kept, self._dropped)
+        kept, dropped = sum_counts((self._kept,)), sum_counts((self._dropped,))
+        return Facts(self._bytes, self._unknown, self._fragments, lengths, kept, dropped)
