@@ -107,6 +107,13 @@ class Store(Protocol):
         """Removes what killed writers left where nobody looks."""
 
 
+def put_unless_same(store: Store, path: str, data: bytes) -> None:
+    """Writes a small object, unless the same bytes are there already: then it keeps its etag."""
+    found = store.read_tagged(path)
+    if found is None or found[0] != data:
+        store.put(path, data)
+
+
 def check_path(path: str) -> str:
     """The path, or a StoreError if it could climb out of the lake."""
     parts = path.split("/")

@@ -10,7 +10,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import dump, read_head
 from gristmill.lake.ledger.model import Ledger as Head
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import Store, put_unless_same
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 
@@ -107,17 +107,10 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
     """
     store.sweep()
     index = _of_mix(store, mix, sources, known)
-    _put(store, f"{index.asset}/index.json", dump(index))
+    put_unless_same(store, f"{index.asset}/index.json", dump(index))
     return index
 
 
 def _of_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
     streams = {s.key: _finished(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
     return _close(mix_index(mix.name), streams, known, sources)
-
-
-def _put(store: Store, path: str, data: bytes) -> None:
-    """Writes an object of an index, unless it is there already as it should be."""
-    tagged = store.read_tagged(path)
-    if tagged is None or tagged[0] != data:
-        store.put(path, data)

@@ -12,7 +12,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import SPLITS, cache_asset, packing_stem
 from gristmill.lake.ledger.files import dump
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import Store, put_unless_same
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
@@ -80,7 +80,7 @@ def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, 
     stored = None if plan is None else _store(store, f"{stem}.npy", plan)
     split = sequence.path.rpartition("/")[2]
     made = Planned(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report)
-    _put(store, f"{stem}.json", dump(made) + b"\n")  # last: it names the other
+    put_unless_same(store, f"{stem}.json", dump(made) + b"\n")  # last: it names the other
     return made
 
 
@@ -146,9 +146,3 @@ def _npy(plan: Plan) -> Iterator[bytes]:
     for begin in range(0, len(plan), _PIECE):
         pair = (plan.first[begin : begin + _PIECE], plan.count[begin : begin + _PIECE])
         yield np.stack(pair, axis=1).astype("<i8").tobytes()
-
-
-def _put(store: Store, path: str, data: bytes) -> None:
-    found = store.read_tagged(path)
-    if found is None or found[0] != data:
-        store.put(path, data)

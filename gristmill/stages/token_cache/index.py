@@ -6,11 +6,11 @@ from typing import Any
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, load_ledger, merge
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, place
 from gristmill.lake.ledger.files import dump, read_ledger
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import Store, put_unless_same
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import Index, _close, _finished, _of_mix, _put, read_index
+from gristmill.stages.mixing.index import Index, _close, _finished, _of_mix, read_index
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import cache_catalog, data_yaml
 from gristmill.stages.token_cache.part import read_part_record
@@ -50,9 +50,9 @@ def index_cache(
     }
     if consolidated:
         _consolidate(store, mix, tokenizer, index.asset, merged)
-    _put(store, f"{index.asset}/cache_catalog.json", cache_catalog(store.url, catalog))
-    _put(store, f"{index.asset}/data.yaml", data_yaml(store.url, mix, tokenizer))
-    _put(store, f"{index.asset}/index.json", dump(index))  # last: where it is, the rest is
+    put_unless_same(store, f"{index.asset}/cache_catalog.json", cache_catalog(store.url, catalog))
+    put_unless_same(store, f"{index.asset}/data.yaml", data_yaml(store.url, mix, tokenizer))
+    put_unless_same(store, f"{index.asset}/index.json", dump(index))  # last: where it is, the rest is
     return index
 
 
@@ -71,8 +71,8 @@ def _consolidate(
             source = open_split(store, cache, split)
             one = consolidate(store, source, ledger, stream.format, f"{folder}/{split}/")
             catalog[split][stream.key] = (f"{folder}/{split}", one)
-    _put(store, f"{top}cache_catalog.json", cache_catalog(store.url, catalog))
-    _put(store, f"{top}data.yaml", data_yaml(store.url, mix, tokenizer, folders))
+    put_unless_same(store, f"{top}cache_catalog.json", cache_catalog(store.url, catalog))
+    put_unless_same(store, f"{top}data.yaml", data_yaml(store.url, mix, tokenizer, folders))
     stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/")]
     store.delete([path for path in stale if not path.startswith(tuple(f"{folder}/" for folder in folders.values()))])
 
@@ -110,5 +110,5 @@ def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> Le
             metadata = ledger["metadata"]["preprocessor_metadata"]
             parts[folder.removeprefix(top).rstrip("/")] = ledger
     merged = merge(parts, metadata)
-    _put(store, top + LEDGER_NAME, dump_ledger(merged))
+    put_unless_same(store, top + LEDGER_NAME, dump_ledger(merged))
     return merged
