@@ -12,6 +12,11 @@
 """
 
 
+def shorten(text: str, most: int = 80) -> str:
+    """A text as messages show it: of at most so many characters, the last three of which are dots if it is cut."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 class GristmillError(Exception):
     """The root of everything that Gristmill raises on purpose."""
 

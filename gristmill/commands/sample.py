@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Ledger
@@ -161,5 +161,4 @@ def _values(values: Mapping[str, Any], where: str | None) -> str:
 
 
 def _cut(text: str, width: int = _WIDTH) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 3]}..."
+    return shorten(" ".join(text.split()), width)

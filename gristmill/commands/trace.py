@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
 from gristmill.lake.asset_kinds import TOKEN_CACHE, expression_of
 from gristmill.tracing.raw import RawPlace, Shelves
@@ -101,7 +101,7 @@ def _row(found: RowPlace) -> str:
     if found.member is None:
         return f"{found.asset}: not there: {found.why}"
     said = msgspec.json.encode(found.attributes).decode() if found.attributes is not None else ""
-    more = f" {said if len(said) <= _LONGEST else said[: _LONGEST - 3] + '...'}" if said else ""
+    more = f" {shorten(said, _LONGEST)}" if said else ""
     due = f"; {found.why}" if found.why else ""
     return f"{found.path}: row {found.row} (gzip member {found.member[0]}-{found.member[1]}{due}){more}"
 

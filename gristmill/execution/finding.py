@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gristmill.errors import shorten
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -30,5 +32,4 @@ def differs(what: str, found: object, said: object) -> str:
 
 
 def _shown(value: object) -> str:
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return text if len(text) <= 120 else f"{text[:117]}..."
+    return shorten(f"{value:,}" if isinstance(value, int) else str(value), 120)

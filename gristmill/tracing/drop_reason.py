@@ -8,15 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, shorten
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.recipes.selection import Selection, selection_of
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, RowFilter
 from gristmill.tracing.rows import REMADE, Located, Standing, row_of, standing
-
-_LONGEST = 80
 
 
 class _OneRow:
@@ -85,10 +83,7 @@ def _in_words(
     rules = {rule.name: rule.where for rule in selection.exclude}
     rules |= {rule.name: f"not ({rule.where})" for rule in selection.include}
     where = rules[reason]
-    named = [f"{column} is {_short(value)}" for column, value in values.items() if re.search(rf"\b{column}\b", where)]
+    named = [
+        f"{column} is {shorten(repr(value))}" for column, value in values.items() if re.search(rf"\b{column}\b", where)
+    ]
     return f"dropped by rule {reason}: {where}{'; ' if named else ''}{', '.join(named)}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

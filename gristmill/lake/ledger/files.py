@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import DataError, RecipeError, StoreError, shorten
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.asset_kinds import LEDGER_TOPS
 from gristmill.lake.identity import digest_of
@@ -176,18 +176,14 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     if old.digest == new.digest or new.draft:
         return
     shown = "; ".join(
-        f"{n} was {_short(getattr(old, n, old.parameters.get(n)))}, is {_short(getattr(new, n, new.parameters.get(n)))}"
+        f"{n} was {shorten(repr(getattr(old, n, old.parameters.get(n))))},"
+        f" is {shorten(repr(getattr(new, n, new.parameters.get(n))))}"
         for n in changed_fields(old, new)
     )
     raise RecipeError(
         f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {shown}."
         " Declare the change under the next number (or version), or mark the recipe draft=True"
     )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def list_ledgers(store: Store, prefix: str = "") -> list[Place]:

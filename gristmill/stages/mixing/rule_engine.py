@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.recipes.rule_sql import sandbox
 from gristmill.recipes.rules import Column, Rule, check_rules, first_line
 
@@ -81,8 +81,7 @@ def typed_array(column: Column, values: Sequence[Any]) -> "pa.Array | pa.Chunked
 def _shown(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 128:
         return f"an integer of {value.bit_length():,} bits"
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return shorten(repr(value))
 
 
 def _array(kind: str, values: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ import msgspec
 from tokenizers import Tokenizer as Trained
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.ledger.files import dump, read_ledger
@@ -111,7 +111,7 @@ def _with_facts(store: Store, name: str, old: TokenizerLedger, data: bytes) -> T
 
 
 def _short(value: object) -> str:
-    return json.dumps(value, sort_keys=True)[:200]
+    return shorten(json.dumps(value, sort_keys=True), 200)
 
 
 def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
