@@ -8,12 +8,12 @@ check disagrees, the reference tokenizer is asked instead.
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from gristmill.stages.tokenization.probes import FIXED
+from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 from gristmill.stages.tokenization.vocabulary import Vocabulary
 from gristmill.stages.tokenization.windows import BREAKS, windows
 from gristmill.text.utf8 import STRETCH, size_of
@@ -26,11 +26,6 @@ LEADING = (" the", "  the", " \u00e9t\u00e9 ", " 1", "\u00e9", "\n the")
 """Further texts of the check: how they begin matters to offsets."""
 _COMPOSING = {"NFC", "NFD", "NFKC", "NFKD"}
 """Normalizers that leave ASCII as it is."""
-
-
-class _Declared(msgspec.Struct):
-    normalizer: dict[str, Any] | None = None
-    post_processor: dict[str, Any] | None = None
 
 
 class TokenOffsets:
@@ -48,7 +43,7 @@ class TokenOffsets:
     def __init__(self, tokenizer_json: bytes, reference: Tokenizer, vocabulary: Vocabulary) -> None:
         self._reference = reference
         self._normalizer = reference.normalizer
-        declared = msgspec.json.decode(tokenizer_json, type=_Declared)
+        declared = parse_tokenizer_json(tokenizer_json)
         self._composes = (declared.normalizer or {}).get("type") in _COMPOSING
         trimming = _trimming(declared.post_processor)
         self._trims = trimming is not None

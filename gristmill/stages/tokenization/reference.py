@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from gristmill.errors import RecipeError
 from gristmill.stages.tokenization.engines import Found, Lengths, Reference
 from gristmill.stages.tokenization.probes import PROBES, probes
+from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 from gristmill.stages.tokenization.vocabulary import Vocabulary, vocabulary_of
 from gristmill.stages.tokenization.windows import breaks_of
 
@@ -63,18 +64,6 @@ class _Written(msgspec.Struct):
     tables: dict[str, bytes]
 
 
-class _Model(msgspec.Struct):
-    dropout: float | None = None
-
-
-class _Declared(msgspec.Struct):
-    """What of a `tokenizer.json` would make ids depend on more than the text, or cut documents."""
-
-    model: _Model
-    truncation: dict[str, object] | None = None
-    padding: dict[str, object] | None = None
-
-
 def load_reference(tokenizer_json: bytes) -> Tokenizer:
     """The tokenizer as `tokenizers` loads it.
 
@@ -82,12 +71,12 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
         RecipeError: no tokenizer.json; one that truncates, pads or drops merges at random.
     """
     try:
-        declared = msgspec.json.decode(tokenizer_json, type=_Declared)
+        declared = parse_tokenizer_json(tokenizer_json)
         reference = Tokenizer.from_buffer(tokenizer_json)
     except Exception as error:  # `tokenizers` raises nothing narrower
         raise RecipeError(f"tokenizer.json cannot be loaded: {error}") from error
-    for name in ("truncation", "padding"):
-        if getattr(declared, name) is not None:
+    for name, setting in (("truncation", declared.truncation), ("padding", declared.padding)):
+        if setting is not None:
             raise RecipeError(f"tokenizer.json declares {name}, which would change documents; set it to null")
     if declared.model.dropout:
         raise RecipeError("tokenizer.json declares dropout: the same text would get other ids; set it to null")

@@ -18,6 +18,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
+
 MARK = "\x0b"
 SPELLED = re.compile("\u010b|\\\\u010[bB]")
 """How a byte-level vocabulary writes the mark: itself, or escaped."""
@@ -28,22 +30,6 @@ Lengths = npt.NDArray[np.int64]
 Table = npt.NDArray[np.uint32]
 
 
-class _Added(msgspec.Struct):
-    id: int
-    content: str
-    single_word: bool = False
-    lstrip: bool = False
-    rstrip: bool = False
-    normalized: bool = True
-
-
-class _Declared(msgspec.Struct):
-    model: dict[str, msgspec.Raw]
-    added_tokens: list[_Added] = []
-    normalizer: dict[str, Any] | None = None
-    pre_tokenizer: dict[str, Any] | None = None
-
-
 def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
     """The tokenizer without its added tokens for runs of spaces.
 
@@ -51,7 +37,7 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
         Its `tokenizer.json`, and the id of each length of a run (0, 1: none); None where there are no such tokens,
         or the ids would not certainly be the same.
     """
-    declared = msgspec.json.decode(tokenizer_json, type=_Declared)
+    declared = parse_tokenizer_json(tokenizer_json)
     runs = {
         len(token.content): token for token in declared.added_tokens if token.content and not token.content.strip(" ")
     }
@@ -64,7 +50,7 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
         and not any(_touches(token.content) for token in others)
         and (declared.normalizer is None or declared.normalizer.get("type") == "NFC")
         and _cuts_as_gpt2(declared.pre_tokenizer)
-        and bytes(declared.model.get("type", b"")).strip() == b'"BPE"'
+        and declared.model.type == "BPE"
         and len(SPELLED.findall(tokenizer_json)) == len(ENTRY.findall(tokenizer_json)) == 1
     )
     if not certain:

@@ -3,11 +3,12 @@
 import re
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel
+
+from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 
 SPACE = "\u0120"
 """How a byte-level vocabulary writes a space."""
@@ -45,7 +46,7 @@ def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
     """The tables of a tokenizer: the bytes of its `tokenizer.json`, and the same, loaded."""
     entries = reference.get_vocab(with_added_tokens=True)
     added = {number: token.content for number, token in reference.get_added_tokens_decoder().items()}
-    unknown = msgspec.json.decode(tokenizer_json, type=_Declared).model.unk_token
+    unknown = parse_tokenizer_json(tokenizer_json).model.unk_token
     size = max(entries.values(), default=-1) + 1
     own = {token: number for token, number in entries.items() if number not in added}
     vocabulary = Vocabulary(
@@ -71,14 +72,6 @@ def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
         vocabulary.bytes[number] = len(text.encode())
         vocabulary.lead[number], vocabulary.trail[number] = _around(text, None)
     return vocabulary
-
-
-class _Model(msgspec.Struct):
-    unk_token: str | float | None = None
-
-
-class _Declared(msgspec.Struct):
-    model: _Model
 
 
 def _around(token: str, space: str | None) -> tuple[int, int]:
