@@ -1,11 +1,11 @@
 """Lines: those of a column of texts, and which of them repeat within a text."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from gristmill.text.code_points import BREAK, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
 
 _START = 8  # code points that are compared before whole lines are
@@ -15,19 +15,8 @@ _LENGTH = np.uint64(0x8EBC6AF09C88C6E3)
 
 
 @dataclass(frozen=True)
-class Lines:
-    r"""Lines as `str.split("\n")` cuts them: a text has one more than it has line feeds.
-
-    Args:
-        column: the texts.
-        starts, ends: each line is `column.units[start:end]`.
-        bounds: the lines of text t are those from `bounds[t]` to before `bounds[t + 1]`.
-    """
-
-    column: CodePoints
-    starts: Numbers
-    ends: Numbers
-    bounds: Numbers
+class Lines(Pieces):
+    r"""Lines as `str.split("\n")` cuts them: a text has one more than it has line feeds, so at least one."""
 
     @classmethod
     def of(cls, column: CodePoints) -> "Lines":
@@ -36,21 +25,6 @@ class Lines:
         starts = np.zeros_like(ends)
         starts[1:] = ends[:-1] + 1
         return cls(column, starts, ends, np.searchsorted(starts, column.bounds))
-
-    @cached_property
-    def counts(self) -> Numbers:
-        """How many lines each text has: at least one."""
-        return np.diff(self.bounds)
-
-    @cached_property
-    def texts(self) -> Numbers:
-        """The text of each line."""
-        return np.repeat(np.arange(len(self.counts)), self.counts)
-
-    @cached_property
-    def lengths(self) -> Numbers:
-        """How many code points each line has."""
-        return self.ends - self.starts
 
     def count(self, chosen: Numbers) -> Numbers:
         """How many of the chosen lines each text has; `chosen` are line numbers."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
 
 _HISTOGRAM = 64  # word lengths from here on share a bin; their median is looked up text by text
@@ -18,19 +19,8 @@ _ALONE = np.uint64(0xA0761D6478BD642F)
 
 
 @dataclass(frozen=True)
-class Words:
-    """Words as `str.split()` cuts them; W words of T texts.
-
-    Args:
-        column: the texts.
-        starts, ends: each word is `column.units[start:end]` (W).
-        bounds: the words of text t are those from `bounds[t]` to before `bounds[t + 1]` (T + 1).
-    """
-
-    column: CodePoints
-    starts: Numbers
-    ends: Numbers
-    bounds: Numbers
+class Words(Pieces):
+    """Words as `str.split()` cuts them; W words of T texts."""
 
     @classmethod
     def of(cls, column: CodePoints) -> "Words":
@@ -40,21 +30,6 @@ class Words:
         (edges,) = np.nonzero(inside[1:] != inside[:-1])
         starts, ends = edges[::2], edges[1::2]
         return cls(column, starts, ends, np.searchsorted(starts, column.bounds))
-
-    @cached_property
-    def counts(self) -> Numbers:
-        """How many words each text has (T)."""
-        return np.diff(self.bounds)
-
-    @cached_property
-    def texts(self) -> Numbers:
-        """The text of each word (W)."""
-        return np.repeat(np.arange(len(self.counts)), self.counts)
-
-    @cached_property
-    def lengths(self) -> Numbers:
-        """How many code points each word has (W)."""
-        return self.ends - self.starts
 
     @cached_property
     def hashes(self) -> Hashes:
