@@ -170,8 +170,8 @@ def test_what_rows_tell_the_template_is_told_as_levanter_does(ask: Ask, tmp_path
     found = as_lists(made)
     assert {trouble.row: trouble.reason for trouble in made.troubles} == {
         3: "undefined template variable",
-        4: "template variables that are none",
-        5: "template variables that are none",
+        4: "template variables are not valid",
+        5: "template variables are not valid",
         6: "no system prompt",
         7: "no messages",
         8: "no assistant turn",

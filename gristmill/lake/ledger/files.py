@@ -16,6 +16,7 @@ from gristmill.lake.asset_kinds import LEDGER_TOPS
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
+from gristmill.lake.ledger.renamed import current_head, current_shard
 from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
 from gristmill.lake.store.protocol import Store
 
@@ -94,7 +95,7 @@ def parse_head(data: bytes, path: str) -> Ledger:
         ) from error
     if ledger.schema not in {SCHEMA - 1, SCHEMA}:
         raise DataError(f"{path}: ledger schema {ledger.schema}; this Gristmill reads {SCHEMA}: upgrade it")
-    return ledger
+    return current_head(ledger)
 
 
 def read_head(store: Store, place: Place) -> Ledger | None:
@@ -109,10 +110,15 @@ def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
     shards: list[Shard] = []
     for block in data:
         try:
-            shards.extend(decoder.decode_lines(block))
+            shards.extend(map(current_shard, decoder.decode_lines(block)))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DataError(f"{path}: not a ledger's table ({error}); run its asset again") from error
     return shards
+
+
+def recorded_rows(lines: bytes) -> list[Shard]:
+    """The rows of a table under the names that stand in it, which may be those of an earlier version."""
+    return msgspec.json.Decoder(Shard).decode_lines(lines)
 
 
 def table_lines(store: Store, place: Place) -> bytes:

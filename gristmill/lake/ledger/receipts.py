@@ -8,6 +8,7 @@ import msgspec
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.renamed import current_shard
 from gristmill.lake.store.protocol import Store
 
 Stamp = tuple[int, str]
@@ -68,7 +69,8 @@ def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
     for entry in store.list(place.receipts):
         if entry.path.endswith(".json") and not entry.path.removeprefix(place.receipts).startswith("."):
             try:
-                yield msgspec.json.decode(store.read(entry.path), type=Receipt)
+                receipt = msgspec.json.decode(store.read(entry.path), type=Receipt)
+                yield msgspec.structs.replace(receipt, row=current_shard(receipt.row))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
 

@@ -129,14 +129,14 @@ class ChatRows:
         """A template that a row brings."""
         if not self._declared.row_templates:
             raise Unrendered(
-                "brings its own template", "only a format with row_templates=True lets data bring templates"
+                "row brings its own template", "only a format with row_templates=True lets data bring templates"
             )
         if not isinstance(template, str):
-            raise Unrendered("brings its own template", f"it is {words_of(template)}, not a string")
+            raise Unrendered("row brings its own template", f"it is {words_of(template)}, not a string")
         try:
             return self._compiled(template, strict=self._declared.undefined == "levanter")
         except RecipeError as error:
-            raise Unrendered("brings its own template", str(error)) from error
+            raise Unrendered("row brings its own template", str(error)) from error
 
     def _messages(self, document: Any) -> list[Turn]:
         key = self._declared.messages_field
@@ -167,10 +167,10 @@ class ChatRows:
             return {}
         if not isinstance(variables, dict):
             what = f"metadata.{key} is {words_of(variables)}, not a mapping"
-            raise Unrendered("template variables that are none", what)
+            raise Unrendered("template variables are not valid", what)
         for name in FORBIDDEN:
             if name in variables:
-                raise Unrendered("template variables that are none", f"metadata.{key} may not set {name}")
+                raise Unrendered("template variables are not valid", f"metadata.{key} may not set {name}")
         return {name: value for name, value in variables.items() if name != "add_generation_prompt"}
 
 

@@ -56,23 +56,23 @@ class PrebuiltRows:
         values = field_of(document, key)
         if not isinstance(values, list):
             return nothing, Trouble(
-                number, "no ids", f"metadata.{key} is {words_of(values)}, not a list", keepable=False
+                number, "no token ids", f"metadata.{key} is {words_of(values)}, not a list", keepable=False
             )
         if not values:
-            return nothing, Trouble(number, "no ids", f"metadata.{key} is empty", keepable=False)
+            return nothing, Trouble(number, "no token ids", f"metadata.{key} is empty", keepable=False)
         if set(map(type, values)) != {int}:
             return nothing, Trouble(
-                number, "ids that are none", f"metadata.{key} holds more than integers", keepable=False
+                number, "token ids are not integers", f"metadata.{key} holds more than integers", keepable=False
             )
         low, high = min(values), max(values)
         if low < 0 or high >= self._vocab_size:
             what = f"metadata.{key} has ids from {low} to {high}, the vocabulary 0 to {self._vocab_size - 1}"
-            return nothing, Trouble(number, "ids outside the vocabulary", what, keepable=False)
+            return nothing, Trouble(number, "token ids outside the vocabulary", what, keepable=False)
         ids = np.array(values, np.int32)
         length = self._declared.length
         if length is not None and len(ids) != length:
             return ids, Trouble(
-                number, "another length", f"metadata.{key} has {len(ids)} ids, the format asks {length}"
+                number, "wrong number of token ids", f"metadata.{key} has {len(ids)} ids, the format asks {length}"
             )
         return ids, None
 
@@ -85,7 +85,9 @@ class PrebuiltRows:
         weights = np.array(values, np.float64)
         if len(weights) != count:
             what = f"metadata.{key} has {len(weights)} weights for {count} ids"
-            return nothing, Trouble(number, "weights of another length", what, keepable=False)
+            return nothing, Trouble(number, "wrong number of loss weights", what, keepable=False)
         if not np.isfinite(weights).all() or np.abs(weights).max(initial=0) > np.finfo(np.float32).max:
-            return nothing, Trouble(number, "weights out of range", f"metadata.{key} passes 32 bits", keepable=False)
+            return nothing, Trouble(
+                number, "loss weights out of range", f"metadata.{key} passes 32 bits", keepable=False
+            )
         return weights.astype(np.float32), None

@@ -18,8 +18,7 @@ from versions import Checkout
 
 OWN = ("lake.json", ".run.json")
 """How the names of objects end that are each lake's own: its id, and notes about runs."""
-RENAMED: dict[str, str] = {}
-"""Counters and reasons in ledgers, by the name that the old version gives them."""
+from gristmill.lake.ledger.renamed import RENAMED
 DIGESTS = {"quarantine": {"sha256", "bytes"}, "table": {"sha256"}}
 """What a ledger says of objects that hold such names."""
 COMMANDS: dict[str, list[tuple[str, ...]]] = {

@@ -132,7 +132,7 @@ def test_a_row_brings_a_template_only_where_the_recipe_lets_it(tmp_path: Path) -
     own = {**talk("Hi", "Hello"), "chat_template_kwargs": {"chat_template": "!" + TEMPLATE}}
     mill = started(tmp_path / "lake", row(0, own))
     made = build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop")))
-    assert made.dropped == {"brings its own template": 1}
+    assert made.dropped == {"row brings its own template": 1}
     build(mill, mix_of(Chat(chat_template=TEMPLATE, row_templates=True)))
     assert spelled(mill, rows_of(mill)[0]["input_ids"]) == "!u:Hi;a:Hello;"
 
@@ -154,13 +154,13 @@ def test_prebuilt_rows_are_taken_over_and_what_is_wrong_with_one_is_said(tmp_pat
     declared = Prebuilt(input_ids_key="ids", loss_weights_key="w", length=4, on_trouble="drop")
     made = build(mill, mix_of(declared, parts=1))
     assert made.dropped == {
-        "another length": 1,
-        "ids outside the vocabulary": 2,
-        "ids that are none": 1,
-        "no ids": 1,
+        "wrong number of token ids": 1,
+        "token ids outside the vocabulary": 2,
+        "token ids are not integers": 1,
+        "no token ids": 1,
         "no loss weights": 1,
-        "weights of another length": 1,
-        "weights out of range": 1,
+        "wrong number of loss weights": 1,
+        "loss weights out of range": 1,
     }
     assert rows_of(mill) == [{"ids": [1, 2, 3, 4], "w": [1, 0.5, 0, 2]}, {"ids": [5, 6, 7, 8], "w": [0, 0, 0, 1]}]
 
