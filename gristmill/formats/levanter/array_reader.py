@@ -1,7 +1,7 @@
-"""One array of a Levanter token cache, read by ranges: what is damaged or missing is an error, never zeros.
+"""Reads ranges of one array of a Levanter token cache. Damaged or missing data is an error, never zeros.
 
-`levanter_array` describes the format. Blosc frames carry no checksum of their data, so a flipped bit inside
-one may go unseen here; the sha256 of every object in the lake's ledger is what finds it.
+`array_writer` describes the format. Blosc frames carry no checksum of their data, so this reader may miss a flipped
+bit inside a frame. The lake's ledger holds the sha256 of every object; verification finds the bit with it.
 """
 
 import json
@@ -18,24 +18,35 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.array_writer import ABSENT, INDEX_TYPE, ITEM_BYTES, Values
 
 READ_AHEAD = 8 * 2**20  # bytes of neighbouring frames fetched by one request
-BLOSC_HEADER = struct.Struct("<BBBBIII")  # version, its zstd's, flags, type size, bytes, block bytes, frame bytes
+BLOSC_HEADER = struct.Struct(
+    "<BBBBIII"
+)  # format version, zstd version, flags, item bytes, data bytes, block bytes, frame bytes
 MEND = "write the cache again"
 
 
 class RangeRead(Protocol):
-    """Reads bytes [start, end) of an object; raises FileNotFoundError where there is none.
+    """Reads bytes [start, end) of an object.
 
-    `end=None` means to the object's end, and then a negative `start` the last `-start` bytes (HTTP's suffix
-    range), or all of a shorter object.
+    `end=None` means up to the object's end. A negative `start` is allowed only then: it asks for the last `-start`
+    bytes (HTTP's suffix range), or for the whole object if it is shorter.
     """
 
     def __call__(self, path: str, start: int, end: int | None, /) -> bytes:
-        """The bytes; fewer where the object ends before `end`."""
+        """The bytes of the range; fewer if the object ends before `end`.
+
+        Args:
+            path: full name of the object.
+            start: first byte, or minus the number of bytes at the end.
+            end: the byte after the last one; None: the object's end.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+        """
         ...
 
 
 class _Form(NamedTuple):
-    """What an array's `zarr.json` says: type, elements of an inner chunk, inner chunks of an object."""
+    """The form of an array, from `zarr.json`: element type, elements per inner chunk, inner chunks per object."""
 
     dtype: np.dtype[Any]
     chunk: int
@@ -43,7 +54,7 @@ class _Form(NamedTuple):
 
 
 def _form(path: str, description: bytes) -> _Form:
-    """Read `zarr.json`; chunks of any size, blosc with any compressor (older Levanter: lz4)."""
+    """Parses `zarr.json`. Any chunk size is accepted, and any compressor of blosc (older Levanter: lz4)."""
     try:
         array = json.loads(description)
         (sharding,) = array["codecs"]
@@ -52,28 +63,28 @@ def _form(path: str, description: bytes) -> _Form:
         (chunk,) = inner["chunk_shape"]
         names = [codec["name"] for codec in (sharding, *inner["codecs"], *inner["index_codecs"])]
         ends = {codec["configuration"]["endian"] for codec in (inner["codecs"][0], inner["index_codecs"][0])}
-        dtype, place = str(array["data_type"]), inner.get("index_location", "end")
+        dtype, index_at = str(array["data_type"]), inner.get("index_location", "end")
         fill, chunks = array["fill_value"], shard_elements // chunk
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError) as error:
         raise DataError(f"{path}: not a sharded zarr v3 array ({error!r}); {MEND}") from error
-    known = ["sharding_indexed", "bytes", "blosc", "bytes", "crc32c"]
-    if names != known or ends != {"little"} or dtype not in ITEM_BYTES or place != "end" or fill != 0:
+    codecs = ["sharding_indexed", "bytes", "blosc", "bytes", "crc32c"]
+    if names != codecs or ends != {"little"} or dtype not in ITEM_BYTES or index_at != "end" or fill != 0:
         raise DataError(
-            f"{path}: {dtype} filled with {fill}, codecs {names}, index at the {place}: Levanter's arrays "
-            f"are {', '.join(ITEM_BYTES)}, little endian, filled with 0, codecs {known}; {MEND}"
+            f"{path}: {dtype} filled with {fill}, codecs {names}, index at the {index_at}: Levanter's arrays "
+            f"are {', '.join(ITEM_BYTES)}, little endian, filled with 0, codecs {codecs}; {MEND}"
         )
     return _Form(np.dtype(dtype).newbyteorder("<"), chunk, chunks)
 
 
 class ArrayReader:
-    """Reads ranges of one array. Keeps its objects' indexes (8 KiB each) and the inner chunk decoded last.
+    """Reads ranges of one array. It keeps the index of each object (8 KiB) and the last decoded inner chunk.
 
     Args:
         read: reads a byte range of an object by its full name.
-        path: the array's folder, as `read` knows it.
+        path: full name of the array's folder, without a closing slash.
 
     Raises:
-        DataError: `zarr.json` is missing or of another form.
+        DataError: `zarr.json` is missing, or does not describe an array of Levanter's form.
     """
 
     def __init__(self, read: RangeRead, path: str) -> None:
@@ -85,14 +96,21 @@ class ArrayReader:
 
     @property
     def dtype(self) -> str:
-        """The name of the elements' type."""
+        """The name of the element type, such as "int32"."""
         return self._form.dtype.name
 
     def read(self, start: int, stop: int) -> Values:
         """Elements [start, stop) in one new array.
 
+        Args:
+            start: number of the first element.
+            stop: number of the element after the last one.
+
+        Returns:
+            Shape (stop - start,), in this machine's byte order.
+
         Raises:
-            DataError: an object is missing, its index's checksum differs, a frame is cut short or damaged.
+            DataError: an object is missing, the checksum of its index differs, or a frame is truncated or damaged.
         """
         result: Values = np.empty(stop - start, self._form.dtype.newbyteorder("="))
         position = 0
@@ -102,7 +120,18 @@ class ArrayReader:
         return result
 
     def pieces(self, start: int, stop: int) -> Iterator[Values]:
-        """Elements [start, stop), at most one inner chunk at a time, read-only; errors as in `read`."""
+        """Elements [start, stop) in pieces of at most one inner chunk. The pieces are read-only.
+
+        Args:
+            start: number of the first element.
+            stop: number of the element after the last one.
+
+        Yields:
+            The pieces in order, as 1-dimensional arrays.
+
+        Raises:
+            DataError: as in `read`.
+        """
         size = self._form.chunk
         number, last = start // size, -(-stop // size) if stop > start else start // size
         while number < last:
@@ -111,19 +140,19 @@ class ArrayReader:
                 number += 1
 
     def _run(self, number: int, last: int) -> Iterator[Values]:
-        """This chunk and those that lie right behind it in its object, of one request."""
+        """Decodes chunk `number` and the chunks whose frames directly follow its frame, all from one request."""
         if self._last is not None and self._last[0] == number:
             yield self._last[1]
             return
         object_number, slot = divmod(number, self._form.chunks)
-        places = self._index(object_number)[slot : min(self._form.chunks, slot + last - number)].tolist()
-        begin, end = places[0][0], sum(places[0])
+        spans = self._index(object_number)[slot : min(self._form.chunks, slot + last - number)].tolist()
+        begin, end = spans[0][0], sum(spans[0])
         run = 1
-        while run < len(places) and places[run][0] == end and end + places[run][1] - begin <= READ_AHEAD:
-            end += places[run][1]
+        while run < len(spans) and spans[run][0] == end and end + spans[run][1] - begin <= READ_AHEAD:
+            end += spans[run][1]
             run += 1
         frames = b"" if begin == ABSENT else self._bytes(f"c/{object_number}", begin, end)
-        for step, (offset, length) in enumerate(places[:run]):
+        for step, (offset, length) in enumerate(spans[:run]):
             where = f"{self._path}/c/{object_number}, chunk {slot + step}"
             chunk = self._decode(where, frames[offset - begin : offset - begin + length], length)
             self._last = number + step, chunk
@@ -134,31 +163,31 @@ class ArrayReader:
         if length == ABSENT:
             return np.zeros(form.chunk, form.dtype)
         if len(frame) != length:
-            raise DataError(f"{where}: {len(frame)} of {length} bytes are there: truncated; {MEND}")
+            raise DataError(f"{where}: truncated: it has {len(frame)} of {length} bytes; {MEND}")
         size = form.chunk * form.dtype.itemsize
-        # blosc believes its header, so a damaged one must be found before blosc sees it.
+        # blosc trusts the header, so we must find a damaged one before blosc reads it.
         header = BLOSC_HEADER.unpack_from(frame) if length >= BLOSC_HEADER.size else None
         if header is None or (header[3], header[4], header[6]) != (form.dtype.itemsize, size, length):
-            raise DataError(f"{where}: no blosc frame of {form.chunk} {form.dtype.name}: damaged; {MEND}")
+            raise DataError(f"{where}: damaged: not a blosc frame of {form.chunk} {form.dtype.name}; {MEND}")
         try:
             return np.frombuffer(blosc.decompress(frame), form.dtype)
         except (RuntimeError, ValueError) as error:
-            raise DataError(f"{where}: does not decompress ({error}): damaged; {MEND}") from error
+            raise DataError(f"{where}: damaged: it cannot be decompressed ({error}); {MEND}") from error
 
     def _index(self, object_number: int) -> npt.NDArray[np.uint64]:
-        known = self._indexes.get(object_number)
-        if known is None:
+        spans = self._indexes.get(object_number)
+        if spans is None:
             size = self._form.chunks * 2 * INDEX_TYPE.itemsize
             tail = self._bytes(f"c/{object_number}", -size - 4, None)
             index, crc = tail[:size], int.from_bytes(tail[size:], "little")
             if len(tail) != size + 4 or google_crc32c.value(index) != crc:
                 raise DataError(
-                    f"{self._path}/c/{object_number}: the index at its end does not agree with its CRC-32C: "
-                    f"truncated or damaged; {MEND}"
+                    f"{self._path}/c/{object_number}: truncated or damaged: the index at its end does not agree "
+                    f"with its CRC-32C; {MEND}"
                 )
-            known = np.frombuffer(index, INDEX_TYPE).reshape(-1, 2)
-            self._indexes[object_number] = known
-        return known
+            spans = np.frombuffer(index, INDEX_TYPE).reshape(-1, 2)
+            self._indexes[object_number] = spans
+        return spans
 
     def _bytes(self, name: str, start: int, end: int | None) -> bytes:
         try:

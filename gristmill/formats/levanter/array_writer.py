@@ -1,9 +1,9 @@
-"""One array of a Levanter token cache as it is written: zarr v3, sharded, without zarr, tensorstore or JAX.
+"""Writes one array of a Levanter token cache: zarr v3 with sharding, without zarr, tensorstore or JAX.
 
-Levanter declares every array 2^54 elements long and never resizes it. 512 inner chunks of 256 Ki elements
-make one object `c/<k>`: the chunks' blosc frames in any order, then an index of 512 pairs (offset, length)
-of little-endian uint64, then the CRC-32C of that index. A chunk that is all zero is left out; both its
-numbers are 2^64-1.
+Levanter declares every array 2^54 elements long and never resizes it. One object `c/<k>` holds 512 inner chunks of
+256 Ki elements. First come the blosc frames of the chunks, in any order. Then comes an index: for each chunk a pair
+(offset, length) of little-endian uint64. The CRC-32C of the index ends the object. A chunk of zeros only has no
+frame; both its numbers are 2^64-1.
 
 Sources: zarr v3 core specification and its sharding-indexed codec; marin-levanter 0.2,
 `levanter.store.jagged_array`.
@@ -24,14 +24,14 @@ Values: TypeAlias = npt.NDArray[Any]
 
 CHUNK = 262_144  # elements of an inner chunk
 CHUNKS = 512  # inner chunks of an object
-LENGTH = 2**54  # what every array declares
+LENGTH = 2**54  # elements that every array declares
 ABSENT = 2**64 - 1
 INDEX_TYPE = np.dtype("<u8")
 ITEM_BYTES: dict[str, int] = {"int32": 4, "int64": 8, "float32": 4}
 
 
 class ObjectSink(Protocol):
-    """An object being written: it appears, whole, at `close`, and never otherwise (the lake's `Upload`)."""
+    """An object being written. It appears at `close`, complete, and at no other time (the lake's `Upload` fits)."""
 
     def write(self, data: bytes, /) -> object:
         """Append bytes."""
@@ -42,15 +42,27 @@ class ObjectSink(Protocol):
         ...
 
     def abort(self) -> object:
-        """Leave nothing behind; harmless after `close`."""
+        """Remove everything written so far; has no effect after `close`."""
         ...
 
 
 OpenObject: TypeAlias = Callable[[str], ObjectSink]
+"""Opens an object for writing, by its name below a folder."""
 
 
 def describe(dtype: DType, *, clevel: int) -> bytes:
-    """The bytes of an array's `zarr.json`, in Levanter's form (key for key what tensorstore writes)."""
+    """The bytes of an array's `zarr.json`, with the keys and values that tensorstore writes for Levanter.
+
+    Args:
+        dtype: element type.
+        clevel: zstd level, 0 to 9.
+
+    Returns:
+        JSON in UTF-8, without white space.
+
+    >>> json.loads(describe("int32", clevel=3))["chunk_grid"]["configuration"]
+    {'chunk_shape': [134217728]}
+    """
     compressor = {
         "blocksize": 0,
         "clevel": clevel,
@@ -78,7 +90,7 @@ def describe(dtype: DType, *, clevel: int) -> bytes:
 
 
 class _Shard:
-    """One object being written: frames as they come, its index at the end."""
+    """One object being written: the frames in the order of `put`, then the index."""
 
     def __init__(self, sink: ObjectSink) -> None:
         self._sink = sink
@@ -100,21 +112,21 @@ class _Shard:
 
 
 class ArrayWriter:
-    """Writes one array as its elements come, holding one inner chunk (1 or 2 MiB) and its frame.
+    """Writes one array from consecutive pieces. Memory holds one inner chunk (1 or 2 MiB) and its frame.
 
     The same elements give the same bytes, however they are divided over the calls of `append`.
 
     Args:
         open_object: opens an object of the array for writing, by its name ("c/0", "c/1", ..., at last
             "zarr.json").
-        dtype: the elements' type.
-        clevel: zstd level. Levanter before Marin's refuses all but 5; 1 to 3 are faster.
-        reserve: elements in front that are given to `close`, because nobody knows them earlier (Levanter's
-            row count stands before the offsets). Their chunk is held and their object kept open until then.
+        dtype: element type.
+        clevel: zstd level, 0 to 9. Levanter before Marin's version refuses all but 5; 1 to 3 are faster.
+        reserve: number of elements at the beginning that only `close` gets. Levanter's row count needs this: it
+            precedes the offsets and is known last. Their chunk stays in memory and their object open until then.
     """
 
     def __init__(self, open_object: OpenObject, dtype: DType, *, clevel: int = 3, reserve: int = 0) -> None:
-        # With threads blosc puts its blocks in the order in which they happen to finish.
+        # With threads, blosc writes its blocks in the order in which they finish: bytes would differ between runs.
         blosc.use_threads = False
         self._open, self._dtype, self._clevel, self._reserve = open_object, dtype, clevel, reserve
         self._chunk: Values = np.zeros(CHUNK, np.dtype(dtype).newbyteorder("<"))
@@ -124,13 +136,16 @@ class ArrayWriter:
         self._shard: _Shard | None = None
 
     def append(self, values: Values) -> None:
-        """Add elements.
+        """Appends elements, shape (n,).
 
         Raises:
-            TypeError: the values have another type (a cast could change them) or more than one dimension.
+            TypeError: the values have another type, or not exactly one dimension. A cast could change values, so the
+                writer never casts.
         """
         if values.dtype != self._chunk.dtype or values.ndim != 1:
-            raise TypeError(f"an array of {self._dtype} got {values.ndim} dimensions of {values.dtype}")
+            raise TypeError(
+                f"an array of {self._dtype} got {values.ndim} dimensions of {values.dtype}; give 1 of {self._dtype}"
+            )
         taken = 0
         while taken < len(values):
             count = min(CHUNK - self._filled, len(values) - taken)
@@ -141,10 +156,10 @@ class ArrayWriter:
                 self._flush()
 
     def close(self, head: Values | None = None) -> int:
-        """Write what is left, the indexes and `zarr.json`.
+        """Writes the last chunk, the indexes and `zarr.json`.
 
         Args:
-            head: the reserved elements.
+            head: the reserved elements, shape (reserve,).
 
         Returns:
             The number of elements, reserved ones included.
@@ -164,7 +179,7 @@ class ArrayWriter:
         return elements
 
     def abort(self) -> None:
-        """Give up: drop the objects that are not finished."""
+        """Drops the objects that are not finished."""
         for shard in (self._first, self._shard):
             if shard is not None:
                 shard.abort()
@@ -182,7 +197,7 @@ class ArrayWriter:
         self._number += 1
 
     def _close_shard(self) -> None:
-        """Finish the object being written, unless it waits for the reserved elements."""
+        """Finishes the open object, unless it still needs the reserved elements."""
         if self._shard is not None and self._shard is not self._first:
             self._shard.close()
 

@@ -1,7 +1,7 @@
-"""A consolidated Levanter cache: jagged rows of declared fields, written in one pass and read by ranges.
+"""A consolidated Levanter cache: rows of variable length with declared fields, written once and read by ranges.
 
-`<field>/data` holds all rows' elements one after another. `<field>/offsets` is int64: element 0 is the
-number of rows, element i the end of row i-1 in `data`; the first row begins at 0.
+`<field>/data` holds the elements of all rows, one row after another. `<field>/offsets` is int64. Its element 0 is the
+number of rows; element i is the end of row i-1 in `data`. The first row begins at 0.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,16 @@ from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.protocol import Store
 
 Batch = dict[str, tuple[Values, npt.NDArray[np.int64]]]
+"""Rows: for each field the elements of all rows, shape (elements,), and the length of each row, shape (rows,)."""
+
 COPY_ROWS = 65_536
 COPY_ELEMENTS = 4 * 2**20
 
 
 def ranges_of(store: Store) -> RangeRead:
-    """Byte ranges of a lake's objects, as the readers take them.
+    """A function that reads byte ranges of the store's objects, for `CacheReader` and `ArrayReader`.
 
-    Sizes are asked for once: caches are never changed once written.
+    It asks for the size of each object only once: a written cache never changes.
     """
     sizes: dict[str, int] = {}
 
@@ -44,7 +46,7 @@ def ranges_of(store: Store) -> RangeRead:
 
 
 class _FieldWriter:
-    """One field's data and offsets."""
+    """Writes the data and offsets of one field."""
 
     def __init__(self, open_object: OpenObject, field: str, dtype: DType, clevel: int) -> None:
         def opener(array: str) -> OpenObject:
@@ -60,7 +62,7 @@ class _FieldWriter:
     def append(self, flat: Values, lengths: npt.NDArray[np.int64]) -> None:
         ends = np.cumsum(lengths, dtype=np.int64)
         if len(flat) != (ends[-1] if len(ends) else 0) or (len(lengths) and lengths.min() < 0):
-            raise ValueError(f"the rows' lengths do not sum to the {len(flat)} elements given")
+            raise ValueError(f"the lengths of the rows do not sum to the {len(flat)} elements given")
         self.data.append(flat)
         self.offsets.append(ends + self.end)
         self.end += len(flat)
@@ -75,15 +77,17 @@ class _FieldWriter:
 
 
 class CacheWriter:
-    """Writes a consolidated cache, row after row; holds one inner chunk an array (3 to 5 MiB a field).
+    """Writes a consolidated cache, batch after batch. Memory holds one inner chunk per array (3 to 5 MiB per field).
 
-    The fields are declared, never taken from an example row (Levanter does, and then cannot read some caches
-    it wrote: marin issue 7351). The same rows give the same bytes, however they are divided into batches.
+    The caller declares the fields. Levanter takes them from an example row, and then cannot read some of its own
+    caches (marin issue 7351). The same rows give the same bytes, however they are divided into batches.
 
     Args:
         open_object: opens an object of the cache's folder for writing, by its name ("input_ids/data/c/0").
-        fields: each field's element type, {"input_ids": "int32"}.
-        clevel: zstd level of the frames; 5 for caches that Levanter before Marin's must read.
+        fields: the element type of each field, {"input_ids": "int32"}.
+        clevel: zstd level of the frames; 5 for caches that Levanter before Marin's version must read.
+
+    `CacheReader` has an example.
     """
 
     def __init__(self, open_object: OpenObject, fields: Mapping[str, DType], *, clevel: int = 3) -> None:
@@ -92,12 +96,16 @@ class CacheWriter:
         self.rows = 0
 
     def append_batch(self, batch: Mapping[str, tuple[Values, npt.NDArray[np.int64]]]) -> None:
-        """Add rows: for each field all rows' elements one after another, and each row's length.
+        """Appends rows.
+
+        Args:
+            batch: for each field the elements of all rows, shape (elements,), and the length of each row, shape
+                (rows,).
 
         Raises:
-            ValueError: the fields are not the declared ones, differ in rows, or lengths and elements
-                disagree.
-            TypeError: elements of another type than declared.
+            ValueError: the fields are not the declared ones, they differ in their number of rows, or the lengths do
+                not sum to the elements.
+            TypeError: elements have another type than declared.
         """
         counts = {len(lengths) for _, lengths in batch.values()}
         if set(batch) != set(self._fields) or len(counts) != 1:
@@ -107,18 +115,21 @@ class CacheWriter:
         self.rows += counts.pop()
 
     def abort(self) -> None:
-        """Give up: drop the objects that are not finished. Without a ledger the cache does not exist."""
+        """Drops the objects that are not finished. No ledger is written, so readers do not accept the folder."""
         for field in self._fields.values():
             field.abort()
 
     def close(
         self, shard_rows: Mapping[str, int] | None = None, preprocessor: Mapping[str, Any] | None = None
     ) -> Ledger:
-        """Finish the arrays, then write the ledger, which makes the cache a finished one.
+        """Finishes the arrays, then writes the ledger. Readers accept the cache from then on.
 
         Args:
-            shard_rows: rows of each shard within, in order, for the ledger; by default one without a name.
+            shard_rows: rows of each shard, in order, for the ledger; by default one shard with an empty name.
             preprocessor: Levanter's `preprocessor_metadata`.
+
+        Returns:
+            The ledger.
 
         Raises:
             ValueError: `shard_rows` do not sum to the rows written.
@@ -138,11 +149,22 @@ class CacheReader:
 
     Args:
         read: reads a byte range of an object by its full name.
-        path: the cache's folder, as `read` knows it.
+        path: full name of the cache's folder, without a closing slash.
 
     Raises:
-        DataError: the ledger is missing, unfinished, sharded (open its parts one by one), or `offsets` say
-            otherwise.
+        DataError: the ledger is missing, unfinished or sharded (open the parts one by one), or it contradicts the
+            offsets.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from gristmill.lake.store.open import open_store
+    >>> with TemporaryDirectory() as folder:
+    ...     store = open_store(folder)
+    ...     writer = CacheWriter(lambda name: store.upload(f"demo/{name}"), {"input_ids": "int32"})
+    ...     writer.append_batch({"input_ids": (np.array([7, 8, 9], np.int32), np.array([2, 1]))})
+    ...     ledger = writer.close()
+    ...     reader = CacheReader(ranges_of(store), "demo")
+    ...     reader.rows, reader.count("input_ids"), reader.row("input_ids", 0).tolist()
+    (2, 3, [7, 8])
     """
 
     def __init__(self, read: RangeRead, path: str) -> None:
@@ -150,7 +172,7 @@ class CacheReader:
         try:
             self.ledger = load_ledger(read(f"{path}/{LEDGER_NAME}", 0, None), f"{path}/{LEDGER_NAME}")
         except FileNotFoundError as error:
-            raise DataError(f"{path}/{LEDGER_NAME} is missing: an unfinished cache; {MEND}") from error
+            raise DataError(f"{path}/{LEDGER_NAME} is missing: the cache was not finished; {MEND}") from error
         if not self.ledger["is_finished"] or self.ledger["layout"] != "consolidated":
             raise DataError(f"{path}: not a finished consolidated cache; {MEND}")
         self.rows = self.ledger["total_num_rows"]
@@ -163,46 +185,64 @@ class CacheReader:
             self._check(field)
 
     def _check(self, field: str) -> None:
-        """Compare the ledger's counts with the first and last offset (nobody else does)."""
+        """Compares the ledger's counts with the first and the last offset; Levanter does not."""
         (rows,) = self._offsets[field].read(0, 1).tolist()
         end = self._offsets[field].read(self.rows, self.rows + 1).tolist()[0] if self.rows else 0
-        said = self.rows, self.ledger["field_counts"][field]
-        if (rows, end) != said:
+        recorded = self.rows, self.ledger["field_counts"][field]
+        if (rows, end) != recorded:
             raise DataError(
-                f"{self.path}: the ledger says {said[0]} rows and {said[1]} {field}, "
+                f"{self.path}: the ledger says {recorded[0]} rows and {recorded[1]} {field}, "
                 f"the offsets {rows} and {end}; {MEND}"
             )
 
     def count(self, field: str) -> int:
-        """The field's elements over all rows."""
+        """The number of elements of the field, over all rows."""
         return self.ledger["field_counts"][field]
 
     def dtype(self, field: str) -> str:
-        """The type of the field's elements."""
+        """The name of the field's element type, such as "int32"."""
         return self._data[field].dtype
 
     def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
-        """Where rows [first, last) begin, and at last where they end: last - first + 1 numbers, never
-        falling.
+        """The boundaries of rows [first, last) in the field's elements.
+
+        Args:
+            field: a field of the cache.
+            first: number of the first row.
+            last: number of the row after the last one.
+
+        Returns:
+            Shape (last - first + 1,), ascending: row i has the elements from `bounds[i - first]` to before
+            `bounds[i - first + 1]`.
 
         Raises:
-            IndexError: no such rows.
+            IndexError: the cache has no such rows.
             DataError: the offsets are damaged.
         """
         if not 0 <= first <= last <= self.rows:
             raise IndexError(f"rows {first} to {last} of {self.rows}")
         bounds: npt.NDArray[np.int64] = self._offsets[field].read(first, last + 1)
         if first == 0:
-            bounds[0] = 0  # the row count stands there
+            bounds[0] = 0  # element 0 of the offsets is the row count
         if bounds[0] < 0 or bounds[-1] > self.count(field) or (np.diff(bounds) < 0).any():
-            raise DataError(f"{self.path}/{field}/offsets: rows {first} to {last} fall or pass the end; {MEND}")
+            raise DataError(
+                f"{self.path}/{field}/offsets: the ends of rows {first} to {last} fall or pass the end; {MEND}"
+            )
         return bounds
 
     def elements(self, field: str, start: int, stop: int) -> Values:
-        """Elements [start, stop) of the field's one long stream, whatever the rows.
+        """Elements [start, stop) of a field, counted over all rows.
+
+        Args:
+            field: a field of the cache.
+            start: number of the first element.
+            stop: number of the element after the last one.
+
+        Returns:
+            Shape (stop - start,).
 
         Raises:
-            IndexError: no such elements.
+            IndexError: the field has no such elements.
             DataError: an object is missing, truncated or damaged.
         """
         if not 0 <= start <= stop <= self.count(field):
@@ -210,17 +250,32 @@ class CacheReader:
         return self._data[field].read(start, stop)
 
     def row(self, field: str, number: int) -> Values:
-        """One row's elements; errors as in `bounds` and `elements`."""
+        """The elements of one row, shape (length of the row,).
+
+        Args:
+            field: a field of the cache.
+            number: the row, counted from 0.
+
+        Raises:
+            IndexError: the cache has no such row.
+            DataError: the offsets or the elements are damaged.
+        """
         start, stop = self.bounds(field, number, number + 1).tolist()
         return self.elements(field, start, stop)
 
     def batches(
         self, first: int, last: int, *, rows: int = COPY_ROWS, elements: int = COPY_ELEMENTS
     ) -> Iterator[Batch]:
-        """Rows [first, last) as `CacheWriter.append_batch` takes them.
+        """Rows [first, last) in batches, for `CacheWriter.append_batch`.
 
-        A batch ends before `rows` rows or, in any field, `elements` elements are passed, but holds one row
-        at least.
+        Args:
+            first: number of the first row.
+            last: number of the row after the last one.
+            rows: most rows of a batch.
+            elements: most elements of a batch in any field; a batch with a single row may have more.
+
+        Yields:
+            The batches in order, each with one row or more.
         """
         while first < last:
             limit = min(last, first + rows)
@@ -234,24 +289,33 @@ class CacheReader:
             first += count
 
     def verify(self) -> None:
-        """Read every offset and every element once.
+        """Reads every offset and every element once.
 
         Raises:
-            DataError: the first thing found missing, truncated, damaged or out of order.
+            DataError: something is missing, truncated, damaged or out of order; the message names the first such place.
         """
         for batch in self.batches(0, self.rows):
             if len({len(lengths) for _, lengths in batch.values()}) != 1:
-                raise DataError(f"{self.path}: fields differ in rows; {MEND}")
+                raise DataError(f"{self.path}: the fields differ in their number of rows; {MEND}")
 
 
 def copy_range(old: CacheReader, first: int, last: int, new: CacheWriter) -> int:
-    """Append rows [first, last) of a finished cache to one being written, and return the number of rows.
+    """Copies rows [first, last) of a finished cache to the end of one being written.
 
-    So a part of which one shard changed tokenizes that shard alone; its other shards' rows are copied.
+    If one shard of a part changed, only that shard is tokenized again; the rows of the other shards are copied.
+
+    Args:
+        old: the finished cache.
+        first: number of the first row.
+        last: number of the row after the last one.
+        new: the cache being written.
+
+    Returns:
+        The number of rows copied.
 
     Raises:
         TypeError: the new cache declares another type for a field.
-        ValueError: it declares other fields.
+        ValueError: the new cache declares other fields.
         DataError: the old cache is damaged.
     """
     for batch in old.batches(first, last):

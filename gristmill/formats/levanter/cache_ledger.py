@@ -1,9 +1,10 @@
-"""`shard_ledger.json` of a Levanter token cache: what it holds, in Levanter's own JSON.
+"""`shard_ledger.json` of a Levanter token cache: its counts and layout, in Levanter's own JSON.
 
-Two layouts: a `consolidated` cache holds its arrays beside the ledger; a `sharded` one (Marin's Levanter
-only) names consolidated caches by paths relative to itself, in row order. Levanter takes a cache as
-finished when its ledger says so, therefore a ledger is written last. Source: marin-levanter 0.2,
-`levanter.store.cache`.
+There are two layouts. A `consolidated` cache holds its arrays beside the ledger. A `sharded` one (only Marin's
+Levanter has it) lists consolidated caches in row order, by paths relative to the ledger. Levanter takes a cache as
+finished when its ledger says so. Therefore the writer writes the ledger last.
+
+Source: marin-levanter 0.2, `levanter.store.cache`.
 """
 
 import json
@@ -17,7 +18,7 @@ LEDGER_NAME = "shard_ledger.json"
 
 
 class Metadata(TypedDict):
-    """What made the cache; Levanter logs a difference from the trainer's and goes on."""
+    """How the cache was made. If it differs from the trainer's, Levanter logs that and continues."""
 
     preprocessor_metadata: dict[str, Any] | None
 
@@ -25,10 +26,15 @@ class Metadata(TypedDict):
 class Ledger(TypedDict):
     """The ledger, its keys in Levanter's order.
 
-    * shard_rows: documents of each shard.
-    * finished_shards: the shards in row and token order.
-    * field_counts: elements of each field over all shards; `field_counts["input_ids"]` is the token count.
-    * field_counts_by_shard: the same by shard; empty in a consolidated ledger.
+    Attributes:
+        total_num_rows: documents of the cache.
+        shard_rows: documents of each shard.
+        is_finished: whether the cache is complete.
+        finished_shards: the shards in the order of rows and tokens.
+        field_counts: elements of each field over all shards; `field_counts["input_ids"]` is the token count.
+        field_counts_by_shard: the same for each shard; empty in a consolidated ledger.
+        layout: where the arrays lie; see above.
+        metadata: how the cache was made.
     """
 
     total_num_rows: int
@@ -49,9 +55,12 @@ def consolidated(
     """The ledger of a cache whose arrays lie beside it.
 
     Args:
-        shard_rows: documents of each shard that was written into the arrays, in order; names are for people.
+        shard_rows: documents of each shard in the arrays, in order. Levanter does not use the names.
         field_counts: elements of each field.
         preprocessor: Levanter's `preprocessor_metadata` (tokenizer, vocab_size, append_bos, ...).
+
+    >>> consolidated({"a": 2, "b": 1}, {"input_ids": 50})["total_num_rows"]
+    3
     """
     return {
         "total_num_rows": sum(shard_rows.values()),
@@ -66,22 +75,26 @@ def consolidated(
 
 
 def merge(parts: Mapping[str, Ledger], preprocessor: Mapping[str, Any] | None = None) -> Ledger:
-    """The ledger of a sharded cache over finished parts.
+    """The ledger of a sharded cache that consists of finished parts.
 
     Args:
-        parts: the parts' own ledgers by their folders' paths relative to the merged ledger
-            ("2024-12/part-00003-ab12cd"), in the order of rows and tokens.
+        parts: the ledger of each part, in the order of rows and tokens. A key is the path of the part's folder,
+            relative to the merged ledger ("2024-12/part-00003-ab12cd").
         preprocessor: Levanter's `preprocessor_metadata`.
 
     Raises:
-        DataError: a part is unfinished or sharded itself, or its name is not a plain relative path.
+        DataError: a part is unfinished or itself sharded, or its name is not a plain relative path.
+
+    >>> parts = {"p0": consolidated({"": 2}, {"input_ids": 50}), "p1": consolidated({"": 1}, {"input_ids": 7})}
+    >>> merge(parts)["field_counts"], merge(parts)["shard_rows"]
+    ({'input_ids': 57}, {'p0': 2, 'p1': 1})
     """
     totals: dict[str, int] = {}
     by_part: dict[str, dict[str, int]] = {}
     for name, part in parts.items():
         if not part["is_finished"] or part["layout"] != "consolidated":
             raise DataError(f"{name}: a part must be a finished consolidated cache; write it again")
-        if part["total_num_rows"]:  # an empty part needs no arrays, so Levanter must not look for fields in it
+        if part["total_num_rows"]:  # an empty part may have no arrays: Levanter must not look for fields in it
             by_part[name] = dict(part["field_counts"])
         for field, count in by_part.get(name, {}).items():
             totals[field] = totals.get(field, 0) + count
@@ -100,16 +113,27 @@ def merge(parts: Mapping[str, Ledger], preprocessor: Mapping[str, Any] | None = 
 
 
 def dump_ledger(ledger: Ledger) -> bytes:
-    """The ledger's bytes, as Levanter writes them (`json.dumps` with its defaults)."""
+    """The bytes of the ledger, equal to Levanter's (`json.dumps` with its defaults)."""
     return json.dumps(ledger).encode()
 
 
 def load_ledger(data: bytes, path: str) -> Ledger:
-    """Read a ledger, filling what older Levanters left out; `path` is for messages.
+    """Parses a ledger. Keys that older versions of Levanter did not write get their defaults.
+
+    Args:
+        data: bytes of the file.
+        path: of the file, for messages.
+
+    Returns:
+        The ledger.
 
     Raises:
-        DataError: it is no ledger, or one that contradicts itself (Levanter checks sharded ledgers the same
-            way and consolidated ones not at all).
+        DataError: the bytes are not a ledger, or the ledger contradicts itself. (Levanter makes the same checks for
+            sharded ledgers, and none for consolidated ones.)
+
+    >>> ledger = consolidated({"": 3}, {"input_ids": 50})
+    >>> load_ledger(dump_ledger(ledger), "cache/shard_ledger.json") == ledger
+    True
     """
     try:
         raw = json.loads(data)
@@ -144,7 +168,7 @@ def _check(path: str, ledger: Ledger) -> None:
 
 
 def _contradiction(ledger: Ledger) -> str | None:
-    """What two statements of the ledger do not agree, if any."""
+    """The first contradiction within the ledger, or None."""
     names, rows = ledger["finished_shards"], ledger["shard_rows"]
     if len(set(names)) != len(names) or set(names) - set(rows):
         return "finished_shards names a shard twice or one without rows"
@@ -155,7 +179,7 @@ def _contradiction(ledger: Ledger) -> str | None:
     for name in names:
         path = PurePosixPath(name)
         if path.is_absolute() or "://" in name or ".." in path.parts or str(path) != name or name == ".":
-            return f"shard {name!r} is no plain path relative to the ledger"
+            return f"shard {name!r} is not a plain path relative to the ledger"
     return _miscount(ledger)
 
 

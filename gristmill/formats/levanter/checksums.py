@@ -1,4 +1,7 @@
-"""Objects of a cache that stands alone, with the sha256 of each in `sums.json`: Levanter reads a lost one as zeros."""
+"""Checksums of a token cache that has no ledger of the lake: `sums.json` holds the sha256 of every object.
+
+They are needed because Levanter reads a missing object as zeros.
+"""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +16,17 @@ SUMS = "sums.json"
 
 
 def summed(store: Store, path: str, name: str, sums: dict[str, str]) -> HashedUpload:
-    """An object of the cache to be written; `sums` gets its sha256 under its name when it is whole."""
+    """Opens an object of the cache for writing, and records its sha256 when it is complete.
+
+    Args:
+        store: where the cache is written.
+        path: of the object in the store.
+        name: of the object in the cache's folder; its key in `sums`.
+        sums: receives the sha256 (hex).
+
+    Returns:
+        The upload; write the object to it.
+    """
 
     def done(sha256: str, _: Entry) -> None:
         sums[name] = sha256
@@ -22,28 +35,37 @@ def summed(store: Store, path: str, name: str, sums: dict[str, str]) -> HashedUp
 
 
 def put_sums(store: Store, folder: str, sums: Mapping[str, str]) -> None:
-    """Writes `sums.json`, after everything else: where it is, the cache is whole."""
+    """Writes `sums.json`. Call it last: its existence shows that the cache is complete.
+
+    Args:
+        store: where the cache is written.
+        folder: of the cache, with its closing slash; "" if the cache fills the store.
+        sums: sha256 (hex) by the name of the object.
+    """
     store.put(folder + SUMS, json.dumps(sums, indent=0, sort_keys=True).encode() + b"\n")
 
 
 def prove(store: Store, folder: str) -> Ledger:
-    """Proves a cache from its bytes.
+    """Verifies a cache: reads every object and compares it with `sums.json`, and the arrays with the ledger.
 
     Args:
-        store: the store.
-        folder: of the cache, with its closing slash; "" if it is the store itself.
+        store: where the cache lies.
+        folder: of the cache, with its closing slash; "" if the cache fills the store.
+
+    Returns:
+        The cache's ledger.
 
     Raises:
-        DataError: an object is missing or not what `sums.json` says, or the arrays and the ledger disagree.
+        DataError: an object is missing or has another sha256, or the arrays contradict the ledger.
     """
-    found = store.read_tagged(folder + SUMS)
-    if found is None:
-        raise DataError(f"{folder}{SUMS} is missing: it was not written to its end; write the cache again")
-    for name, sha256 in json.loads(found[0]).items():
+    recorded = store.read_tagged(folder + SUMS)
+    if recorded is None:
+        raise DataError(f"{folder}{SUMS} is missing: the cache was not finished; write the cache again")
+    for name, sha256 in json.loads(recorded[0]).items():
         if store.head(folder + name) is None:
             raise DataError(f"{folder}{name} is missing; write the cache again")
         if sha256_of(store, folder + name) != sha256:
-            raise DataError(f"{folder}{name} is not what {SUMS} says; write the cache again")
+            raise DataError(f"{folder}{name} does not have the sha256 that {SUMS} names; write the cache again")
     read = ranges_of(store)
     reader = CacheReader(lambda path, start, end: read(path.lstrip("/"), start, end), folder.rstrip("/"))
     reader.verify()

@@ -1,7 +1,7 @@
-"""What Levanter makes of a mix's weights: whole sequences a block; and how often each stream is read.
+"""How Levanter applies a mix's weights: whole sequences per block, and epochs per stream.
 
-Levanter gives each stream the whole part of weight x block sequences of every block, and what is left over to the
-largest. A positive weight below one sequence a block never appears; Levanter warns of it in its log.
+In every block Levanter gives each stream int(weight * block size) sequences. The stream with most sequences gets the
+rest. A stream whose weight is worth less than one sequence per block never appears; Levanter only logs a warning.
 
 Source: marin-levanter 0.2, `levanter.data.mixture`.
 """
@@ -13,16 +13,17 @@ import msgspec
 from gristmill.errors import RecipeError
 
 LARGEST_BLOCK = 2**16 - 1
+"""Sequences that a block of Levanter's may have."""
 
 
 class Share(msgspec.Struct, frozen=True):
     """A stream in training.
 
     Attributes:
-        weight: of all, between 0 and 1.
-        sequences: in a block.
-        tokens: in its training split.
-        epochs: how often it is read for the mix's budget of tokens; None without one, or without tokens.
+        weight: its fraction of the mix, between 0 and 1.
+        sequences: its sequences in a block.
+        tokens: tokens of its training split.
+        epochs: how often training reads the split for the budget of tokens; None without a budget or tokens.
     """
 
     weight: float
@@ -32,7 +33,15 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
-    """Sequences of each stream in a block; they sum to the block."""
+    """The number of sequences of each stream in a block; their sum is the block size.
+
+    Args:
+        weights: of each stream; 0 or more, one of them above 0.
+        block: size of a block in sequences.
+
+    >>> sequences_of({"web": 7, "code": 2, "math": 1}, 16)  # 11.2, 3.2 and 1.6, rounded down; web gets the rest
+    {'web': 12, 'code': 3, 'math': 1}
+    """
     total = sum(weights.values())
     counts = {name: int(weight / total * block) for name, weight in weights.items()}
     largest = max(counts, key=lambda name: counts[name])
@@ -40,14 +49,24 @@ def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
 
 
 def check_weights(name: str, weights: Mapping[str, float], block: int) -> None:
-    """Whether a trainer will see every stream that has a weight.
+    """Checks that a trainer will see every stream that has a weight.
+
+    Args:
+        name: of the mix, for the message.
+        weights: of each stream.
+        block: size of a block in sequences.
 
     Raises:
-        RecipeError: no weight is above 0, one is below, or one is too small to appear in a block; names the smallest
-            block in which all appear.
+        RecipeError: no weight is above 0, a weight is below 0, or a weight is too small to appear in a block. The
+            message names the smallest block in which all streams appear.
+
+    >>> check_weights("demo", {"web": 99, "math": 1}, 64)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    gristmill.errors.RecipeError: mix 'demo': ... get none: math. ... give the mix block=100, or larger weights ...
     """
     if any(not 0 <= weight < float("inf") for weight in weights.values()) or not any(weights.values()):
-        raise RecipeError(f"mix {name!r}: weights are 0 or more, and one of them above 0; they are {dict(weights)}")
+        raise RecipeError(f"mix {name!r}: give weights of 0 or more, one of them above 0; they are {dict(weights)}")
     lost = [key for key, count in sequences_of(weights, block).items() if weights[key] > 0 and not count]
     if not lost:
         return
@@ -55,30 +74,33 @@ def check_weights(name: str, weights: Mapping[str, float], block: int) -> None:
     enough = next((b for b in _sizes(least) if all(sequences_of(weights, b)[k] for k in lost)), None)
     mend = f"give the mix block={enough}, or larger weights" if enough else "give them larger weights"
     raise RecipeError(
-        f"mix {name!r}: of a block of {block} sequences the streams {', '.join(lost)} get none, so a trainer would"
+        f"mix {name!r}: in a block of {block} sequences these streams get none: {', '.join(lost)}. A trainer would"
         f" never see them; {mend} (a block has at most {LARGEST_BLOCK})"
     )
 
 
 def _sizes(least: float) -> range:
-    """Blocks that may be large enough, smallest first."""
+    """Block sizes that may be large enough for a stream with this fraction of the mix, smallest first."""
     first = int(1 / least)
     return range(first, min(first + 3, LARGEST_BLOCK + 1))
 
 
 def shares(weights: Mapping[str, float], tokens: Mapping[str, int], block: int, budget: int | None) -> dict[str, Share]:
-    """What becomes of each stream.
+    """The share of each stream in training.
 
     Args:
-        weights: as the mix has them.
-        tokens: in each stream's training split.
-        block: sequences of a block.
-        budget: tokens that the training reads in all; None: not known.
+        weights: of each stream, as the mix has them.
+        tokens: of each stream's training split.
+        block: size of a block in sequences.
+        budget: tokens that training reads in total; None: not known.
+
+    >>> shares({"web": 3, "math": 1}, {"web": 600, "math": 100}, block=4, budget=1600)["math"]
+    Share(weight=0.25, sequences=1, tokens=100, epochs=4.0)
     """
     counts = sequences_of(weights, block)
-    found: dict[str, Share] = {}
+    result: dict[str, Share] = {}
     for name, count in counts.items():
         own = tokens.get(name, 0)
         epochs = budget * count / block / own if budget is not None and own else None
-        found[name] = Share(weights[name] / sum(weights.values()), count, own, epochs)
-    return found
+        result[name] = Share(weights[name] / sum(weights.values()), count, own, epochs)
+    return result

@@ -325,7 +325,7 @@ def test_a_consolidated_copy_is_proven_behind_its_slices(mill: Mill) -> None:
     flip(mill, f"{folder}input_ids/data/c/0")
     found, _ = audit(mill)
     assert [(each.path, each.what) for each in found] == [
-        (copy, f"{folder}input_ids/data/c/0 is not what sums.json says; write the cache again")
+        (copy, f"{folder}input_ids/data/c/0 does not have the sha256 that sums.json names; write the cache again")
     ]
     mill.store.delete([f"{folder}input_ids/data/c/0"])
     assert "input_ids/data/c/0 is missing" in audit(mill)[0][0].what

@@ -62,7 +62,7 @@ def test_a_finished_cache_is_not_written_over_and_a_lost_object_is_found(tmp_pat
     array = tmp_path / "ids/data/c/0"
     whole = array.read_bytes()
     array.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
-    with pytest.raises(DataError, match=r"ids/data/c/0 is not what sums\.json says"):
+    with pytest.raises(DataError, match=r"ids/data/c/0 does not have the sha256 that sums\.json names"):
         verify(str(tmp_path))
     array.unlink()
     with pytest.raises(DataError, match="ids/data/c/0 is missing"):
