@@ -1,4 +1,4 @@
-"""Lines: those of a column of texts, and which of them repeat within a text."""
+"""Lines: the lines of a column of texts, and those that repeat within a text."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,26 @@ from gristmill.text.code_points import BREAK, CodePoints, Hashes, Numbers, mixed
 from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
 
-_START = 8  # code points that are compared before whole lines are
+_START = 8  # code points that are compared first
 
-_TEXT = np.uint64(0xD6E8FEB86659FD93)  # odd: so that one line in two texts differs
+# Odd constants. The first makes the keys of one line in two texts differ.
+_TEXT = np.uint64(0xD6E8FEB86659FD93)
 _LENGTH = np.uint64(0x8EBC6AF09C88C6E3)
 
 
 @dataclass(frozen=True)
 class Lines(Pieces):
-    r"""Lines as `str.split("\n")` cuts them: a text has one more than it has line feeds, so at least one."""
+    r"""The L lines of T texts, as `str.split("\n")` cuts them: a text has one line more than line feeds.
+
+    Args:
+        column: the texts.
+        starts, ends: line i is `column.units[starts[i]:ends[i]]` (L).
+        bounds: text t has the lines from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+
+    >>> lines = Lines.of(CodePoints.of(["a\nbb\na", "a"]))
+    >>> lines.counts.tolist(), lines.lengths.tolist(), lines.repeated().tolist()
+    ([3, 1], [1, 2, 1, 1], [0, 2])
+    """
 
     @classmethod
     def of(cls, column: CodePoints) -> "Lines":
@@ -27,14 +38,14 @@ class Lines(Pieces):
         return cls(column, starts, ends, np.searchsorted(starts, column.bounds))
 
     def count(self, chosen: Numbers) -> Numbers:
-        """How many of the chosen lines each text has; `chosen` are line numbers."""
+        """How many of the chosen lines each text has (T); `chosen` are line numbers (any shape (n,))."""
         return np.bincount(self.texts[chosen], minlength=len(self.counts))
 
     def repeated(self) -> Numbers:
-        """The numbers of all lines that occur more than once in their text."""
+        """The numbers of all lines that occur more than once in their text, ascending."""
         short = np.minimum(self.lengths, _START)
         keys = self._keys(self.starts, self.starts + short, np.arange(len(self.starts)))
-        # Most lines differ from all others in length or first letters: those need not be read to their end.
+        # Most lines differ from all others in their length or first letters, so only the rest is hashed completely.
         alike = Repeats.of(keys).places
         whole = self._keys(self.starts[alike], self.ends[alike], alike)
         return alike[Repeats.of(whole).places]

@@ -1,4 +1,4 @@
-"""Pieces: stretches of a column of texts, such as its lines or its words."""
+"""Pieces: consecutive parts of a column of texts, such as its lines or its words."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +14,12 @@ class Pieces:
 
     Args:
         column: the texts.
-        starts, ends: each piece is `column.units[start:end]` (P).
-        bounds: the pieces of text t are those from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+        starts, ends: piece i is `column.units[starts[i]:ends[i]]` (P).
+        bounds: text t has the pieces from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+
+    >>> pieces = Pieces(CodePoints.of(["ab", "c"]), np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0, 2, 3]))
+    >>> pieces.counts.tolist(), pieces.texts.tolist(), pieces.lengths.tolist()
+    ([2, 1], [0, 0, 1], [1, 1, 1])
     """
 
     column: CodePoints

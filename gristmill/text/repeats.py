@@ -1,4 +1,4 @@
-"""Repeats: which of many 64-bit keys occur more than once."""
+"""Repeats: the 64-bit keys that occur more than once."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,17 @@ from gristmill.text.code_points import Hashes, Numbers
 
 @dataclass(frozen=True)
 class Repeats:
-    """The keys that occur at least twice, numbered as groups from 0.
+    """The keys that occur at least twice. Equal keys form a group; groups are numbered from 0.
 
     Args:
-        places: where such keys stand in what was given, ascending.
-        groups: the group of each of those places.
-        counts: how often the key of each group occurs.
-        firsts: where the key of each group stands first.
+        places: the indices of such keys in the given array, ascending (P).
+        groups: the group of each place (P).
+        counts: how often the key of each group occurs (G).
+        firsts: the first index of each group's key (G).
+
+    >>> repeats = Repeats.of(np.array([7, 9, 7, 5, 9, 7], np.uint64))
+    >>> repeats.places.tolist(), repeats.groups.tolist(), repeats.counts.tolist(), repeats.firsts.tolist()
+    ([0, 1, 2, 4, 5], [0, 1, 0, 1, 0], [3, 2], [0, 1])
     """
 
     places: Numbers
@@ -25,7 +29,7 @@ class Repeats:
 
     @classmethod
     def of(cls, keys: Hashes) -> "Repeats":
-        """Compares whole keys: exact, whatever their distribution; fastest when their high bits differ."""
+        """The repeats of keys, shape (n,). Exact for every distribution; fastest if the keys' high bits differ."""
         order, ordered = _sorted(keys)
         apart = np.ones(len(keys) + 1, np.bool_)
         np.not_equal(ordered[1:], ordered[:-1], out=apart[1:-1])
@@ -41,10 +45,10 @@ class Repeats:
 
 
 def _sorted(keys: Hashes) -> tuple[Numbers, Hashes]:
-    """The places of the keys, equal keys side by side and in their order; and the keys so ordered.
+    """The indices that sort the keys, stable, and the sorted keys.
 
-    A place written over a key's low bits sorts five times faster than the stable way that is right for every
-    key, and is right as well unless two keys differ in those bits only.
+    The index of a key replaces its low bits before sorting. This is five times faster than a stable sort. Its order
+    is wrong only if two keys differ in those bits alone; then the stable sort is used.
     """
     low = np.uint64((1 << len(keys).bit_length()) - 1)
     packed = keys & ~low

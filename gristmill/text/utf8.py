@@ -1,4 +1,4 @@
-"""How many bytes texts take in UTF-8."""
+"""Sizes of texts in UTF-8."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,30 @@ ByteSizes = npt.NDArray[np.int64]
 """Bytes of UTF-8 of each text."""
 
 STRETCH = 2**20
-"""Characters, or tokens, of a huge text that are looked at together."""
+"""Characters, or tokens, of a huge text that are processed together."""
 
 
 def sizes_of(texts: Sequence[str]) -> ByteSizes:
-    """Bytes of UTF-8 of each text."""
+    """The size of each text in bytes of UTF-8, shape (texts,).
+
+    Raises:
+        UnicodeEncodeError: a text has a lone surrogate.
+
+    >>> sizes_of(["mill", "Mühle", ""]).tolist()
+    [4, 6, 0]
+    """
     return np.fromiter(map(size_of, texts), np.int64, len(texts))
 
 
 def size_of(text: str) -> int:
-    """Bytes of a text's UTF-8; a huge one is never encoded whole."""
+    """The size of a text in bytes of UTF-8. A huge text is encoded in pieces, to save memory.
+
+    Raises:
+        UnicodeEncodeError: the text has a lone surrogate.
+
+    >>> size_of("Mühle")
+    6
+    """
     if text.isascii():
         return len(text)
     if len(text) <= STRETCH:

@@ -1,4 +1,4 @@
-"""Words: those of a column of texts, and the n-grams of them that repeat within a text."""
+"""Words: the words of a column of texts, and their n-grams that repeat within a text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,16 +11,29 @@ from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
 from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
 
-_HISTOGRAM = 64  # word lengths from here on share a bin; their median is looked up text by text
+_HISTOGRAM = 64  # lengths of 63 and more share the last bin; a median there is computed for each text alone
 
-_LEFT = np.uint64(0x9FB21C651E98DF25)  # odd: so that "a b" and "b a" differ
-_TEXT = np.uint64(0xD6E8FEB86659FD93)  # odd: so that one n-gram in two texts differs
+# Odd constants. `_LEFT` makes the keys of "a b" and "b a" differ, `_TEXT` those of one n-gram in two texts.
+_LEFT = np.uint64(0x9FB21C651E98DF25)
+_TEXT = np.uint64(0xD6E8FEB86659FD93)
 _ALONE = np.uint64(0xA0761D6478BD642F)
 
 
 @dataclass(frozen=True)
 class Words(Pieces):
-    """Words as `str.split()` cuts them; W words of T texts."""
+    """The W words of T texts, as `str.split()` cuts them.
+
+    Args:
+        column: the texts.
+        starts, ends: word i is `column.units[starts[i]:ends[i]]` (W).
+        bounds: text t has the words from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+
+    >>> words = Words.of(CodePoints.of(["to be or not to be", "be"]))
+    >>> words.counts.tolist(), words.sizes.tolist(), words.medians().tolist()
+    ([6, 1], [13, 2], [2.0, 2.0])
+    >>> [(n, repeats.places.tolist()) for n, repeats in words.repeats(3)]  # "to be" at the words 0 and 4
+    [(2, [0, 4]), (3, [])]
+    """
 
     @classmethod
     def of(cls, column: CodePoints) -> "Words":
@@ -38,12 +51,12 @@ class Words(Pieces):
 
     @cached_property
     def before(self) -> Numbers:
-        """How many code points of words lie before each word, and before the end (W + 1)."""
+        """How many code points all words before each word have, and all words together at last (W + 1)."""
         return _summed(self.lengths)
 
     @cached_property
     def sizes(self) -> Numbers:
-        """How many code points of words each text has: all but its white space (T)."""
+        """How many code points each text has, without its white space (T)."""
         return np.diff(self.before[self.bounds])
 
     def per_text(self, chosen: NDArray[np.bool_]) -> Numbers:
@@ -51,7 +64,7 @@ class Words(Pieces):
         return np.diff(_summed(chosen)[self.bounds])
 
     def medians(self) -> NDArray[np.float64]:
-        """The median word length of each text, 0 where it has no word (T)."""
+        """The median word length of each text in code points; 0 for a text without words (T)."""
         texts = len(self.counts)
         bins = self.texts * _HISTOGRAM
         bins += np.minimum(self.lengths, _HISTOGRAM - 1)
@@ -67,24 +80,27 @@ class Words(Pieces):
     def repeats(self, most: int) -> Iterator[tuple[int, Repeats]]:
         """The n-grams that repeat within their text, for n = 2 to `most`.
 
-        A place is that of an n-gram's first word. An (n + 1)-gram repeats only where the n-gram there and the
-        next one both repeat, and is told from others by the two groups they are in: so pairs of words alone
-        are compared by hash, all longer ones exactly, and each n has far fewer candidates than the one before.
+        An (n + 1)-gram can repeat only if both n-grams in it repeat. The groups of these two identify it. So only
+        pairs of words are compared by their hash; longer n-grams are compared exactly. Each n has far fewer
+        candidates than the n before.
+
+        Yields:
+            n, and the repeats; a place is the number of the n-gram's first word.
         """
         pairs = self.hashes * _LEFT
         pairs[:-1] += self.hashes[1:]
         pairs += self.texts.astype(np.uint64) * _TEXT
         last = self.bounds[1:][self.counts > 0] - 1
-        pairs[last] = mixed(last.astype(np.uint64) * _ALONE)  # no pair starts here: a key of its own
-        found = Repeats.of(pairs)
-        yield 2, found
+        pairs[last] = mixed(last.astype(np.uint64) * _ALONE)  # no pair starts at a last word: it gets a unique key
+        repeats = Repeats.of(pairs)
+        yield 2, repeats
         for n in range(3, most + 1):
-            (near,) = np.nonzero(np.diff(found.places) == 1)
-            found = _longer(found, near)
-            yield n, found
+            (near,) = np.nonzero(np.diff(repeats.places) == 1)
+            repeats = _longer(repeats, near)
+            yield n, repeats
 
     def windows(self, n: int) -> Numbers:
-        """The code points of words of all n-grams of each text together, 0 where it has none (T)."""
+        """The total length of all n-grams of each text, in code points without white space; 0 if it has none (T)."""
         twice = _summed(self.before)
         first, last = self.bounds[:-1], self.bounds[1:]
         some = self.counts >= n
@@ -93,19 +109,19 @@ class Words(Pieces):
         return np.where(some, sums, 0)
 
 
-def _longer(found: Repeats, near: Numbers) -> Repeats:
-    """The repeated (n + 1)-grams among those that start where `found.places[near]` says."""
-    span = int(found.counts.size).bit_length()
-    # The pair of groups stands in the highest bits, where `Repeats` looks first.
-    keys = found.groups[near].astype(np.uint64) << np.uint64(64 - span)
-    keys |= found.groups[near + 1].astype(np.uint64) << np.uint64(64 - 2 * span)
-    again = Repeats.of(keys)
-    places = found.places[near]
-    return Repeats(places[again.places], again.groups, again.counts, places[again.firsts])
+def _longer(repeats: Repeats, near: Numbers) -> Repeats:
+    """The repeated (n + 1)-grams among those that start at `repeats.places[near]`."""
+    width = int(repeats.counts.size).bit_length()
+    # The pair of groups occupies the highest bits, because `Repeats` is fastest if these differ.
+    keys = repeats.groups[near].astype(np.uint64) << np.uint64(64 - width)
+    keys |= repeats.groups[near + 1].astype(np.uint64) << np.uint64(64 - 2 * width)
+    longer = Repeats.of(keys)
+    places = repeats.places[near]
+    return Repeats(places[longer.places], longer.groups, longer.counts, places[longer.firsts])
 
 
 def _summed(values: NDArray[np.int64] | NDArray[np.bool_]) -> Numbers:
-    """Sums of all values before each place, and of all (one longer than `values`)."""
+    """For each index the sum of all values before it, and the sum of all values at last (one longer than `values`)."""
     sums = np.zeros(len(values) + 1, np.int64)
     np.cumsum(values, out=sums[1:])
     return sums
