@@ -1,4 +1,4 @@
-"""The environment, read and validated here only."""
+"""Environment variables of Gristmill. Only this file reads and validates them."""
 
 import os
 from collections.abc import Mapping
@@ -14,23 +14,23 @@ INTERVAL = 30
 """Seconds between two ticks of a sensor, unless GRISTMILL_INTERVAL says otherwise."""
 
 RETRY_DELAY = 5
-"""Seconds until an op that the lake did not answer is tried again, unless GRISTMILL_RETRY_DELAY says otherwise."""
+"""Seconds between a StoreError in an op and its retry, unless GRISTMILL_RETRY_DELAY says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What differs between a laptop and production.
+    """The settings that differ between a laptop and production.
 
     Attributes:
         lake: GRISTMILL_LAKE: a folder or s3://bucket/prefix; by default `lake/` in the checkout.
         shelves: GRISTMILL_SHELVES: packages that hold shelves, besides our own, separated by commas.
-        workers: GRISTMILL_WORKERS: worker processes of a run; by default the machine's cores.
-        engine: GRISTMILL_ENGINE: local, inline, dask or ray; what runs take that do not say.
+        workers: GRISTMILL_WORKERS: worker processes of a run; by default one per core of the machine.
+        engine: GRISTMILL_ENGINE: local, inline, dask or ray; the default of runs whose configuration names none.
         address: GRISTMILL_ENGINE_ADDRESS: of the Dask scheduler or the Ray head.
-        endpoint: AWS_ENDPOINT_URL, for buckets that are not Amazon's.
+        endpoint: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, for buckets that are not Amazon's.
         region: AWS_REGION or AWS_DEFAULT_REGION.
-        interval: GRISTMILL_INTERVAL: seconds between two ticks of a sensor, at the least.
-        retry_delay: GRISTMILL_RETRY_DELAY: seconds until an op that the lake did not answer is tried again.
+        interval: GRISTMILL_INTERVAL: least number of seconds between two ticks of a sensor.
+        retry_delay: GRISTMILL_RETRY_DELAY: seconds between a StoreError in an op and its retry.
     """
 
     lake: str
@@ -51,10 +51,13 @@ class Environment:
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
-    """The environment of this process.
+    """Reads the settings.
+
+    Args:
+        variables: by name; by default the environment variables of this process.
 
     Raises:
-        RecipeError: a variable is set to something impossible.
+        RecipeError: the value of a variable is not valid. The message names the variable and the valid values.
     """
     given = os.environ if variables is None else variables
     lake = given.get("GRISTMILL_LAKE") or str(CHECKOUT / "lake")
@@ -87,7 +90,7 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
 
 def _seconds(given: Mapping[str, str], name: str, default: int, which: str) -> int:
     """A whole number of seconds, 1 or more."""
-    found = given.get(name) or str(default)
-    if not found.isdigit() or int(found) < 1:
-        raise RecipeError(f"{name} is {found!r}; give the seconds {which}, 1 or more")
-    return int(found)
+    value = given.get(name) or str(default)
+    if not value.isdigit() or int(value) < 1:
+        raise RecipeError(f"{name} is {value!r}; give the seconds {which}, 1 or more")
+    return int(value)

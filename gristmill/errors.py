@@ -1,13 +1,13 @@
-"""What can go wrong, by what to do next.
+"""The errors of Gristmill, grouped by the reaction they need.
 
 * GristmillError
-  x DataError          the bytes are wrong: stop; running again will not help
-    + MalformedRow     a row that is not what its file promises; names file and row
+  x DataError          the bytes are wrong: repair them; running again does not help
+    + MalformedRow     a row is not valid; names file and row
     + Misaligned       documents and attributes differ; names shard, row and both ids
-    + DuplicateId      one id twice; names both places
+    + DuplicateId      an id occurs twice; names both rows
   x RecipeError        a declaration on a shelf is wrong: edit it
   x StoreError         the lake did not answer, or is being rebuilt: try again
-    + Conflict         somebody else wrote first; nothing of theirs was changed
+    + Conflict         another writer was first; its object was not changed
     + Superseded       a newer run has taken over the partition: leave it to that run
 """
 
@@ -18,20 +18,20 @@ def shorten(text: str, most: int = 80) -> str:
 
 
 class GristmillError(Exception):
-    """The root of everything that Gristmill raises on purpose."""
+    """The base of all errors that Gristmill raises on purpose."""
 
 
 class DataError(GristmillError):
-    """The bytes are wrong; the message names file, row and mend."""
+    """The bytes are wrong. The message names file, row and mend (what to do about it)."""
 
 
 class MalformedRow(DataError):  # noqa: N818 - the tree reads as English
-    """A row is not what its file promises.
+    """A row is not valid.
 
     Args:
-        path: the file, as the lake names it.
-        row: the row's number, counted from 0.
-        reason: what is wrong with it.
+        path: of the file in the lake.
+        row: number of the row, counted from 0.
+        reason: what is wrong with the row.
         mend: what a person can do about it.
     """
 
@@ -48,20 +48,20 @@ class Misaligned(DataError):  # noqa: N818
 
 
 class DuplicateId(DataError):  # noqa: N818
-    """An id that must be unique stands in two places."""
+    """An id that must be unique occurs in two rows."""
 
 
 class RecipeError(GristmillError):
-    """A declaration is wrong; an unknown name lists the known ones."""
+    """A declaration is wrong. If a name is unknown, the message lists the known names."""
 
 
 class StoreError(GristmillError):
-    """The lake did not answer, or what was read is being rebuilt: try again."""
+    """The lake did not answer, or the object that was read is being rebuilt: try again."""
 
 
 class Conflict(StoreError):  # noqa: N818
-    """A compare-and-swap lost: the object is no longer what was read."""
+    """A compare-and-swap failed: the object has changed since it was read."""
 
 
 class Superseded(StoreError):  # noqa: N818
-    """A newer run has taken over this partition; this one stops and has changed nothing of it."""
+    """A newer run has taken over this partition. This run stops and has changed nothing of the newer run's."""

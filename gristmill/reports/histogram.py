@@ -1,4 +1,4 @@
-"""Histograms: how numbers are spread over bins, and a drawing of that for people."""
+"""Histograms: counts of numbers by bin, and their drawing as SVG."""
 
 from collections.abc import Sequence
 from html import escape
@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 200, 64, 28, 40
-"""Of a drawing, in its own units: the whole, and what lies around the bars."""
+"""Size of a drawing and margins around its bars, in SVG units."""
 
 BAR, TEXT, FAINT = "#4f6bed", "#57606a", "#d0d7de"
-"""Colours that can be seen on white and on black."""
+"""Colours that are visible on white and on black."""
 
 
 class Histogram(msgspec.Struct, frozen=True):
-    """Counts by bin.
+    """Counts of numbers by bin, B bins.
 
     Attributes:
-        edges: bin i is from edges[i] up to, but not including, edges[i + 1]; rising.
-        counts: how many numbers fell into each; one less than there are edges.
+        edges: bin i holds the numbers from edges[i] to before edges[i + 1]; ascending (B + 1).
+        counts: how many numbers each bin holds (B).
     """
 
     edges: tuple[int, ...]
@@ -27,15 +27,15 @@ class Histogram(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """All numbers."""
+        """How many numbers all bins hold."""
         return sum(self.counts)
 
 
 class Tally:
-    """A histogram while its numbers come in.
+    """Counts numbers for a histogram.
 
     Args:
-        edges: see Histogram. A number outside of them counts in the first or the last bin.
+        edges: see Histogram. The first or the last bin counts numbers outside of the edges.
     """
 
     def __init__(self, edges: Sequence[int]) -> None:
@@ -43,33 +43,46 @@ class Tally:
         self._counts = np.zeros(len(edges) - 1, np.int64)
 
     def add(self, numbers: npt.NDArray[np.int64], times: int = 1) -> None:
-        """Counts numbers, each so many times."""
+        """Counts numbers.
+
+        Args:
+            numbers: shape (n,).
+            times: how often each of them counts.
+        """
         bins = np.searchsorted(self._edges[1:-1], numbers, "right")
         self._counts += times * np.bincount(bins, minlength=len(self._counts))
 
     def done(self) -> Histogram:
-        """What was counted."""
+        """The histogram of all numbers so far."""
         return Histogram(tuple(self._edges.tolist()), tuple(self._counts.tolist()))
 
 
 def doubling(limit: int) -> list[int]:
-    """Edges 0, 1, 2, 4, 8, ... up to the first power of two beyond the limit: for lengths of documents."""
+    """The edges 0, 1, 2, 4, 8, ... up to the first power of two above the limit: for lengths of documents.
+
+    >>> doubling(5)
+    [0, 1, 2, 4, 8]
+    """
     return [0, *(1 << power for power in range(limit.bit_length() + 1))]
 
 
 def trimmed(histogram: Histogram) -> Histogram:
-    """Without the empty bins at its end; one bin stays."""
+    """The histogram without the empty bins at its end; one bin always remains.
+
+    >>> trimmed(Histogram((0, 1, 2, 4), (3, 0, 0)))
+    Histogram(edges=(0, 1), counts=(3,))
+    """
     last = max((i for i, count in enumerate(histogram.counts) if count), default=0)
     return Histogram(histogram.edges[: last + 2], histogram.counts[: last + 1])
 
 
 def draw(histogram: Histogram, title: str, unit: str) -> str:
-    """A histogram as SVG: a bar a bin, its lower edge below it.
+    """A histogram as SVG: one bar for each bin, with the bin's lower edge below the bar.
 
     Args:
-        histogram: what to draw.
-        title: above it.
-        unit: of the numbers, for the legend below.
+        histogram: to draw; one bin or more.
+        title: text above the bars.
+        unit: of the numbers, for the legend below the bars.
     """
     most = max(histogram.counts, default=0) or 1
     room = HEIGHT - TOP - BOTTOM
@@ -83,7 +96,7 @@ def draw(histogram: Histogram, title: str, unit: str) -> str:
         _text(LEFT - 6, base, "0", anchor="end"),
         f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - 8}" y2="{base}" stroke="{FAINT}"/>',
     ]
-    every = -(-len(histogram.counts) // 14)  # labels that do not run into each other
+    every = -(-len(histogram.counts) // 14)  # labels must not overlap
     for number, count in enumerate(histogram.counts):
         left, tall = LEFT + number * step, room * count / most
         name = f"{histogram.edges[number]:,} to {histogram.edges[number + 1]:,}: {count:,}"
@@ -103,7 +116,7 @@ def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 
 
 
 def _short(number: int) -> str:
-    """1024 is 1k (binary), 1048576 is 1M; what is no multiple is written out."""
+    """A number with a binary unit: 1024 is 1k, 1048576 is 1M. A number that is not a multiple has no unit."""
     for power, letter in ((30, "G"), (20, "M"), (10, "k")):
         if number and number % (1 << power) == 0:
             return f"{number >> power}{letter}"
