@@ -1,8 +1,8 @@
-"""Attribute rows: what a set says of each document, in every form that is read, in one form written.
+"""Attribute rows: the scored spans that an attribute set gives to each document. Several forms are read, one written.
 
-Written: {"id","source","attributes":{"<set>__<label>":[[start,end,score],...]}}, offsets in code points of the text.
-Read as well: Dolma's longer keys, scalars and dictionaries under `attributes`, the older flat form, and rows without
-a source.
+The written form is {"id","source","attributes":{"<set>__<label>":[[start,end,score],...]}}. Offsets count code points
+of the text. The reader also accepts Dolma's longer keys, scalars and dictionaries under `attributes`, the older flat
+form, and rows without a source.
 """
 
 import math
@@ -16,15 +16,19 @@ from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.document import Span
 
 DIGITS = 5
-"""Decimals of a score; rounded here and nowhere else, so that a rerun gives the same bytes."""
+"""Decimals of a score. Only this file rounds scores, so a rerun gives the same bytes."""
 
 Spans = list[tuple[int, int, float]]
+"""(start, end, score) of each span; offsets in code points."""
 
 
 class AttributeRow(msgspec.Struct, frozen=True):
-    """One row as read: whose it is, and spans by label (without the set's name).
+    """One row as read.
 
-    `source` is empty where the row has none. A scalar is the span (0, length, score).
+    Attributes:
+        id: of the document.
+        source: of the document; empty if the row has none.
+        labels: spans by label, without the set's name. A scalar becomes the span (0, length of the text, score).
     """
 
     id: str
@@ -33,28 +37,47 @@ class AttributeRow(msgspec.Struct, frozen=True):
 
 
 def encode_row(id_: str, source: str, attributes: Mapping[str, Any]) -> bytes:
-    """A row's line, without its line feed; `attributes` are full keys to lists of [start, end, score]."""
+    """The line of a row, without its line feed.
+
+    Args:
+        id_: of the document.
+        source: of the document.
+        attributes: lists of [start, end, score] by full key (`<set>__<label>`).
+
+    >>> encode_row("d1", "wiki", {"demo__length": [[0, 4, 4]]})
+    b'{"id":"d1","source":"wiki","attributes":{"demo__length":[[0,4,4]]}}'
+    """
     return orjson.dumps({"id": id_, "source": source, "attributes": attributes})
 
 
 def rounded(score: float) -> float:
-    """A score as it is written.
+    """A score in its written form: an int unchanged, a float with `DIGITS` decimals.
 
     Raises:
-        DataError: it is not a finite number: JSON has no way to write it.
+        DataError: the score is not a finite number. JSON cannot represent it.
+
+    >>> rounded(2 / 3), rounded(True)
+    (0.66667, 1)
     """
     if isinstance(score, int):
-        return int(score)  # a bool is 0 or 1: JSON's true is no score
+        return int(score)  # a bool becomes 0 or 1: JSON's true is not a number
     if not math.isfinite(score):
-        raise DataError(f"a score of {score}: scores are finite numbers; give None where there is nothing to say")
+        raise DataError(f"a score of {score}: scores are finite numbers; give None for a document without a score")
     return round(float(score), DIGITS)
 
 
 def checked_spans(spans: Iterable[Span | Sequence[float]], length: int) -> list[list[float]]:
-    """Spans as they are written.
+    """The spans in their written form: lists of [start, end, score].
+
+    Args:
+        spans: of a document.
+        length: of its text in code points.
 
     Raises:
-        DataError: a span lies outside of the text.
+        DataError: a span is not within the text, or a score is not finite.
+
+    >>> checked_spans([(0, 4, 0.123456)], 4)
+    [[0, 4, 0.12346]]
     """
     written: list[list[float]] = []
     for start, end, score in spans:
@@ -65,7 +88,7 @@ def checked_spans(spans: Iterable[Span | Sequence[float]], length: int) -> list[
 
 
 class _Plain(msgspec.Struct):
-    """The form that we write: decoded without a detour."""
+    """The written form. msgspec decodes it directly, which is faster than the general way."""
 
     id: str
     attributes: dict[str, list[tuple[int, int, float]]]
@@ -78,17 +101,21 @@ _decoder = msgspec.json.Decoder(_Plain)
 def parse_rows(
     lines: Sequence[bytes], name: str, path: str, first: int, lengths: Sequence[int] | None = None
 ) -> list[AttributeRow]:
-    """Rows from their lines.
+    """The rows of lines in any form that is read.
 
     Args:
         lines: without line feeds.
-        name: the set's.
+        name: of the attribute set.
         path: of the shard, for messages.
-        first: the number of the first of these rows in the shard.
-        lengths: of the documents' texts in code points, for scalars; without it their spans end at 0.
+        first: number of the first of these rows in the shard.
+        lengths: of the documents' texts in code points. Spans of scalars end there; without lengths they end at 0.
 
     Raises:
-        MalformedRow: a row is in none of the known forms.
+        MalformedRow: a row does not have one of the forms; names file and row.
+
+    >>> [row] = parse_rows([b'{"id":"d1","attributes":{"toxic":0.5}}'], "demo", "a.jsonl", 0, [7])
+    >>> row.labels
+    {'toxic': [(0, 7, 0.5)]}
     """
     prefix = f"{name}__"
     cut = len(prefix)
@@ -120,7 +147,7 @@ def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> 
     if source is None:
         source = ""
     if not isinstance(source, str):
-        raise MalformedRow(path, number, '"source" is no string')
+        raise MalformedRow(path, number, '"source" is not a string')
     nested = row.get("attributes")
     values = nested if isinstance(nested, dict) else {k: v for k, v in row.items() if k not in {"id", "source"}}
     labels: dict[str, Spans] = {}
@@ -129,13 +156,13 @@ def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> 
         parts = {f"{label}__{k}": v for k, v in value.items()} if isinstance(value, dict) else {label: value}
         for name, score in parts.items():
             if name in labels:
-                raise MalformedRow(path, number, f"label {name!r} stands there twice")
+                raise MalformedRow(path, number, f"label {name!r} occurs twice")
             labels[name] = _spans(score, length, path, number, key)
     return AttributeRow(row["id"], source, labels)
 
 
 def _spans(value: Any, length: int, path: str, number: int, key: str) -> Spans:
-    """A scalar or a list of [start, end, score]."""
+    """The spans of a scalar, of null, or of a list of [start, end, score]."""
     if isinstance(value, bool | int | float):
         return [(0, length, float(value))]
     if value is None:

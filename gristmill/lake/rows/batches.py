@@ -1,4 +1,4 @@
-"""Rows of documents in batches: decoded as far as asked for, with their bytes kept beside them."""
+"""Rows of shards in batches: decoded into any msgspec type, and aligned with the rows of another shard."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from gristmill.lake.store.protocol import Store
 T = TypeVar("T")
 
 HUGE = 1 << 25
-"""Bytes of a block from which on its rows are decoded one by one: blocks are 4 MiB, but for longer rows."""
+"""Rows of a block with more bytes than this are decoded one by one. Only a huge row makes a block so large."""
 
 
 class IdPair(msgspec.Struct):
@@ -64,28 +64,28 @@ def read_rows(store: Store, path: str, sha256: str | None, row_type: type[T]) ->
 
 
 def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, first: int) -> list[T]:
-    """Every row of a block.
+    """All rows of a block.
 
     Args:
         decoder: of the row's type.
-        block: whole lines.
+        block: complete lines.
         path: of the shard, for messages.
-        first: the number of the block's first row in the shard.
+        first: number of the block's first row in the shard.
 
     Raises:
-        MalformedRow: a row is not valid JSON or not of the type; names file and row.
+        MalformedRow: a row is not valid JSON, or not of the type; names file and row.
     """
     if len(block) > HUGE:
-        found = _huge_rows(decoder, block)
-        if found is not None:
-            return found
+        huge = _huge_rows(decoder, block)
+        if huge is not None:
+            return huge
     try:
         decoded = decoder.decode_lines(block)
     except (msgspec.DecodeError, UnicodeDecodeError):
         decoded = []
     rows = block.count(b"\n") + (not block.endswith(b"\n"))
     if len(decoded) == rows and block.count(b"\n{") + block.startswith(b"{") == rows:
-        return decoded  # a row an object a line: JSON has no line feed inside a string
+        return decoded  # each line is one object: a string in JSON has no line feed
     lines = rows_of(block)
     for number, line in enumerate(lines):
         try:
@@ -93,14 +93,15 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             reason = "an empty line" if not line.strip() else str(error)
             raise MalformedRow(path, first + number, reason) from error
-    return [decoder.decode(line) for line in lines]  # white space before an object is still JSON
+    return [decoder.decode(line) for line in lines]  # valid too: white space before an object
 
 
 def _huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | None:
-    """Rows of a block with a huge one, decoded by orjson, which makes a text in its final width at once: msgspec widens
-    it as it reads, and holds it twice. None if a row is no such JSON object: the usual way says what it is.
+    """The rows of a block that has a huge one; None if a row is not valid, so that the usual way reports the row.
+
+    orjson creates a text in its final width at once. msgspec widens it while it reads, and holds it twice.
     """
-    view, found = memoryview(block), list[T]()
+    view, rows = memoryview(block), list[T]()
     start = 0
     while start < len(block):
         end = block.find(b"\n", start)
@@ -109,18 +110,20 @@ def _huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | No
             row = orjson.loads(view[start:end])
             if not isinstance(row, dict):
                 return None
-            found.append(msgspec.convert(row, decoder.type))
+            rows.append(msgspec.convert(row, decoder.type))
         except (orjson.JSONDecodeError, msgspec.ValidationError):
             return None
         start = end + 1
-    return found
+    return rows
 
 
 class RowFeed:
-    """The rows of a shard, taken a number at a time: how shards are joined row by row.
+    """The rows of a shard, taken in steps of any size: this joins an attribute shard with its documents row by row.
 
-    Raises (on take and finish):
-        Misaligned: there are fewer or more rows than asked for.
+    Args:
+        store: holds the shard.
+        path: of the shard.
+        sha256: of the shard, as its ledger names it; None: it is not checked.
     """
 
     def __init__(self, store: Store, path: str, sha256: str | None) -> None:
@@ -131,14 +134,22 @@ class RowFeed:
         self._next = 0
 
     def take(self, count: int, beside: str) -> list[bytes]:
-        """The next rows; `beside` names the shard that they must match."""
+        """The next rows, without their line feeds.
+
+        Args:
+            count: how many.
+            beside: path of the shard that they must match, for the message.
+
+        Raises:
+            Misaligned: fewer rows are left.
+        """
         taken: list[bytes] = []
         while len(taken) < count:
             if self._next == len(self._lines):
                 block = next(self._blocks, None)
                 if block is None:
                     raise Misaligned(
-                        f"{self.path}: ends after {self.row + len(taken)} rows, but {beside} goes on;"
+                        f"{self.path}: ends after {self.row + len(taken)} rows, but {beside} has more;"
                         " make this attribute set again"
                     )
                 self._lines, self._next = rows_of(block), 0
@@ -149,7 +160,11 @@ class RowFeed:
         return taken
 
     def finish(self, beside: str) -> None:
-        """Nothing may be left."""
+        """Checks that all rows were taken; `beside` is the path of the shard that they match.
+
+        Raises:
+            Misaligned: rows are left.
+        """
         if self._next < len(self._lines) or next(self._blocks, None) is not None:
             raise Misaligned(
                 f"{self.path}: has a row {self.row} (counted from 0), but {beside} ends before it;"
@@ -158,13 +173,20 @@ class RowFeed:
 
 
 def check_same_ids(documents: Sequence[Any], rows: Sequence[Any], beside: str, path: str, first: int) -> int:
-    """Row by row the same ids; and sources, where the attribute row has one.
+    """Checks that rows have the ids of their documents, and their sources if the rows have sources.
+
+    Args:
+        documents: with `id` and `source`.
+        rows: attribute rows, as many; with `id` and `source`.
+        beside: path of the documents' shard, for the message.
+        path: of the attribute rows' shard, for the message.
+        first: number of the first row in the shard.
 
     Returns:
         How many attribute rows have no source.
 
     Raises:
-        Misaligned: names shard, row and both ids.
+        Misaligned: a row differs; names shard, row and both ids.
     """
     missing = 0
     for number, (document, row) in enumerate(zip(documents, rows, strict=True)):

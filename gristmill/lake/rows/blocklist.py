@@ -1,4 +1,4 @@
-"""Blocklists: (source, id) pairs that no mix may contain: takedowns, evaluation sets."""
+"""Blocklists: (source, id) pairs that mixes must leave out, such as takedowns and evaluation sets."""
 
 import msgspec
 
@@ -16,14 +16,19 @@ class _Row(msgspec.Struct):
 
 
 class Blocklist(msgspec.Struct, frozen=True):
-    """A blocklist as it was read: name, and the reason of each pair."""
+    """A blocklist as read.
+
+    Attributes:
+        name: of the list.
+        reasons: why each pair is on the list.
+    """
 
     name: str
     reasons: dict[Pair, str]
 
     @property
     def digest(self) -> str:
-        """Of the list as it decides: its pairs count, their reasons and order do not."""
+        """The digest of the pairs. Reasons and order do not change it, because they decide nothing."""
         return digest_of(sorted(self.reasons))
 
     def __contains__(self, pair: object) -> bool:
@@ -31,10 +36,17 @@ class Blocklist(msgspec.Struct, frozen=True):
 
 
 def read_blocklist(store: Store, name: str) -> Blocklist:
-    """The blocklist of a name.
+    """Reads a blocklist.
+
+    Args:
+        store: the lake.
+        name: of the list.
+
+    Returns:
+        The list.
 
     Raises:
-        RecipeError: there is none: an absent list is not an empty one.
+        RecipeError: the lake has no such list. A missing list is never taken for an empty one.
         MalformedRow: a row is not {"source", "id", "reason"}, all strings.
     """
     path = blocklist_path(name)
@@ -48,11 +60,11 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         for line in rows_of(block):
             if line.strip():
                 try:
-                    found = msgspec.json.decode(line, type=_Row)
+                    entry = msgspec.json.decode(line, type=_Row)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise MalformedRow(
                         path, row, str(error), 'a row is {"source","id","reason"}, all strings'
                     ) from error
-                reasons[found.source, found.id] = found.reason
+                reasons[entry.source, entry.id] = entry.reason
             row += 1
     return Blocklist(name, reasons)

@@ -1,9 +1,9 @@
-"""Raw spans: where in its raw object each document of a shard was found, as far as the converter says.
+"""Raw spans: the bytes of the raw object from which each document of a shard was made, if its reader reports them.
 
-They are packed behind the id index of v0 (lake/ledger/id_index.py), in gzip: a line of JSON and, if any row has a
-span, two numbers for each row as 8 bytes, big-endian: how far the span begins behind the end of the row before it, and
-how long it is. The bytes of these numbers are stored plane by plane (all the highest ones first), because most of them
-are zeros: about 1.6 bytes for each row remain.
+They follow the id index of v0 (lake/ledger/id_index.py), packed with gzip. First comes a line of JSON. If any row has
+a span, two numbers for each row follow, 8 bytes each, big-endian: the distance from the end of the previous row's span
+to the start of this one, and the length. All first bytes of the numbers are stored together, then all second bytes,
+and so on: most are zeros, so gzip needs about 1.6 bytes per row.
 """
 
 import zlib
@@ -22,15 +22,15 @@ _NOWHERE = -1
 
 
 class Spot(NamedTuple):
-    """Where in a raw object a document lies: bytes [start, end).
+    """The part of a raw object from which a document was made: bytes [start, end).
 
-    They are counted in what is unpacked, if the object's name says that it is packed (`.gz`, `.zst`) or a member is
-    named; otherwise in the object itself. Of parquet files rows are counted: their records have no bytes of their own.
+    If the object's name ends in `.gz` or `.zst`, or a member is named, the numbers count unpacked bytes. In parquet
+    files they count rows, because a record there has no bytes of its own.
 
     Attributes:
         start: the first byte (or row).
-        end: behind the last one.
-        member: the file inside, if the object is an archive.
+        end: the byte (or row) after the last one.
+        member: the file within the object, if the object is an archive.
     """
 
     start: int
@@ -39,7 +39,13 @@ class Spot(NamedTuple):
 
 
 class _Head(msgspec.Struct):
-    """The line of JSON: rows of each raw object in order, and each row's member, if any row has one."""
+    """The line of JSON.
+
+    Attributes:
+        inputs: how many rows each raw object gave, in order.
+        members: the member of each row; empty if no row has one.
+        placed: whether any row has a span.
+    """
 
     inputs: list[int]
     members: list[str] = []
@@ -47,7 +53,7 @@ class _Head(msgspec.Struct):
 
 
 class SpotsWriter:
-    """Collects the spots of a shard's rows."""
+    """Collects the raw spans of a shard's rows."""
 
     def __init__(self) -> None:
         self._inputs: list[int] = []
@@ -56,11 +62,11 @@ class SpotsWriter:
         self._placed = False
 
     def begin(self) -> None:
-        """The next rows come from the next raw object."""
+        """Starts the next raw object: the rows added from now on come from it."""
         self._inputs.append(0)
 
     def add(self, spot: Spot | None) -> None:
-        """Adds a row; None where its converter does not say."""
+        """Adds a row; None if its reader does not report a span."""
         self._inputs[-1] += 1
         if spot is None:
             self._starts.append(_NOWHERE)
@@ -73,7 +79,7 @@ class SpotsWriter:
         self._ends.append(spot.end)
 
     def pack(self) -> bytes:
-        """As they lie in the index; nothing where there are no rows."""
+        """The packed spans, as the index holds them; empty for a shard without rows."""
         if not self._starts:
             return b""
         members = [self._members.get(row, "") for row in range(len(self._starts))] if self._members else []
@@ -87,32 +93,51 @@ class SpotsWriter:
 
 
 class Found(NamedTuple):
-    """The raw object that a row came from, by its number among the shard's inputs, and where in it."""
+    """The raw object that a row came from.
+
+    Attributes:
+        number: of the object among the shard's inputs, from 0.
+        spot: the raw span; None if it is not known.
+    """
 
     number: int
     spot: Spot | None
 
 
 def find_spot(packed: bytes, row: int, path: str) -> Found:
-    """Where a row came from.
+    """Finds the raw object and the raw span of a row.
 
     Args:
-        packed: as SpotsWriter gave it.
-        row: its number in the shard.
+        packed: result of the writer's `pack`.
+        row: number of the row in the shard.
         path: of the index, for messages.
 
+    Returns:
+        The object's number, and the span if it is known.
+
     Raises:
-        DataError: these are no spots, or not of so many rows.
+        DataError: the bytes are not raw spans, or have no such row.
+
+    >>> writer = SpotsWriter()
+    >>> writer.begin()
+    >>> writer.add(Spot(0, 120))
+    >>> writer.add(Spot(120, 250))
+    >>> find_spot(writer.pack(), 1, "demo.xxh128").spot
+    Spot(start=120, end=250, member='')
     """
     try:
         line, _, planes = zlib.decompress(packed, wbits=31).partition(b"\n")
         head = msgspec.json.decode(line, type=_Head)
     except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: no raw spots behind its hashes ({error}); make its shard again") from error
+        raise DataError(
+            f"{path}: the raw spans after its hashes cannot be read ({error}); make its shard again"
+        ) from error
     ends = np.cumsum(head.inputs, dtype=np.int64)
     rows = int(ends[-1]) if len(ends) else 0
     if not 0 <= row < rows or len(planes) != 16 * rows * head.placed or len(head.members) not in {0, rows}:
-        raise DataError(f"{path}: raw spots of {rows} rows, which cannot be; make its shard again")
+        raise DataError(
+            f"{path}: its raw spans of {rows} rows are not valid, or have no row {row}; make its shard again"
+        )
     number = int(np.searchsorted(ends, row, "right"))
     return Found(number, _spot(planes, row, rows, head.members) if head.placed else None)
 

@@ -1,7 +1,7 @@
-"""One shard of JSON lines as a stream: read in bounded memory, counted and hashed while written.
+"""Shards of JSON lines as streams: read in bounded memory, counted and hashed while they are written.
 
-Written shards are gzip members of about 1 MiB of rows, cut at row ends, with no time stamp: any gzip reader reads
-them, and the offsets of the members allow random access. `.gz`, `.zst` and plain files are read.
+A written shard consists of gzip members of about 1 MiB of rows, cut at row ends, without a time stamp. Any gzip reader
+reads it, and the offsets of the members allow random access. `.gz`, `.zst` and plain files are read.
 """
 
 import hashlib
@@ -19,26 +19,26 @@ from gristmill.lake.store.protocol import Store
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
 LEVEL = 3
-"""igzip's: level 3 gives a ratio of 3.35 on text at eight times zlib's speed."""
+"""Level of igzip: 3 compresses text to 30 % at eight times the speed of zlib."""
 BLOCK = 4 << 20
-"""Bytes of rows a reader hands on at a time, at least (a longer row makes a longer block)."""
-_FRAME_STEP = 4 << 10
-"""Packed bytes that zstd is given at a time, for the same reason: it unpacks all it is given at once."""
+"""Least size of a block of rows in bytes; a longer row makes a longer block."""
 _STEP = 1 << 22
-"""Bytes that are decompressed at the most before they are looked at: a small file may hold a huge text."""
+"""Most bytes that one call unpacks: a small file may hold a huge text, and memory must stay bounded."""
+_FRAME_STEP = 4 << 10
+"""Packed bytes per call of zstd, for the same reason: it always unpacks all of its input."""
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What a finished shard is.
+    """Sizes and digests of a finished shard.
 
     Attributes:
-        rows: rows.
+        rows: how many rows it has.
         bytes: size of the object.
-        length: bytes of the rows, uncompressed.
-        sha256: of the object.
-        content: XXH3-128 of the uncompressed bytes.
-        members: (offset in the object, number of its first row) of each gzip member.
-        etag: as the store gave it.
+        length: uncompressed size of the rows in bytes.
+        sha256: of the object (hex).
+        content: XXH3-128 of the uncompressed bytes (hex).
+        members: for each gzip member its offset in the object and the number of its first row.
+        etag: of the object, from the store.
     """
 
     rows: int
@@ -51,7 +51,12 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class ShardWriter:
-    """Writes rows as a gzip shard; nothing is visible before close()."""
+    """Writes rows as a gzip shard; the shard appears at close().
+
+    Args:
+        store: receives the shard.
+        path: of the shard.
+    """
 
     def __init__(self, store: Store, path: str) -> None:
         self._upload = store.upload(path)
@@ -63,7 +68,7 @@ class ShardWriter:
         self._members: list[tuple[int, int]] = []
 
     def write(self, rows: bytes) -> None:
-        """Adds whole rows, each closed by a line feed."""
+        """Appends complete rows, each with its line feed."""
         if not rows:
             return
         self._pending.append(rows)
@@ -94,7 +99,11 @@ class ShardWriter:
         self._bytes += len(packed)
 
     def close(self) -> Written:
-        """Publishes the shard. An empty one is a single empty member."""
+        """Publishes the shard. A shard without rows is one empty gzip member.
+
+        Returns:
+            Its sizes and digests.
+        """
         self._cut()
         rest = b"".join(self._pending)
         if rest or not self._members:
@@ -111,17 +120,26 @@ class ShardWriter:
         )
 
     def abort(self) -> None:
-        """Leaves nothing behind."""
+        """Removes everything written so far."""
         self._upload.abort()
 
 
 def gzip_bytes(data: bytes) -> bytes:
-    """Deterministic gzip of a small object."""
+    """The gzip form of a small object, without a time stamp: equal data gives equal bytes."""
     return bytes(igzip_lib.compress(data, LEVEL, igzip_lib.COMP_GZIP))
 
 
 def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
-    """The pieces as they are; StoreError at their end if they are not the object that the ledger names."""
+    """The pieces unchanged. After the last one their sha256 is compared.
+
+    Args:
+        pieces: of an object.
+        path: of the object, for the message.
+        sha256: of the object (hex), as its ledger names it.
+
+    Raises:
+        StoreError: the sha256 differs. It is raised after the last piece, so use no result before.
+    """
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
@@ -134,7 +152,7 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
 
 
 def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:  # noqa: C901 - one state machine, read as one
-    """Plain bytes of a gzip file of any number of members, zero padding behind them allowed (RFC 1952)."""
+    """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952)."""
     member: igzip_lib.IgzipDecompressor | None = None
     seen = 0
     for piece in pieces:
@@ -145,7 +163,7 @@ def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:  # noqa: C90
                 if not data:
                     break
                 if seen and not data.startswith(b"\x1f"):
-                    raise DataError(_broken(path, seen, "bytes behind the last gzip member that are no gzip"))
+                    raise DataError(_broken(path, seen, "the bytes after the last gzip member are not gzip"))
                 member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
             try:
                 plain = member.decompress(data, _STEP)
@@ -166,7 +184,7 @@ def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:  # noqa: C90
 
 
 def _unzstd(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """Plain bytes of a Zstandard file of any number of frames."""
+    """The plain bytes of a Zstandard file with any number of frames."""
     frame: zstandard.ZstdDecompressionObj | None = None
     seen = 0
     for piece in _slices(pieces):
@@ -199,7 +217,15 @@ def _broken(path: str, seen: int, what: str) -> str:
 
 
 def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """Plain bytes of a file whose name says how it is packed: `.gz`, `.zst`/`.zstd`, else not at all."""
+    """The plain bytes of a file.
+
+    Args:
+        pieces: of the file.
+        path: of the file. Its ending names the packing: `.gz`, `.zst` or `.zstd`; any other ending means none.
+
+    Raises:
+        DataError: the file is truncated, or is not packed as its name says (raised while the pieces are read).
+    """
     if path.lower().endswith(".gz"):
         return _gunzip(pieces, path)
     if path.lower().endswith((".zst", ".zstd")):
@@ -208,11 +234,17 @@ def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
 
 
 def blocks(pieces: Iterable[bytes], size: int = BLOCK) -> Iterator[bytes]:
-    """Blocks of whole rows, each row closed by a line feed (the last one is given one if it has none).
+    r"""Blocks of complete rows. Every row ends with a line feed; the last row gets one if it has none.
 
     Args:
-        pieces: plain bytes in any pieces.
-        size: bytes a block has at the least, but for the last.
+        pieces: plain bytes, cut anywhere.
+        size: least size of a block in bytes; only the last block may be smaller.
+
+    Yields:
+        The blocks in order.
+
+    >>> list(blocks([b"one\ntw", b"o\nthree"], size=1))
+    [b'one\n', b'two\n', b'three\n']
     """
     pending: list[bytes] = []
     waiting = 0
@@ -228,7 +260,7 @@ def blocks(pieces: Iterable[bytes], size: int = BLOCK) -> Iterator[bytes]:
         pending[-1] = piece[:end]
         whole = [b"".join(pending)]
         pending, waiting = ([rest], len(rest)) if rest else ([], 0)
-        yield whole.pop()  # a row may be huge: nothing is held here while it is worked on
+        yield whole.pop()  # a row may be huge: keep no reference while the caller works on it
     if waiting:
         if not pending[-1].endswith(b"\n"):
             pending.append(b"\n")
@@ -238,11 +270,17 @@ def blocks(pieces: Iterable[bytes], size: int = BLOCK) -> Iterator[bytes]:
 
 
 def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = BLOCK) -> Iterator[bytes]:
-    """The rows of a shard as blocks of whole lines.
+    """The rows of a shard as blocks of complete lines.
+
+    Args:
+        store: holds the shard.
+        path: of the shard.
+        sha256: of the shard (hex), as its ledger names it; None: it is not checked.
+        size: least size of a block in bytes.
 
     Raises:
-        DataError: the file is truncated or not what its name says.
-        StoreError: it is not the object whose sha256 the ledger names (raised at the end, so use nothing before).
+        DataError: the file is truncated, or is not packed as its name says.
+        StoreError: the sha256 differs. It is raised after the last block, so use no result before.
     """
     pieces = store.stream(path)
     if sha256 is not None:
@@ -258,21 +296,42 @@ def rows_of(block: bytes) -> list[bytes]:
 
 
 def member_rows(store: Store, path: str, members: list[tuple[int, int]], size: int, row: int) -> list[bytes]:
-    """The rows of the one gzip member that holds `row`, by one range read; and see `member_of`.
+    """The rows of the gzip member that holds `row`, without line feeds. One range read fetches them.
+
+    Args:
+        store: holds the shard.
+        path: of the shard.
+        members: of the shard; see Written.
+        size: of the shard in bytes.
+        row: number of a row in the shard; `member_of` has the number of the first row of the result.
 
     Raises:
-        StoreError: there is no such member: the shard was replaced since its table was read.
+        StoreError: the shard has no such member: it was replaced since its table was read.
     """
     start, end, _ = member_of(members, size, row)
     data = store.read_range(path, start, end)
     try:
         return rows_of(zlib.decompress(data, wbits=31))
     except zlib.error as error:
-        raise StoreError(f"{path}: no member at byte {start}: it is being rebuilt; try again") from error
+        raise StoreError(
+            f"{path}: no gzip member begins at byte {start}: the shard is being rebuilt; try again"
+        ) from error
 
 
 def member_of(members: list[tuple[int, int]], size: int, row: int) -> tuple[int, int, int]:
-    """(start, end, first row) of the member that holds `row`."""
-    place = max(i for i, (_, first) in enumerate(members) if first <= row)
-    end = members[place + 1][0] if place + 1 < len(members) else size
-    return members[place][0], end, members[place][1]
+    """The gzip member that holds a row.
+
+    Args:
+        members: of the shard; see Written.
+        size: of the shard in bytes.
+        row: number of the row in the shard.
+
+    Returns:
+        Its start and end in the object, in bytes, and the number of its first row.
+
+    >>> member_of([(0, 0), (400, 10)], 900, 12)
+    (400, 900, 10)
+    """
+    number = max(i for i, (_, first) in enumerate(members) if first <= row)
+    end = members[number + 1][0] if number + 1 < len(members) else size
+    return members[number][0], end, members[number][1]

@@ -80,7 +80,7 @@ def test_rows_are_taken_a_number_at_a_time(lake: FolderStore) -> None:
 def test_a_row_too_few_names_both_files_and_the_row(lake: FolderStore) -> None:
     rows = feed(lake, 5)
     rows.take(3, "docs/a.gz")
-    with pytest.raises(Misaligned, match=r"set/a\.gz: ends after 5 rows, but docs/a\.gz goes on"):
+    with pytest.raises(Misaligned, match=r"set/a\.gz: ends after 5 rows, but docs/a\.gz has more"):
         rows.take(3, "docs/a.gz")
 
 

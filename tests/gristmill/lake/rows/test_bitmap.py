@@ -1,4 +1,4 @@
-"""Row sets: a flag for each row of a shard, as text."""
+"""Bitmaps of rows: a flag for each row of a shard, as text."""
 
 import base64
 import zlib
@@ -40,21 +40,21 @@ def test_a_million_rows_of_which_one_in_a_hundred_is_held_take_some_tens_of_kilo
 
 @pytest.mark.parametrize("count", [0, 8, 17, 24])
 def test_another_number_of_bytes_of_rows_is_refused(count: int) -> None:
-    with pytest.raises(DataError, match=f"not about {count} rows"):
+    with pytest.raises(DataError, match=f"does not have {count} flags"):
         unpack_bits(pack_bits(flags(9, count=10)), count)
 
 
 def test_a_row_beyond_the_count_is_refused() -> None:
-    with pytest.raises(DataError, match="more than 9 rows"):
+    with pytest.raises(DataError, match="more than 9 flags"):
         unpack_bits(pack_bits(flags(9, count=10)), 9)
 
 
 @pytest.mark.parametrize("text", ["", "?", "AAAA", "ä", base64.b64encode(zlib.compress(b"ab")[:-3]).decode()])
 def test_a_text_that_is_no_row_set_is_refused(text: str) -> None:
-    with pytest.raises(DataError, match="row set"):
+    with pytest.raises(DataError, match="bitmap of rows"):
         unpack_bits(text, 16)
 
 
 def test_a_text_that_would_unpack_into_a_gigabyte_is_refused_at_its_second_byte() -> None:
-    with pytest.raises(DataError, match="not about 8 rows"):
+    with pytest.raises(DataError, match="does not have 8 flags"):
         unpack_bits(base64.b64encode(zlib.compress(bytes(1 << 24))).decode(), 8)

@@ -1,4 +1,4 @@
-"""Raw spots: which raw object a row came from, and where in it."""
+"""Raw spans: which raw object a row came from, and where in it."""
 
 import zlib
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def test_a_shard_without_rows_has_no_spots() -> None:
 
 @pytest.mark.parametrize("row", [-1, 2])
 def test_a_row_that_is_not_there_is_refused(row: int) -> None:
-    with pytest.raises(DataError, match="index: raw spots of 2 rows"):
+    with pytest.raises(DataError, match="index: its raw spans of 2 rows are not valid"):
         find_spot(packed([Spot(0, 5), Spot(6, 9)]), row, "index")
 
 
