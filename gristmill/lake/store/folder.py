@@ -1,4 +1,4 @@
-"""A lake in a folder: objects are files that appear whole, by rename."""
+"""A lake in a folder. Objects are files; a rename makes each appear when it is complete."""
 
 import errno
 import fcntl
@@ -13,22 +13,22 @@ from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.protocol import PIECE, Entry, check_path, check_prefix
 
 INCOMING = ".incoming"
-"""Where files are written before they get their name; each is locked by its writer while that lives."""
+"""Folder of unfinished files. The writer of each holds a lock on it; the lock ends with the process."""
 
 LOCK = ".lock"
-"""Held by compare-and-swaps, one at a time. It stays: a lock on something that can vanish locks nobody out."""
+"""Every compare-and-swap locks this file. It is never removed: a lock on a removed file excludes nobody."""
 
 LASTING = 1 << 20
-"""Files of so many bytes, and ledgers, are on the disk before they get their name (see docs/decisions.md)."""
+"""Files of this size or more, and ledgers, are synced to the disk before their rename (docs/decisions.md)."""
 
 ANY = "*"
-"""In place of an etag: whatever is there."""
+"""In place of an etag: any object, or none."""
 _counter = itertools.count()
 
 
 @contextmanager
 def _told(path: str) -> Iterator[None]:
-    """Turns the system's errors into StoreErrors that name the path and the mend."""
+    """Raises errors of the operating system as StoreErrors that name the path and the mend."""
     try:
         yield
     except OSError as error:
@@ -39,18 +39,18 @@ def _told(path: str) -> Iterator[None]:
             errno.EPERM: "make the lake's folder readable and writable for this user",
             errno.EROFS: "mount the lake's folder writable",
             errno.EFBIG: "raise the limit on file sizes, or make smaller shards",
-            errno.ENOTDIR: "a file lies where a folder should; move it away",
+            errno.ENOTDIR: "a file has the place of a folder; move the file away",
             errno.ENOENT: "put it back, or run its asset again",
         }.get(error.errno or 0, "look at the file system, then run again")
         raise StoreError(f"{path}: {error.strerror or error} ({mend})") from error
 
 
 _TRIES = 100
-"""How often a file is made or named anew when others remove its folder in the same moment."""
+"""Most attempts to create or rename a file while other processes remove its folder."""
 
 
 def _make_folder(folder: Path) -> None:
-    """Makes a folder, unless others make or remove it this very moment; whoever needs it then tries again."""
+    """Creates a folder. Another process may create or remove it at the same moment; the caller then tries again."""
     with suppress(FileNotFoundError, FileExistsError):
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -60,7 +60,7 @@ def _etag(status: os.stat_result) -> str:
 
 
 class _FileUpload:
-    """A file under `.incoming`, renamed to its path when whole, if what is there has the etag `before` (or is ANY)."""
+    """A file in `.incoming`. close() renames it to its path, if the object there still has the etag `before`."""
 
     def __init__(self, store: "FolderStore", path: str, before: str | None, *, lasting: bool = False) -> None:
         self._store, self._path, self._before, self._lasting = store, path, before, lasting
@@ -109,7 +109,7 @@ class _FileUpload:
 
 
 class FolderStore:
-    """A Store over a folder. One machine or a shared file system with POSIX locks and atomic rename."""
+    """A Store in a folder, on one machine or on a shared file system with POSIX locks and atomic rename."""
 
     def __init__(self, root: str) -> None:
         self._root = Path(root).absolute()
@@ -135,18 +135,18 @@ class FolderStore:
     def folders(self, prefix: str) -> Iterator[str]:
         with _told(prefix):
             try:
-                found = sorted(item.name for item in os.scandir(self._top(prefix)) if item.is_dir())
+                names = sorted(item.name for item in os.scandir(self._top(prefix)) if item.is_dir())
             except (FileNotFoundError, NotADirectoryError):
                 return
-            yield from (f"{prefix}{name}/" for name in found if f"{prefix}{name}" != INCOMING)
+            yield from (f"{prefix}{name}/" for name in names if f"{prefix}{name}" != INCOMING)
 
     def _walk(self, folder: str, prefix: str, behind: Sequence[str] = ()) -> Iterator[Entry]:
-        """Folder by folder, each by its names; only what comes behind the path whose parts below it are given."""
+        """Entries folder by folder, in the order of names, after the path with the parts `behind` below `folder`."""
         try:
-            found = sorted(os.scandir(folder), key=lambda e: e.name)
+            items = sorted(os.scandir(folder), key=lambda item: item.name)
         except (FileNotFoundError, NotADirectoryError):
             return
-        for item in found:
+        for item in items:
             if behind and (item.name < behind[0] or (item.name == behind[0] and len(behind) == 1)):
                 continue
             path = f"{prefix}{item.name}"
@@ -161,7 +161,9 @@ class FolderStore:
                 status = item.stat()
             except FileNotFoundError:
                 if item.is_symlink():
-                    raise StoreError(f"{path}: a link to nowhere; mount what it names, or remove it") from None
+                    raise StoreError(
+                        f"{path}: the target of this link does not exist; mount the target, or remove the link"
+                    ) from None
                 continue
             yield Entry(path, status.st_size, _etag(status))
 
@@ -174,10 +176,10 @@ class FolderStore:
         return None if stat.S_ISDIR(status.st_mode) else Entry(path, status.st_size, _etag(status))
 
     def read(self, path: str) -> bytes:
-        found = self.read_tagged(path)
-        if found is None:
+        tagged = self.read_tagged(path)
+        if tagged is None:
             raise StoreError(f"{path}: no such object in {self.url}")
-        return found[0]
+        return tagged[0]
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         with _told(path):
@@ -191,7 +193,7 @@ class FolderStore:
         with _told(path), self._file(path).open("rb") as file:
             data = os.pread(file.fileno(), end - start, start)
         if len(data) != end - start:
-            raise StoreError(f"{path}: has no bytes {start} to {end}: it was replaced meanwhile; try again")
+            raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str) -> Iterator[bytes]:
@@ -211,7 +213,15 @@ class FolderStore:
 
     @contextmanager
     def unchanged(self, path: str, etag: str | None) -> Iterator[None]:
-        """Holds off all others that write on a condition, if the file is still the one that was seen."""
+        """Keeps other conditional writers out, if the file has not changed.
+
+        Args:
+            path: of the object.
+            etag: that the object must have; None: there must be none; ANY: no condition, and no lock.
+
+        Raises:
+            Conflict: the object has another etag.
+        """
         if etag == ANY:
             yield
             return
@@ -228,7 +238,7 @@ class FolderStore:
     def delete(self, paths: Iterable[str]) -> None:
         emptied: set[str] = set()
         root = str(self._root)
-        for path in paths:  # of 100,000 receipts: no Path objects
+        for path in paths:  # there may be 100,000 receipts: Path objects would be slow
             file = f"{root}/{check_path(path)}"
             try:
                 os.unlink(file)  # noqa: PTH108 - see above
@@ -242,7 +252,7 @@ class FolderStore:
             self._prune(Path(folder))
 
     def _prune(self, folder: Path) -> None:
-        """Empty folders are no part of a lake: an object store has none."""
+        """Removes empty folders upwards: an object store has none, so a lake has none either."""
         while folder != self._root and self._root in folder.parents:
             try:
                 folder.rmdir()
@@ -251,7 +261,11 @@ class FolderStore:
             folder = folder.parent
 
     def new_incoming(self) -> tuple[Path, int]:
-        """A fresh file to write to, locked while this process lives, and its descriptor."""
+        """A new file in `.incoming`, locked until this process ends, and its descriptor.
+
+        Raises:
+            StoreError: no file can be created there.
+        """
         for _ in range(_TRIES):
             file = self._root / INCOMING / f"{os.getpid()}-{next(_counter)}"
             try:
@@ -263,35 +277,42 @@ class FolderStore:
                 continue
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:  # a sweep holds it for a moment, and will remove it
+            except BlockingIOError:  # a sweep has just locked the file, and will remove it
                 os.close(fd)
                 continue
             if os.fstat(fd).st_nlink:
                 return file, fd
-            os.close(fd)  # a sweep removed it before we held the lock
-        raise StoreError(f"{self._root / INCOMING}: no file can be made there; look at the file system, then run again")
+            os.close(fd)  # a sweep removed the file before we locked it
+        raise StoreError(
+            f"{self._root / INCOMING}: no file can be created there; look at the file system, then run again"
+        )
 
     def place_file(self, temporary: Path, path: str) -> None:
-        """Gives a whole file its name."""
+        """Renames a complete file to the path of its object.
+
+        Args:
+            temporary: the file in `.incoming`.
+            path: of the object.
+        """
         target = self._file(path)
         for _ in range(_TRIES):
             try:
                 temporary.replace(target)
-            except FileNotFoundError:  # the folder is not there yet, or was pruned a moment ago
+            except FileNotFoundError:  # the folder does not exist yet, or was just pruned
                 _make_folder(target.parent)
             else:
                 return
         temporary.replace(target)
 
     def sweep(self) -> None:
-        with _told(INCOMING), suppress(FileNotFoundError), os.scandir(self._root / INCOMING) as found:
-            for item in found:
+        with _told(INCOMING), suppress(FileNotFoundError), os.scandir(self._root / INCOMING) as items:
+            for item in items:
                 self._sweep_one(item.path)
         with suppress(OSError):
             (self._root / INCOMING).rmdir()
 
     def _sweep_one(self, path: str) -> None:
-        """A lock that can be had belongs to nobody who lives."""
+        """Removes an unfinished file if its lock is free: then its writer is dead."""
         try:
             fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:

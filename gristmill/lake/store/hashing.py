@@ -1,4 +1,4 @@
-"""Objects and their sha256: of one that lies there, and of one that is being written."""
+"""The sha256 of objects: of an existing one, and of one that is being written."""
 
 import hashlib
 from collections.abc import Callable
@@ -7,10 +7,14 @@ from gristmill.lake.store.protocol import Entry, Store, Upload
 
 
 def sha256_of(store: Store, path: str) -> str:
-    """Reads an object whole.
+    """The sha256 (hex) of an object; reads all of it.
+
+    Args:
+        store: holds the object.
+        path: of the object.
 
     Raises:
-        StoreError: it is not there, or the lake does not answer.
+        StoreError: there is no such object, or the lake does not answer.
     """
     digest = hashlib.sha256()
     for piece in store.stream(path):
@@ -19,11 +23,11 @@ def sha256_of(store: Store, path: str) -> str:
 
 
 class HashedUpload:
-    """An object that is hashed while it is written.
+    """An upload that hashes the object while it is written.
 
     Args:
-        upload: takes the bytes.
-        done: is told the sha256 and the entry once the object is there.
+        upload: receives the bytes.
+        done: called with the sha256 (hex) and the entry when the object is published.
     """
 
     def __init__(self, upload: Upload, done: Callable[[str, Entry], None]) -> None:
@@ -41,5 +45,5 @@ class HashedUpload:
         self._done(self._digest.hexdigest(), entry)
 
     def abort(self) -> None:
-        """Leaves nothing behind."""
+        """Removes everything written so far."""
         self._upload.abort()

@@ -12,11 +12,11 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
     """The store at a folder's path or at `s3://bucket/prefix`.
 
     Args:
-        url: the lake's root.
-        options: endpoint, region and the like, for buckets; never secrets: those come from the environment.
+        url: root of the lake.
+        options: of the bucket client, such as endpoint and region. Never secrets: those come from the environment.
 
     Raises:
-        RecipeError: the url is of no kind we know.
+        RecipeError: the url is neither a folder nor `s3://`, or an option is a secret.
     """
     if url.startswith("s3://"):
         from gristmill.lake.store.s3 import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client

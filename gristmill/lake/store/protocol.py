@@ -1,6 +1,6 @@
-"""Store: the few verbs over a lake, the same for a folder and for a bucket.
+"""Store: the operations on the objects of a lake, the same for a folder and for a bucket.
 
-All code above speaks to this protocol alone. Paths are relative to the lake's root, with '/'.
+All other code uses this protocol only. Paths are relative to the root of the lake, with '/'.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,11 +11,17 @@ import msgspec
 from gristmill.errors import StoreError
 
 PIECE = 1 << 20
-"""Bytes a piece of a stream has at the most."""
+"""Most bytes of one piece of a stream."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One object as a listing shows it; the etag changes whenever the object is replaced."""
+    """One object as a listing shows it.
+
+    Attributes:
+        path: of the object, relative to the lake's root.
+        size: in bytes.
+        etag: changes whenever the object is replaced.
+    """
 
     path: str
     size: int
@@ -23,88 +29,119 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Upload(Protocol):
-    """An object being written: it appears under its name, whole, at close(), and never otherwise.
+    """An object being written. It appears under its path at close(), complete, and at no other time.
 
-    It replaces the object that was there at upload(), or none, and no other. So a run that is overtaken while it
-    writes changes nothing of the newer one's, if it asked for its claim in between.
+    close() replaces only the object that existed at upload(). If none existed, it creates the object only if there is
+    still none. So a run that checks its claim after upload() never overwrites an object of a newer run.
     """
 
     def write(self, data: bytes) -> None:
-        """Adds bytes."""
+        """Appends bytes."""
 
     def close(self) -> Entry:
         """Publishes the object.
 
+        Returns:
+            Its entry.
+
         Raises:
-            Conflict: another was written under this name since upload().
+            Conflict: another writer wrote an object to this path since upload().
         """
 
     def abort(self) -> None:
-        """Leaves nothing behind; harmless after close()."""
+        """Removes everything written so far; has no effect after close()."""
 
 
 class Lister(Protocol):
-    """What can be asked which objects there are: a store, or a report about one."""
+    """Lists objects: a store, or a report about a store."""
 
     @property
     def url(self) -> str:
-        """The root of what is listed."""
+        """The root of the listed objects."""
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        """See Store."""
+        """The entries of objects. Args: as in Store.list()."""
 
 
 class Store(Protocol):
-    """What a lake must be able to do. Every method raises StoreError when the lake does not answer."""
+    """The operations that a lake must support. Every method raises StoreError if the lake does not answer."""
 
     @property
     def url(self) -> str:
         """The lake's root, as open_store() takes it."""
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        """All objects whose path begins with `prefix` (a folder, with its closing slash), in the store's own order.
+        """The entries of all objects below a folder, in the store's own order.
 
-        With `after`, the path of an object, it goes on behind that object in that order. Some S3 servers are wrong
-        there (docs/decisions.md): who goes on must know which object comes next, and see that it does.
-        A listing that fails is a StoreError, never an empty folder.
+        A listing that fails raises StoreError; it never looks like an empty folder.
+
+        Args:
+            prefix: the folder, with its closing slash; "" is the whole lake.
+            after: path of an object; the listing begins after it. Some S3 servers begin at a wrong place
+                (docs/decisions.md). So the caller must know the path of the next object, and compare it.
         """
 
     def folders(self, prefix: str) -> Iterator[str]:
-        """The folders directly below `prefix`, each whole and with its closing slash; what lies in them is not read."""
+        """The paths of the folders directly below `prefix`, with their closing slashes. Their contents are not read."""
 
     def head(self, path: str) -> Entry | None:
         """The object's entry, or None if there is no such object."""
 
     def read(self, path: str) -> bytes:
-        """The whole object; StoreError if there is none."""
+        """All bytes of the object; StoreError if there is no such object."""
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        """The whole object and its etag, or None if there is none."""
+        """All bytes of the object and its etag, or None if there is no such object."""
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        """The bytes [start, end) of an object; StoreError if it has not all of them."""
+        """The bytes [start, end) of an object.
 
-    def stream(self, path: str) -> Iterator[bytes]:
-        """The object in pieces of at most a few MiB."""
-
-    def upload(self, path: str) -> Upload:
-        """Begins an object of unknown length."""
-
-    def put(self, path: str, data: bytes) -> Entry:
-        """Writes a whole object."""
-
-    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
-        """Writes a whole object if the one there still has this etag (None: if there is none).
+        Args:
+            path: of the object.
+            start: the first byte.
+            end: the byte after the last one.
 
         Raises:
-            Conflict: it has another one.
+            StoreError: there is no such object, or it is shorter.
+        """
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """The object in pieces of at most `PIECE` bytes."""
+
+    def upload(self, path: str) -> Upload:
+        """An upload: writes an object of unknown size."""
+
+    def put(self, path: str, data: bytes) -> Entry:
+        """Writes an object in one call, over any object that exists.
+
+        Args:
+            path: of the object.
+            data: all its bytes.
+
+        Returns:
+            Its entry.
+        """
+
+    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
+        """Writes an object in one call, if the existing object still has an etag.
+
+        Args:
+            path: of the object.
+            data: all its bytes.
+            etag: of the existing object; None: there must be no such object.
+
+        Returns:
+            The new entry.
+
+        Raises:
+            Conflict: the existing object has another etag, or there is one though there must be none.
         """
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Removes objects; those that do not exist are passed over."""
+        """Removes objects; paths without an object are ignored."""
 
     def sweep(self) -> None:
-        """Removes what killed writers left where nobody looks."""
+        """Removes unfinished objects that killed writers left outside of the listings."""
 
 
 def put_unless_same(store: Store, path: str, data: bytes) -> None:
@@ -115,7 +152,16 @@ def put_unless_same(store: Store, path: str, data: bytes) -> None:
 
 
 def check_path(path: str) -> str:
-    """The path, or a StoreError if it could climb out of the lake."""
+    """The path of an object, unchanged.
+
+    Raises:
+        StoreError: the path could leave the lake.
+
+    >>> check_path("sources/../../etc/passwd")
+    Traceback (most recent call last):
+    ...
+    gristmill.errors.StoreError: 'sources/../../etc/passwd' is not the path of an object in the lake
+    """
     parts = path.split("/")
     if not path or "\x00" in path or "\\" in path or any(p in {"", ".", ".."} for p in parts):
         raise StoreError(f"{path!r} is not the path of an object in the lake")
@@ -123,7 +169,11 @@ def check_path(path: str) -> str:
 
 
 def check_prefix(prefix: str) -> str:
-    """The prefix of a listing (empty, or a folder with its closing slash), or a StoreError if it could climb out."""
+    """The prefix of a listing, unchanged: empty, or a folder with its closing slash.
+
+    Raises:
+        StoreError: the prefix could leave the lake.
+    """
     if prefix:
         check_path(prefix.removesuffix("/"))
     return prefix

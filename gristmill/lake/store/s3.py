@@ -1,4 +1,4 @@
-"""A lake in an S3 bucket. The only file that imports a bucket client (obstore; see docs/decisions.md)."""
+"""A lake in an S3 bucket. No other file imports the bucket client obstore (see docs/decisions.md)."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STEP = 8 << 20
-"""Bytes that one request reads of an object that is streamed; the next ones are on their way meanwhile."""
+"""Bytes per request while an object is streamed. The next request runs while these bytes are used."""
 
 DELETE_BATCH = 1000
 
 _SECRET = re.compile(r"secret|access_key|token|password|credential|^sse_customer")
-"""Options of the client's that a lake is never given."""
+"""Names of client options that hold secrets. A lake's options never have them."""
 
 
 def _trouble(error: Exception) -> Trouble:
@@ -59,8 +59,12 @@ def _unquoted(etag: str | None) -> str:
 class BucketStore:
     """A Store over `s3://bucket/prefix`. Credentials come from the environment alone.
 
+    Args:
+        url: root of the lake.
+        options: of the client, such as endpoint and region.
+
     Raises:
-        RecipeError: an option is a credential: options stand in plans, which lie in the lake.
+        RecipeError: an option is a credential. The plans of runs hold the options, and plans are stored in the lake.
     """
 
     def __init__(self, url: str, options: Mapping[str, str]) -> None:
@@ -72,8 +76,8 @@ class BucketStore:
         self._prefix = f"{prefix}/" if prefix else ""
         self._bucket = bucket
         self._options = {key: value for key, value in options.items() if value}
-        # A listing that broke off begins anew, so its pages are tried again by the client; all else is by us, because
-        # only we can tell whether a write was done although no answer came.
+        # The client retries the pages of a listing, because a broken listing has to begin anew. We retry all else: only
+        # we can tell whether a write was done although its answer was lost.
         self._part_client: Any = None
         self._lists, self._client = self._open(retries=100), self._open(retries=0)
 
@@ -94,14 +98,14 @@ class BucketStore:
         )
 
     def _ask(self, path: str, do: Callable[[], T]) -> T:
-        """What a request gives. The client's own texts go no further: they may hold the id of a key."""
+        """The result of a request. Errors never quote the client's texts: these may contain the id of an access key."""
         try:
             return patiently(do, _trouble)[0]
         except GaveUp as error:
             raise store_error(path, self._url, error.trouble) from None
 
     def _find(self, path: str, do: Callable[[], T]) -> T | None:
-        """What a request gives, or None if there is no such object."""
+        """The result of a request, or None if there is no such object."""
         try:
             return patiently(do, _trouble)[0]
         except GaveUp as error:
@@ -129,7 +133,7 @@ class BucketStore:
                     yield entry
 
     def _pages(self, prefix: str, top: str, after: str) -> Iterator[Sequence["ObjectMeta"]]:
-        """Page by page. Where an answer breaks off, all is listed again, up to what was given already."""
+        """The pages of a listing. If an answer breaks off, the listing begins anew and skips the pages it has given."""
         offset = self._prefix + after if after else None
         pages: Iterator[Sequence[ObjectMeta]] | None = None
         last = ""
@@ -150,23 +154,23 @@ class BucketStore:
 
     def folders(self, prefix: str) -> Iterator[str]:
         top = (self._prefix + check_prefix(prefix)).rstrip("/") or None
-        found = self._ask(prefix, lambda: obstore.list_with_delimiter(self._lists, top)["common_prefixes"])
-        yield from sorted(f"{name.rstrip('/').removeprefix(self._prefix)}/" for name in found)
+        names = self._ask(prefix, lambda: obstore.list_with_delimiter(self._lists, top)["common_prefixes"])
+        yield from sorted(f"{name.rstrip('/').removeprefix(self._prefix)}/" for name in names)
 
     def _is_folder_marker(self, entry: Entry) -> bool:
-        """Consoles make empty objects named `folder/`; the client lists them without the slash."""
+        """Whether a console created this entry: an empty object `folder/`, which the client lists without the slash."""
         return entry.size == 0 and self.head(entry.path) is None
 
     def head(self, path: str) -> Entry | None:
         key = self._key(path)
-        found = self._find(path, lambda: obstore.head(self._client, key))
-        return self._entry(found) if found else None
+        meta = self._find(path, lambda: obstore.head(self._client, key))
+        return self._entry(meta) if meta else None
 
     def read(self, path: str) -> bytes:
-        found = self.read_tagged(path)
-        if found is None:
+        tagged = self.read_tagged(path)
+        if tagged is None:
             raise self._missing(path)
-        return found[0]
+        return tagged[0]
 
     def _missing(self, path: str) -> StoreError:
         return StoreError(f"{path}: no such object in {self.url}")
@@ -188,11 +192,11 @@ class BucketStore:
         if data is None:
             raise self._missing(path)
         if len(data) != end - start:
-            raise StoreError(f"{path}: has no bytes {start} to {end}: it was replaced meanwhile; try again")
+            raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str) -> Iterator[bytes]:
-        """Piece by piece in requests of their own: however slowly it is read, none takes long, each is tried again."""
+        """The object in pieces. Each request is short and is retried, however slowly the caller reads."""
         data, entry = self._step(path, 0, None)
         if entry.size <= len(data):
             yield from _pieces(data)
@@ -205,7 +209,7 @@ class BucketStore:
             yield from _pieces(data)
 
     def _step(self, path: str, start: int, whole: Entry | None) -> tuple[memoryview, Entry]:
-        """The STEP bytes from `start`, of the object that the first step has seen."""
+        """The STEP bytes from `start`, of the object `whole` that the first step found."""
         key = self._key(path)
         options: GetOptions = {"range": (start, min(start + STEP, whole.size) if whole else STEP)}
         if whole:
@@ -235,7 +239,12 @@ class BucketStore:
         return BucketUpload(self, path)
 
     def open_parts(self, path: str, etag: str | None) -> "Parts":
-        """A multipart upload that ends well if the object is still the one with this etag (None: if there is none)."""
+        """A multipart upload, which completes only if the existing object still has an etag.
+
+        Args:
+            path: of the object.
+            etag: of the existing object; None: there must be none.
+        """
         from gristmill.lake.store.s3_multipart import Parts, open_client  # noqa: PLC0415 - boto3 is dear to import
 
         if self._part_client is None:
@@ -253,10 +262,10 @@ class BucketStore:
         try:
             done, _ = patiently(lambda: obstore.put(self._client, key, data, mode=mode), _trouble)
         except GaveUp as error:
-            # A try before this one may have been heard though its answer was lost: then what is there is ours.
-            found = self.read_tagged(path) if error.doubtful and not error.trouble.passing else None
-            if found and found[0] == data:
-                return Entry(path, len(data), found[1])
+            # An earlier try may have succeeded although its answer was lost: then the existing object is ours.
+            tagged = self.read_tagged(path) if error.doubtful and not error.trouble.passing else None
+            if tagged and tagged[0] == data:
+                return Entry(path, len(data), tagged[1])
             trouble = error.trouble
             if trouble.lost_race or (trouble.status == 404 and trouble.code != NO_BUCKET):
                 raise Conflict(f"{path}: another run wrote it meanwhile; run again") from None
@@ -270,7 +279,7 @@ class BucketStore:
             self._ask(batch[0].removeprefix(self._prefix), partial(obstore.delete, self._client, batch))
 
     def sweep(self) -> None:
-        """Nothing to do: unfinished multipart uploads are invisible; a lifecycle rule of the bucket ends them."""
+        """Does nothing: unfinished multipart uploads are invisible, and a lifecycle rule of the bucket removes them."""
 
 
 def _pieces(data: memoryview) -> Iterator[bytes]:
@@ -279,17 +288,17 @@ def _pieces(data: memoryview) -> Iterator[bytes]:
 
 
 def _behind(last: str, pages: "Iterable[Sequence[ObjectMeta]]") -> "Iterator[Sequence[ObjectMeta]]":
-    """What comes behind an object in a listing (all of it behind ""); servers keep their order."""
+    """The pages of a listing after an object (from the beginning if it is ""). Servers keep their order."""
     missing = last
     for page in pages:
-        found = page
+        rest = page
         if missing:
             names = [meta["path"] for meta in page]
             if missing not in names:
                 continue
-            found = page[names.index(missing) + 1 :]
+            rest = page[names.index(missing) + 1 :]
             missing = ""
-        if found:
-            yield found
+        if rest:
+            yield rest
     if missing:
-        raise StoreError(f"{missing}: it is gone since it was listed, and the listing broke off; try again")
+        raise StoreError(f"{missing}: the listing broke off after this object, which has been removed since; try again")

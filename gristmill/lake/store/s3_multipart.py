@@ -1,7 +1,7 @@
-"""A large object on its way into a bucket: parts, and a conditional completion.
+"""Upload of a large object to a bucket: in parts, with a condition on its completion.
 
-obstore writes in parts too, but cannot say at the end "only if the object is still the one that I saw"; S3 can
-(docs/decisions.md). This file alone imports boto3, and only when an object is larger than one request.
+S3 can complete a multipart upload only if the existing object has not changed. obstore uploads parts too, but cannot
+ask for that (docs/decisions.md). Only this file imports boto3, and only for objects larger than one request.
 """
 
 import hashlib
@@ -21,16 +21,16 @@ from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Trouble, patiently, store_error
 
 BROKEN = (HTTPClientError, BotoConnectionError, ResponseParserError, OSError)
-"""Errors of connections, and of answers that broke off."""
+"""Errors of broken connections and of broken answers."""
 
 AT_ONCE = 4
-"""Parts that are sent at the same time; as many are held in memory, and one more."""
+"""Parts that are sent at the same time; memory holds these and one more."""
 
 SAME_IN_BOTO3 = {"endpoint": "endpoint_url", "region": "region_name"}
 
 
 def open_client(given: Mapping[str, str]) -> Any:
-    """The client that sends parts, by the options of a store; it may be used by many threads."""
+    """The client that sends parts, made from the options of a store; any number of threads may use it."""
     virtual = given.get("virtual_hosted_style_request", "").lower() == "true"
     settings = Config(
         connect_timeout=5,
@@ -47,7 +47,7 @@ def _trouble(error: Exception) -> Trouble:
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         code = str(error.response.get("Error", {}).get("Code", ""))
-        if status == 200:  # a completion that failed half way: the body says so
+        if status == 200:  # a completion may fail after the status was sent; the body then holds an error
             status = 500
         return Trouble(f"{status} {code}", status, code)
     if isinstance(error, NoCredentialsError):
@@ -61,12 +61,12 @@ class Parts:
     """One multipart upload.
 
     Args:
-        client: as open_client() gives it.
-        bucket: the bucket.
-        key: the object's whole key.
-        path: as the lake calls it; for errors.
-        url: the lake's; for errors.
-        etag: the object that it replaces, or None: there must be none at the end.
+        client: result of open_client().
+        bucket: name of the bucket.
+        key: full key of the object.
+        path: of the object in the lake, for messages.
+        url: root of the lake, for messages.
+        etag: of the object that it replaces; None: there must be none at completion.
     """
 
     def __init__(self, client: Any, bucket: str, key: str, path: str, url: str, etag: str | None) -> None:
@@ -85,7 +85,7 @@ class Parts:
             raise store_error(self._path, self._url, error.trouble) from None
 
     def send(self, part: bytes) -> None:
-        """Sends a part of at least 5 MiB (the last one may be smaller); waits while others are under way."""
+        """Sends a part of 5 MiB or more (the last may be smaller); waits while `AT_ONCE` others are being sent."""
         while len(self._under_way) >= AT_ONCE:
             self._sent.append(self._under_way.popleft().result())
         number = len(self._sent) + len(self._under_way) + 1
@@ -96,10 +96,13 @@ class Parts:
         return self._ask(lambda: str(self._client.upload_part(**where, Body=part)["ETag"]))
 
     def complete(self) -> str:
-        """Makes the object of its parts; its etag.
+        """Completes the object.
+
+        Returns:
+            Its etag.
 
         Raises:
-            Conflict: another object is there than at the beginning.
+            Conflict: the existing object is not the one to be replaced.
         """
         while self._under_way:
             self._sent.append(self._under_way.popleft().result())
@@ -120,9 +123,9 @@ class Parts:
         return found.strip('"')
 
     def _expected(self) -> str:
-        """The etag that S3 gives to these parts: it tells our object when the answer to its completion was lost."""
+        """The etag that S3 computes from these parts. It identifies our object if the last answer was lost."""
         digest = hashlib.md5(usedforsecurity=False)
-        with suppress(ValueError):  # encrypted buckets have other etags: then nothing is ever taken for ours
+        with suppress(ValueError):  # encrypted buckets have other etags: then no object is taken for ours
             for etag in self._sent:
                 digest.update(bytes.fromhex(etag.strip('"')))
         return f"{digest.hexdigest()}-{len(self._sent)}"
@@ -133,7 +136,7 @@ class Parts:
         return ""
 
     def abort(self) -> None:
-        """Removes the parts, as far as the bucket answers; a lifecycle rule does the rest."""
+        """Removes the parts if the bucket answers; otherwise a lifecycle rule of the bucket removes them."""
         self._threads.shutdown(cancel_futures=True)
         with suppress(BotoCoreError, ClientError, OSError):
             self._client.abort_multipart_upload(**self._where, UploadId=self._id)

@@ -1,4 +1,4 @@
-"""What a bucket's client says when something goes wrong, in our words; and how long we go on asking."""
+"""Errors of bucket clients as one type with plain messages, and the retries of requests."""
 
 import random
 import re
@@ -13,33 +13,33 @@ from gristmill.errors import StoreError
 T = TypeVar("T")
 
 PATIENCE = 90.0
-"""Seconds after which nothing is tried again. A request takes half a minute at the most, so a lake that does not
-answer is an error within two minutes."""
+"""Seconds after which no request is tried again. A request takes at most half a minute. So a lake that does not answer
+is an error within two minutes."""
 
 TIMEOUT = 30.0
-"""Seconds that one request may take: at most 8 MiB go with it."""
+"""Most seconds of one request; it carries at most 8 MiB."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0
-"""Seconds between two tries: doubled each time, and drawn, so that workers do not come back all at once."""
+"""Seconds between two tries: doubled each time, with random variation so that workers do not retry together."""
 
 NO_BUCKET = "NoSuchBucket"
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _METADATA_SERVER = "169.254.169.254"
-"""Whom clients ask for credentials when they have none."""
+"""Host that clients ask for credentials if they have none."""
 _BAD_NAME = "object with invalid path"
-"""What the client says of a listing with a name that it could not ask for: `a//b`, `a/../b`."""
+"""Text of the client's error for a listing with a name that it cannot request: `a//b`, `a/../b`."""
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """An error of a client's.
+    """An error of a bucket client.
 
     Attributes:
-        words: what to show; never an answer's body, which may hold an access key's id.
-        status: of HTTP, or 0 if there was no answer.
-        code: S3's, or empty.
-        broken: there was no answer because the connection did not come, broke, or took too long.
+        words: text to show. Never the body of an answer, which may contain the id of an access key.
+        status: HTTP status; 0 if there was no answer.
+        code: S3's error code; may be empty.
+        broken: whether there was no answer: the connection failed, broke, or took too long.
     """
 
     words: str
@@ -49,23 +49,23 @@ class Trouble(msgspec.Struct, frozen=True):
 
     @property
     def passing(self) -> bool:
-        """Whether it may be gone at the next try."""
+        """Whether the next try may succeed."""
         busy = self.status in {408, 429} or self.status >= 500 or self.code in {"SlowDown", "RequestTimeout"}
         return self.broken or busy
 
     @property
     def doubtful(self) -> bool:
-        """Whether the server may have done what it was asked all the same."""
+        """Whether the server may have carried out the request although it failed."""
         return self.broken or self.status >= 500
 
     @property
     def lost_race(self) -> bool:
-        """Whether the object is not what it was to be (or somebody writes it this moment)."""
+        """Whether the object no longer meets the condition, or another writer is writing it at this moment."""
         return self.status == 412 or (self.status == 409 and "Conflict" in self.code)
 
 
 def read_trouble(error: BaseException) -> Trouble:
-    """What obstore's error says: its text is an answer's status and body, or what broke on the way."""
+    """An error of obstore. Its text is the status and body of an answer, or describes a broken connection."""
     text = str(error)
     if _METADATA_SERVER in text:
         return Trouble("it found no credentials", 401)
@@ -78,7 +78,13 @@ def read_trouble(error: BaseException) -> Trouble:
 
 
 def store_error(path: str, url: str, trouble: Trouble) -> StoreError:
-    """The trouble as an error that says the mend."""
+    """An error of a client as a StoreError that names the mend.
+
+    Args:
+        path: of the object.
+        url: root of the lake.
+        trouble: the error.
+    """
     if trouble.status in {401, 403}:
         return StoreError(
             f"{path}: the bucket refused our credentials ({trouble.words}): give the environment of each process an"
@@ -86,7 +92,9 @@ def store_error(path: str, url: str, trouble: Trouble) -> StoreError:
             f" and delete below {url}"
         )
     if trouble.code == NO_BUCKET:
-        return StoreError(f"{path}: there is no such bucket: make it, or mend the lake's address {url} or its endpoint")
+        return StoreError(
+            f"{path}: there is no such bucket: create it, or correct the lake's address {url} or its endpoint"
+        )
     if trouble.status == 404:
         return StoreError(f"{path}: no such object in {url}")
     if _BAD_NAME in trouble.words:
@@ -94,23 +102,23 @@ def store_error(path: str, url: str, trouble: Trouble) -> StoreError:
             f"{path}: {trouble.words}. No object of a lake may have such a name: rename or remove it in the bucket"
         )
     return StoreError(
-        f"{path}: the bucket did not answer as it should ({trouble.words}): see that {url} can be reached, then run"
+        f"{path}: the bucket did not answer as it should ({trouble.words}): check that {url} can be reached, then run"
         " again"
     )
 
 
 def patiently(do: Callable[[], T], trouble_of: Callable[[Exception], Trouble]) -> tuple[T, bool]:
-    """Does it until it is done, for at most PATIENCE seconds.
+    """Repeats a request until it succeeds, for at most PATIENCE seconds.
 
     Args:
-        do: one request.
-        trouble_of: reads the client's errors; whatever it cannot read it raises.
+        do: sends the request.
+        trouble_of: converts an error of the client; raises any other error again.
 
     Returns:
-        What `do` gives, and whether an earlier try may have been heard although no answer came.
+        The result of `do`, and whether an earlier try may have been carried out although its answer was lost.
 
     Raises:
-        GaveUp: with the last trouble.
+        GaveUp: no try succeeded; holds the last error.
     """
     end = time.monotonic() + PATIENCE
     pause = FIRST_PAUSE
@@ -118,9 +126,9 @@ def patiently(do: Callable[[], T], trouble_of: Callable[[Exception], Trouble]) -
     while True:
         try:
             return do(), doubtful
-        except Exception as error:  # noqa: BLE001 - trouble_of raises again what is no trouble of a client's
+        except Exception as error:  # noqa: BLE001 - trouble_of raises errors of other kinds again
             trouble = trouble_of(error)
-        wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - no secret, and no output depends on it
+        wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret, and no output depends on it
         if not trouble.passing or time.monotonic() + wait > end:
             raise GaveUp(trouble, doubtful=doubtful)
         doubtful = doubtful or trouble.doubtful
@@ -128,12 +136,12 @@ def patiently(do: Callable[[], T], trouble_of: Callable[[Exception], Trouble]) -
         time.sleep(wait)
 
 
-class GaveUp(Exception):  # noqa: N818 - caught by the two files that ask, never seen by others
-    """It was not done.
+class GaveUp(Exception):  # noqa: N818 - only the two files that send requests catch it
+    """A request did not succeed.
 
     Args:
-        trouble: the last one.
-        doubtful: whether an earlier try may have been heard.
+        trouble: the last error.
+        doubtful: whether an earlier try may have been carried out although its answer was lost.
     """
 
     def __init__(self, trouble: Trouble, *, doubtful: bool) -> None:

@@ -1,4 +1,4 @@
-"""An object on its way into a bucket: put in one request if it is small, else in parts."""
+"""Upload of an object to a bucket: one request if it is small, otherwise several parts."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from gristmill.lake.store.s3_multipart import Parts
 
 SMALL = 8 << 20
-"""Objects up to this size are put in one request; larger ones in parts of this size (at most 10,000)."""
+"""Objects up to this size need one request. Larger ones are sent in parts of this size (at most 10,000 parts)."""
 
 
 class Bucket(Protocol):
-    """What an upload needs of its store."""
+    """The operations of the store that an upload needs."""
 
     def head(self, path: str) -> Entry | None: ...
 
@@ -22,7 +22,12 @@ class Bucket(Protocol):
 
 
 class BucketUpload:
-    """An object that is put when whole, if what it replaces is still what was there when it began."""
+    """An object being written. close() publishes it, if the object that it replaces has not changed meanwhile.
+
+    Args:
+        store: receives the object.
+        path: of the object.
+    """
 
     def __init__(self, store: Bucket, path: str) -> None:
         self._store, self._path = store, path

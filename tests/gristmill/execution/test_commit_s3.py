@@ -67,5 +67,5 @@ def test_workers_of_their_own_reach_the_bucket(remote: Mill) -> None:
 
 def test_a_bucket_that_is_gone_is_a_store_error(endpoint: str, tmp_path: Path) -> None:
     nowhere = Mill(tmp_path, "s3://no-such-bucket/lake", {"endpoint": endpoint, "region": "us-east-1"})
-    with pytest.raises(StoreError, match="no such bucket: make it"):
+    with pytest.raises(StoreError, match="no such bucket: create it"):
         nowhere.convert()

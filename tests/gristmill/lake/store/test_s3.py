@@ -79,7 +79,7 @@ def test_a_bucket_that_is_not_there_is_an_error_that_says_the_mend(endpoint: str
         lambda: nowhere.delete(["a"]),
         lambda: nowhere.upload("a").write(bytes(9_000_000)),
     ):
-        with pytest.raises(StoreError, match="there is no such bucket: make it, or mend the lake's address"):
+        with pytest.raises(StoreError, match="there is no such bucket: create it, or correct the lake's address"):
             verb()
     assert time.monotonic() - start < 10
 
