@@ -1,7 +1,7 @@
-"""An S3 Inventory in place of LIST calls: what the bucket held when its report was made, from the report's files.
+"""An S3 Inventory in place of LIST calls: the objects that the bucket held when the report was made.
 
-The format is Amazon's: a folder a report, named by its time, with a `manifest.json` that names gzipped CSV files, their
-MD5 and their columns; keys in them are URL-encoded (Amazon S3 User Guide, "Locating your inventory list").
+The format is Amazon's (Amazon S3 User Guide, "Locating your inventory list"). Each report has a folder, named by its
+time. A `manifest.json` in it names gzipped CSV files, their MD5 and their columns. Keys in the CSV are URL-encoded.
 """
 
 import csv
@@ -34,25 +34,25 @@ class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Inventory:
-    """The newest report of a bucket's inventory, as far as it is about one lake in that bucket.
+    """The newest report of a bucket's inventory, limited to one folder of that bucket.
 
     Attributes:
-        url: of the lake that it lists.
+        url: root of the listed objects.
         manifest: key of the report's manifest.
-        created: when the report was made, in seconds since 1970, by S3's clock.
+        created: when S3 made the report, in seconds since 1970.
     """
 
     def __init__(self, url: str, held: str, options: Mapping[str, str]) -> None:
         """Finds and reads the manifest.
 
         Args:
-            url: `s3://bucket/...`: a manifest, or the folder that holds the reports' folders.
-            held: url of what is listed.
-            options: how the buckets are reached.
+            url: `s3://bucket/...` of a manifest, or of the folder that holds the folders of the reports.
+            held: `s3://bucket/...`, root of the listed objects.
+            options: of the bucket client, such as endpoint and region.
 
         Raises:
-            RecipeError: one of the two is in no bucket, or the inventory is of another bucket or in another format.
-            DataError: the manifest is none.
+            RecipeError: one of the URLs is not in a bucket, or the inventory is of another bucket or in another format.
+            DataError: the manifest is not valid.
             StoreError: there is no report yet, or the bucket does not answer.
         """
         if not url.startswith("s3://") or not held.startswith("s3://"):
@@ -61,26 +61,30 @@ class Inventory:
         self._store = open_store(f"s3://{bucket}", options)
         self.url = held
         self.manifest = path if path.endswith(NAME) else _newest(self._store, f"{path}/" if path else "")
-        found = _parsed(self._store.read(self.manifest), self.manifest)
+        manifest = _parsed(self._store.read(self.manifest), self.manifest)
         ours, _, prefix = held.removeprefix("s3://").rstrip("/").partition("/")
-        self._columns = [name.strip() for name in found.file_schema.split(",")]
-        if found.source_bucket != ours or found.file_format != "CSV" or not set(NEEDED) <= set(self._columns):
+        self._columns = [name.strip() for name in manifest.file_schema.split(",")]
+        if manifest.source_bucket != ours or manifest.file_format != "CSV" or not set(NEEDED) <= set(self._columns):
             raise RecipeError(
-                f"{self.manifest}: an inventory of {found.source_bucket} in {found.file_format} with"
-                f" {found.file_schema}; needed is one of {ours} in CSV with {', '.join(NEEDED)}"
+                f"{self.manifest}: an inventory of {manifest.source_bucket} in {manifest.file_format} with"
+                f" {manifest.file_schema}; give one of {ours} in CSV with {', '.join(NEEDED)}"
             )
-        self._files, self._prefix = found.files, f"{prefix}/" if prefix else ""
-        self.created = int(found.creation_timestamp) / 1000
+        self._files, self._prefix = manifest.files, f"{prefix}/" if prefix else ""
+        self.created = int(manifest.creation_timestamp) / 1000
 
     def now(self) -> float:
-        """The time for which it speaks, as a clock."""
+        """The time of the report; replaces the clock of a watch, in seconds since 1970."""
         return self.created
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        """As Store.list(), in the order of the report.
+        """The entries of all objects below a folder, in the order of the report.
+
+        Args:
+            prefix: as in Store.list().
+            after: as in Store.list().
 
         Raises:
-            DataError: a file of the report is not what its manifest says.
+            DataError: a file of the report contradicts its manifest.
             StoreError: the bucket does not answer.
         """
         behind = not after
@@ -94,7 +98,7 @@ class Inventory:
                 behind = behind or entry.path == after
 
     def _lines(self, file: _File) -> Iterator[str]:
-        digest = hashlib.md5(usedforsecurity=False)  # what Amazon gives
+        digest = hashlib.md5(usedforsecurity=False)  # the manifest has MD5 only
 
         def pieces() -> Iterator[bytes]:
             for piece in self._store.stream(file.key):
@@ -107,19 +111,19 @@ class Inventory:
             raise DataError(f"{file.key}: its MD5 is {digest.hexdigest()}, but {self.manifest} says {file.md5}")
 
     def _entry(self, row: Sequence[str], file: _File) -> Entry | None:
-        """None for what is not the newest version of an object, or not in the lake, or a console's folder."""
+        """The entry of a row; None for an old version, a removed or outside object, or a console's folder."""
         if len(row) != len(self._columns):
             raise DataError(f"{file.key}: a row of {len(row)} columns, but {self.manifest} names {len(self._columns)}")
-        known = dict(zip(self._columns, row, strict=True))
-        key = unquote_plus(known["Key"])
-        old = known.get("IsLatest") == "false" or known.get("IsDeleteMarker") == "true"
+        fields = dict(zip(self._columns, row, strict=True))
+        key = unquote_plus(fields["Key"])
+        old = fields.get("IsLatest") == "false" or fields.get("IsDeleteMarker") == "true"
         if old or key.endswith("/") or not key.startswith(self._prefix):
             return None
-        return Entry(key.removeprefix(self._prefix), int(known["Size"]), known["ETag"].strip('"'))
+        return Entry(key.removeprefix(self._prefix), int(fields["Size"]), fields["ETag"].strip('"'))
 
 
 def _newest(store: Store, top: str) -> str:
-    """Reports' folders are named by their time; `data` and `hive` beside them hold no manifest."""
+    """The key of the newest manifest. Folders of reports are named by time; `data` and `hive` hold no manifest."""
     for folder in sorted(store.folders(top), reverse=True):
         if store.head(folder + NAME) is not None:
             return folder + NAME

@@ -1,4 +1,4 @@
-"""Listing the raw data of one snapshot: which objects it has, and which shard each goes to."""
+"""Lists the raw data of one snapshot: its objects, and the shard of each."""
 
 import msgspec
 
@@ -10,13 +10,13 @@ from gristmill.recipes.source import OneToOne, Source
 
 
 class RawListing(msgspec.Struct, frozen=True):
-    """The raw objects of one snapshot: by name below the snapshot, where each lies."""
+    """The raw objects of one snapshot, by their names below the snapshot."""
 
     entries: dict[str, Entry]
 
     @property
     def bytes(self) -> int:
-        """All of them."""
+        """The size of all objects together."""
         return sum(entry.size for entry in self.entries.values())
 
 
@@ -25,11 +25,11 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
 
     Args:
         source: the recipe.
-        store: the one that holds the raw objects (the lake, or `source.raw`).
-        snapshot: the key.
+        store: holds the raw objects (the lake, or `source.raw`).
+        snapshot: the partition key.
     """
     top = raw_top(source)
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     lead = source.partition.prefix(snapshot)
     for entry in store.list(top + lead):
         name = entry.path.removeprefix(top)
@@ -38,15 +38,22 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
             continue
         below = name.removeprefix(lead)
         if source.wants(below):
-            found[below] = entry
-    return RawListing(dict(sorted(found.items())))
+            entries[below] = entry
+    return RawListing(dict(sorted(entries.items())))
 
 
 def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
-    """Raw objects' names by the shard they go to, both sorted.
+    """The names of the raw objects of each shard.
+
+    Args:
+        source: the recipe.
+        listing: of one snapshot.
+
+    Returns:
+        Sorted names by sorted shard.
 
     Raises:
-        DataError: two raw objects of a one-to-one source make one shard's name.
+        DataError: two raw objects of a one-to-one source would have the same shard.
     """
     shards: dict[str, list[str]] = {}
     for name in listing.entries:

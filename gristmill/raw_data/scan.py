@@ -1,7 +1,7 @@
-"""A pass over the raw objects of a source: one listing, from which each snapshot keeps three numbers.
+"""A scan of the raw objects of a source: one listing, reduced to a few numbers for each snapshot.
 
-A snapshot's digest is a sum over its objects, so it does not depend on the order in which a store lists them, needs
-no memory of them, and can be gone on with at any object: a pass that is broken off is a small piece of JSON.
+The digest of a snapshot is a sum over its objects. So it does not depend on the order in which a store lists them, and
+the scan remembers no objects. It can be interrupted and resumed at any object: its state is a small piece of JSON.
 """
 
 import itertools
@@ -16,22 +16,22 @@ from gristmill.lake.store.protocol import Entry, Lister
 from gristmill.recipes.source import Source
 
 TOLD = 20
-"""Names that make no snapshot are told up to this number; the rest is counted."""
+"""Most invalid snapshot names that a scan records; it only counts the objects of the rest."""
 
 MOST = 100_000
-"""Snapshots of a source: more than Dagster can hold as partitions is a wrong partition rule."""
+"""Most snapshots of a source. Dagster cannot hold more partitions; more mean that the partition rule is wrong."""
 
 _MODULUS = 1 << 128
 
 
 class Seen(msgspec.Struct):
-    """What a pass has seen of a snapshot.
+    """The objects of a snapshot that a scan has seen, as numbers.
 
     Attributes:
-        objects: those that the source reads.
-        bytes: of them.
-        digest: the sum, modulo 2**128, of XXH3-128 over each one's name, size and etag.
-        marked: whether the source's marker lies in it.
+        objects: how many objects the source reads.
+        bytes: their total size.
+        digest: the sum, modulo 2**128, of the XXH3-128 of each object's name, size and etag.
+        marked: whether the snapshot has the source's marker.
     """
 
     objects: int = 0
@@ -40,7 +40,12 @@ class Seen(msgspec.Struct):
     marked: bool = False
 
     def add(self, name: str, entry: Entry) -> None:
-        """One more object, by its name below the source's raw folder."""
+        """Adds an object.
+
+        Args:
+            name: of the object below the source's raw folder.
+            entry: its size and etag.
+        """
         record = f"{name}\0{entry.size}\0{entry.etag}".encode("utf-8", "surrogateescape")
         self.objects += 1
         self.bytes += entry.size
@@ -53,22 +58,22 @@ class Seen(msgspec.Struct):
 
 
 EMPTY = Seen().version
-"""The data version of a snapshot without objects: it vanished."""
+"""The data version of a snapshot without objects: one that has vanished."""
 
 
 class RawPass(msgspec.Struct):
-    """A pass, whole or broken off.
+    """A scan, complete or interrupted.
 
     Attributes:
-        started: when, by the clock of whoever lists.
-        seen: by snapshot.
-        trouble: the first names that make no valid snapshot, and why.
-        astray: objects below such names.
-        unread: objects in snapshots that the source does not read.
-        loose: objects in no snapshot.
-        position: path of the last object that was taken.
-        ahead: path of the object that comes next; empty if the pass is whole or has not begun.
-        whole: whether nothing comes any more.
+        started: when it began, in seconds of the caller's clock.
+        seen: the objects of each snapshot.
+        trouble: the first invalid names of snapshots, and why each is not valid.
+        astray: how many objects lie below invalid names.
+        unread: how many objects of snapshots the source does not read.
+        loose: how many objects belong to no snapshot.
+        position: path of the last object that was counted.
+        ahead: path of the next object; empty if the scan is complete or has not begun.
+        whole: whether the scan is complete.
     """
 
     started: float = 0.0
@@ -82,14 +87,20 @@ class RawPass(msgspec.Struct):
     whole: bool = False
 
     def go_on(self, source: Source, store: Lister, late: Callable[[], bool]) -> bool:
-        """Takes objects until there are no more, or until it is late: at least one each time.
+        """Counts objects until the listing ends or time is up; at least one object per call.
+
+        Args:
+            source: the recipe.
+            store: lists the raw objects.
+            late: whether time is up.
 
         Returns:
-            False if the store does not go on where the pass was broken off: nothing was taken, and this pass is void.
+            False if the store does not resume at the object where the scan was interrupted. Then nothing was counted,
+            and this scan must be discarded.
 
         Raises:
-            StoreError: the listing failed; this pass must not be gone on with.
-            RecipeError: the partition rule makes a snapshot of almost every object.
+            StoreError: the listing failed; this scan must not be resumed.
+            RecipeError: the partition rule makes more than `MOST` snapshots.
         """
         listing = store.list(raw_top(source), self.position)
         if self.position:
@@ -118,20 +129,20 @@ class RawPass(msgspec.Struct):
         self.ahead, self.whole = "", True
 
     def _count(self, source: Source, snapshot: str, name: str, entry: Entry) -> None:
-        here = self.seen.get(snapshot)
-        if here is None:
+        seen = self.seen.get(snapshot)
+        if seen is None:
             wrong = snapshot_trouble(snapshot)
             if wrong:
                 self.astray += 1
                 if len(self.trouble) < TOLD:
                     self.trouble[snapshot] = wrong
                 return
-            here = self._new(source, snapshot)
+            seen = self._new(source, snapshot)
         below = name.removeprefix(source.partition.prefix(snapshot))
         if source.wants(below):
-            here.add(name, entry)
+            seen.add(name, entry)
         elif source.is_marker(below):
-            here.marked = True
+            seen.marked = True
         else:
             self.unread += 1
 
@@ -139,7 +150,7 @@ class RawPass(msgspec.Struct):
         if len(self.seen) >= MOST:
             raise RecipeError(
                 f"{raw_asset(source.name)}: more than {MOST:,} snapshots; a snapshot holds many objects:"
-                " let the recipe's partition rule make fewer"
+                " change the recipe's partition rule so that it makes fewer"
             )
         self.seen[snapshot] = Seen()
         return self.seen[snapshot]
@@ -151,18 +162,27 @@ def raw_top(source: Source) -> str:
 
 
 def pass_over(source: Source, store: Lister) -> RawPass:
-    """A whole pass, at once.
+    """A complete scan in one call.
+
+    Args:
+        source: the recipe.
+        store: lists the raw objects.
 
     Raises:
         StoreError: the listing failed.
     """
-    found = RawPass()
-    found.go_on(source, store, lambda: False)
-    return found
+    scan = RawPass()
+    scan.go_on(source, store, lambda: False)
+    return scan
 
 
 def present(source: Source, found: RawPass) -> dict[str, Seen]:
-    """The snapshots of a whole pass that count: with objects, and with the marker if the source wants one."""
+    """The snapshots that exist: those with objects, and with the marker if the source requires one.
+
+    Args:
+        source: the recipe.
+        found: a complete scan.
+    """
     return {
-        key: each for key, each in sorted(found.seen.items()) if each.objects and (each.marked or not source.marker)
+        key: seen for key, seen in sorted(found.seen.items()) if seen.objects and (seen.marked or not source.marker)
     }

@@ -1,4 +1,7 @@
-"""A watch over a source's raw folder: what it keeps between its looks, and when a change is ripe to be reported."""
+"""A watch on the raw folder of a source: its state between ticks, and the rule when a change is reported.
+
+A change is not reported at once, because an upload may still be running.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,29 +14,34 @@ from gristmill.raw_data.scan import EMPTY, RawPass, Seen, present
 from gristmill.recipes.source import Source
 
 ALL_GONE = 3600.0
-"""Seconds for which a source must be seen without any object before its snapshots count as vanished.
+"""Seconds for which a source must have no object at all before its snapshots count as vanished.
 
-That is what an unmounted disk or a mistyped prefix looks like too.
+An unmounted disk or a mistyped prefix looks like an empty source too.
 """
 
 
 class Waiting(msgspec.Struct):
-    """A change that is not ripe: the digest, and when the first pass that saw it ended."""
+    """A change that is not reported yet.
+
+    Attributes:
+        digest: of the changed snapshot.
+        since: when the first scan that saw this digest ended.
+    """
 
     digest: int
     since: float
 
 
 class Watch(msgspec.Struct):
-    """All that is remembered from look to look. Losing it costs time, and reports nothing twice.
+    """The state of a watch between ticks. If it is lost, reports are late, but none is made twice.
 
     Attributes:
-        of: what is listed and how; another recipe or lake begins anew.
-        under_way: the pass that was broken off.
-        void: passes in a row that could not be gone on with.
-        waiting: changes that are not ripe, by snapshot.
-        due: changes that are to be reported.
-        read: the inventory that the last whole pass was over; it is not read again.
+        of: digest of the recipe's raw settings and the lake's URL; if it differs, the watch begins anew.
+        under_way: the interrupted scan.
+        void: consecutive scans that could not be resumed.
+        waiting: changes that are not reported yet, by snapshot.
+        due: changes to report, by snapshot.
+        read: the inventory of the last complete scan; it is not read again.
     """
 
     of: str = ""
@@ -44,78 +52,84 @@ class Watch(msgspec.Struct):
     read: str = ""
 
     def look(self, source: Source, store: Lister, now: Callable[[], float], late: Callable[[], bool]) -> RawPass | None:
-        """Begins a pass or goes on with one.
+        """Begins or resumes a scan.
 
         Args:
             source: the recipe.
-            store: the one that holds the raw objects, or its inventory.
-            now: the watch's own clock, in seconds.
-            late: whether the time for this look is over.
+            store: lists the raw objects: the store that holds them, or its inventory.
+            now: the clock of the watch, in seconds.
+            late: whether the time of this tick is up.
 
         Returns:
-            The pass if it is whole now, else None: then nothing may be decided.
+            The scan if it is complete now, else None; then no change may be decided.
 
         Raises:
-            StoreError: the listing failed; this watch must be thrown away, and the look repeated with the one before.
+            StoreError: the listing failed. Discard this watch, and look again with its previous state.
         """
-        found = self.under_way or RawPass(started=now())
+        scan = self.under_way or RawPass(started=now())
         self.under_way = None
-        if not found.go_on(source, store, late):
+        if not scan.go_on(source, store, late):
             self.void += 1
-            found = RawPass(started=now())
-            found.go_on(source, store, late)
-        if not found.whole:
-            self.under_way = found
+            scan = RawPass(started=now())
+            scan.go_on(source, store, late)
+        if not scan.whole:
+            self.under_way = scan
             return None
         self.void = 0
-        return found
+        return scan
 
     def settle(self, source: Source, found: RawPass, known: Mapping[str, str], now: float) -> list[str]:
-        """Decides, after a whole pass, what is due and what has to wait.
+        """Decides after a complete scan which changes to report, and which have to wait.
 
-        A change waits until passes that span `source.quiet` seconds have seen it the same, from the end of the first
-        to the beginning of the last, by the watch's own clock; if that is turned back, it waits anew. A vanished
-        snapshot waits for a later pass, and for an hour where the source has nothing left.
+        A change must stay the same for `source.quiet` seconds. They count from the end of the first scan that saw it to
+        the beginning of the last, by the clock of the watch. If the clock is turned back, the change waits anew. A
+        vanished snapshot needs a second scan, and an hour if the source has no objects left.
 
         Args:
             source: the recipe.
-            found: the pass.
-            known: the data version reported last, by snapshot.
-            now: the time.
+            found: the scan.
+            known: the last reported data version of each snapshot.
+            now: the time in seconds.
 
         Returns:
-            The snapshots that look as if they had vanished, ripe or not.
+            The snapshots that seem to have vanished, whether reported now or not.
         """
-        changed = {key: each for key, each in present(source, found).items() if known.get(key) != each.version}
-        there = {key for key, each in found.seen.items() if each.objects}
-        gone = sorted(key for key, version in known.items() if version != EMPTY and key not in there)
-        quiet = source.quiet if there else max(source.quiet, ALL_GONE)
+        changed = {key: seen for key, seen in present(source, found).items() if known.get(key) != seen.version}
+        nonempty = {key for key, seen in found.seen.items() if seen.objects}
+        gone = sorted(key for key, version in known.items() if version != EMPTY and key not in nonempty)
+        quiet = source.quiet if nonempty else max(source.quiet, ALL_GONE)
         before, self.waiting = self.waiting, {}
-        for key, each in {**changed, **{key: Seen() for key in gone}}.items():
+        for key, seen in {**changed, **{key: Seen() for key in gone}}.items():
             old = before.get(key)
-            if old is not None and old.digest == each.digest and old.since <= found.started:
+            if old is not None and old.digest == seen.digest and old.since <= found.started:
                 waited = found.started - old.since
-                since, ripe = old.since, waited >= quiet and (each.objects > 0 or waited > 0)
+                since, ripe = old.since, waited >= quiet and (seen.objects > 0 or waited > 0)
             else:
-                since, ripe = now, each.objects > 0 and quiet == 0
+                since, ripe = now, seen.objects > 0 and quiet == 0
             if ripe:
-                self.due[key] = each
+                self.due[key] = seen
             else:
-                self.waiting[key] = Waiting(each.digest, since)
+                self.waiting[key] = Waiting(seen.digest, since)
         return gone
 
 
 def dump_watch(watch: Watch) -> str:
-    """As JSON. Python's own: digests have 128 bits, and names in a folder may be no UTF-8."""
+    """The watch as JSON. Only Python's encoder fits: digests have 128 bits, and file names may not be valid UTF-8."""
     return json.dumps(msgspec.to_builtins(watch), separators=(",", ":"))
 
 
 def load_watch(text: str | None, source: Source, store: Lister) -> Watch:
-    """A watch as it was left; a new one where it was lost, cannot be read, or is of another recipe or lake."""
+    """The watch of a text; a new one if the text is missing, cannot be read, or is of another recipe or lake.
+
+    Args:
+        text: result of dump_watch, or None.
+        source: the recipe.
+        store: lists the raw objects.
+    """
     parts = [store.url, source.raw, repr(source.partition), source.select, source.marker, source.inventory]
     new = Watch(of=digest_of(parts)[:16])
     try:
-        found = msgspec.convert(json.loads(text or "null"), Watch)
+        stored = msgspec.convert(json.loads(text or "null"), Watch)
     except (ValueError, msgspec.ValidationError):
         return new
-    return found if found.of == new.of else new
+    return stored if stored.of == new.of else new
