@@ -1,9 +1,8 @@
-"""What Dask and Ray have in common: a bounded window of tasks on a cluster, and what is said of items that fail.
+"""The common part of Dask and Ray: a bounded window of tasks on a cluster, and the results of items that fail.
 
-A task is one item, or several small ones, so that a cluster's milliseconds a task do not count. An item whose workers
-die is tried as often as the cluster does by itself, then again when everything else is done, with nothing else of
-this map beside it: what happened to be on the same worker as a poisoned item comes through, and the poisoned one
-fails by name.
+A task is one item, or several small ones, because a cluster spends milliseconds on each task. If the workers of a task
+die, the cluster itself tries again a few times. Then its items run once more, one at a time, after all others. So an
+innocent item that shared a worker with a poisoned one succeeds, and the poisoned item fails by name.
 """
 
 import socket
@@ -21,39 +20,39 @@ from gristmill.execution.remote import answers_of, errand
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 
 A_CORE = 2
-"""Tasks under way a core: one that is ground, one that is there when it is done."""
+"""Open tasks per core: one is being ground, and one is ready when that is done."""
 
 LEAST = 8
-"""Tasks under way however few cores there are: a cluster that grows by what waits must see something wait."""
+"""Least number of open tasks. A cluster that grows with its queue must see a queue, however few cores it has."""
 
 SMALL = 1 << 20
-"""Bytes of work that are worth a task of their own."""
+"""Bytes of work that fill a task."""
 
 MANY = 16
-"""Items in a task at most."""
+"""Most items of a task."""
 
 TICK = 2.0
-"""Seconds after which one looks how many cores there are."""
+"""Seconds between two looks at the number of cores."""
 
 PATIENCE = 600.0
-"""Seconds that a cluster may be without any worker; machines take minutes to come."""
+"""Most seconds that a cluster may have no workers; new machines take minutes to start."""
 
 SECONDS = 10
-"""How long a cluster may take to answer."""
+"""Seconds that a cluster may take to answer."""
 
 Handle = TypeVar("Handle")
 
 
 @dataclass(frozen=True)
 class Lost:
-    """The task's workers died over it, or over what was on them beside it."""
+    """The workers of the task died: of this task, or of another one on the same worker. `words` describe it."""
 
     words: str
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The cluster could not even begin the task: its workers are not fit for it."""
+    """The cluster could not start the task: its workers lack code or packages. `words` describe it."""
 
     words: str
 
@@ -62,43 +61,67 @@ Answer = bytes | Lost | Refused
 
 
 class Cluster(Protocol[Handle]):
-    """What a cluster must be able to do. Each may raise StoreError: the cluster is gone."""
+    """The operations that a cluster must support. Each may raise StoreError: the cluster does not answer any more."""
 
     def cores(self) -> int:
-        """How many tasks it can do at a time, now."""
+        """How many tasks the cluster can run at the same time now."""
 
     def send(self, job: bytes, items: bytes) -> Handle:
-        """Begins a task: `grind_bytes(job, items)`."""
+        """Submits a task: `grind_bytes(job, items)`.
+
+        Args:
+            job: the job, encoded.
+            items: the items, encoded.
+
+        Returns:
+            A handle for `wait` and `drop`.
+        """
 
     def wait(self, sent: Collection[Handle], seconds: float) -> list[tuple[Handle, Answer]]:
-        """The answers that are there; at least one, unless it takes longer than so many seconds."""
+        """The answers that have arrived.
+
+        Args:
+            sent: open tasks.
+            seconds: most seconds to wait for the first answer; then the result is empty.
+        """
 
     def drop(self, sent: Collection[Handle]) -> None:
-        """Nobody waits for these any more."""
+        """Cancels tasks whose answers nobody needs any more."""
 
 
 def greet(address: str) -> None:
-    """Finds out at once whether anybody listens; clients of clusters try for long before they say so.
+    """Checks that a server listens at an address. Without it the client of a cluster would try for a long time.
 
     Args:
         address: ends with `host:port`.
 
     Raises:
-        StoreError: nobody does.
+        StoreError: no server listens there.
     """
     host, _, port = address.rpartition("/")[2].rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS).close()
     except OSError as error:
-        raise StoreError(f"no cluster answers at {address}: {error}; start it, or mend the engine's address") from error
+        raise StoreError(
+            f"no cluster answers at {address}: {error}; start it, or correct the engine's address"
+        ) from error
 
 
 def spread(cluster: Cluster[Handle], job: Job, items: Iterable[Item], patience: float = PATIENCE) -> Iterator[Done]:
-    """Grinds items on a cluster, in whatever order they get done. Items are taken as there is room for them.
+    """Grinds items on a cluster.
+
+    Args:
+        cluster: runs the tasks.
+        job: how to grind them.
+        items: taken one after another when the window has room.
+        patience: most seconds that the cluster may have no workers.
+
+    Yields:
+        The results, in the order in which they are finished.
 
     Raises:
-        StoreError: the cluster does not answer any more, or has had no workers for so long.
-        RecipeError: a package of shelves is not there.
+        StoreError: the cluster does not answer any more, or has had no workers for `patience` seconds.
+        RecipeError: a package of shelves cannot be imported.
     """
     window = _Window(cluster, errand(job), patience)
     lost: list[Item] = []
@@ -128,17 +151,17 @@ def _done(task: Sequence[Item], answer: Answer) -> Sequence[Done]:
 
 
 def _task(todo: Iterator[Item], most: int) -> list[Item]:
-    """The next items, as many as make a task; none at the end."""
+    """The next items that fill a task; empty at the end."""
     task: list[Item] = []
     for item in islice(todo, most):
         task.append(item)
-        if sum(each.weight for each in task) >= SMALL:
+        if sum(taken.weight for taken in task) >= SMALL:
             break
     return task
 
 
 class _Window(Generic[Handle]):
-    """Keeps so many tasks under way."""
+    """Keeps a number of tasks open that follows the number of cores."""
 
     def __init__(self, cluster: Cluster[Handle], job: bytes, patience: float) -> None:
         self._cluster = cluster
@@ -149,10 +172,10 @@ class _Window(Generic[Handle]):
         self._manned = time.monotonic()
 
     def run(self, items: Iterable[Item]) -> Generator[tuple[list[Item], Answer], None, None]:
-        """Tasks and what came of them. When the reader goes away, what is under way is dropped."""
+        """Tasks and their answers. When the caller stops reading, the open tasks are dropped."""
         todo = iter(items)
         sent: dict[Handle, list[Item]] = {}
-        first = True  # tasks go to every core before any gets several items
+        first = True  # the first tasks have one item each, so that every core gets one
         try:
             while True:
                 self._look()

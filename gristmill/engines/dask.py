@@ -1,6 +1,6 @@
-"""The Dask engine: shards are ground by the workers of a cluster that is there already.
+"""The Dask engine: the workers of an existing cluster grind the shards.
 
-Needs the package `distributed` (the extra `dask`). The workers and the scheduler need this checkout: docs/engines.md.
+It needs the package `distributed` (the extra `dask`). Workers and scheduler need this checkout: docs/engines.md.
 """
 
 import itertools
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 GONE = (OSError, TimeoutError, CancelledError)
-"""What Dask raises, among others, of a scheduler that is not there any more."""
+"""Errors that Dask raises, among others, if the scheduler does not answer any more."""
 
 
 class DaskEngine:
-    """An Engine on a Dask cluster; connects when it is first given something, and stays so until close().
+    """An Engine on a Dask cluster. It connects at its first job, and stays connected until close().
 
     Args:
         address: of the scheduler: `tcp://host:8786` or `tls://host:8786`.
-        patience: seconds that the cluster may be without any worker.
+        patience: most seconds that the cluster may have no workers.
     """
 
     def __init__(self, address: str, *, patience: float = PATIENCE) -> None:
@@ -50,12 +50,12 @@ class DaskEngine:
             greet(self._address)
             try:
                 self._client = Client(self._address, timeout=SECONDS, set_as_default=False, name="gristmill")
-            except (OSError, TimeoutError, ValueError) as error:  # ValueError: it speaks, but not Dask's language
+            except (OSError, TimeoutError, ValueError) as error:  # ValueError: the server there is not Dask
                 raise StoreError(f"no Dask scheduler lets us in at {self._address}: {error}") from error
         return self._client
 
     def close(self) -> None:
-        """Ends the connection; the cluster goes on."""
+        """Ends the connection; the cluster continues to run."""
         client, self._client = self._client, None
         if client is not None:
             with suppress(*GONE):
@@ -63,7 +63,7 @@ class DaskEngine:
 
 
 class _Futures:
-    """The cluster as one map() sees it."""
+    """The cluster, for one call of map()."""
 
     def __init__(self, client: "Client", address: str, stage: str) -> None:
         self._client = client
@@ -86,7 +86,7 @@ class _Futures:
         return future
 
     def wait(self, sent: Collection["Future"], seconds: float) -> list[tuple["Future", Answer]]:
-        del sent  # each comes by itself
+        del sent  # every future puts itself into the queue
         ready: list[Future] = []
         with suppress(queue.Empty):
             ready.append(self._ready.get(timeout=seconds))
@@ -102,11 +102,11 @@ class _Futures:
         answers = [(future, results.get(future) or self._trouble(future)) for future in ready]
         done = [(future, answer) for future, answer in answers if answer is not None]
         for future, _ in done:
-            future.release()  # or Dask makes it again, object and all, when the worker dies that holds the result
+            future.release()  # otherwise Dask repeats the task if the worker that holds its result dies
         return done
 
     def _trouble(self, future: "Future") -> Answer | None:
-        """Why there is no result; None where it went down with a worker: then Dask is making it again."""
+        """Why there is no result; None if the result was lost with a worker, because Dask then repeats the task."""
         from distributed import KilledWorker  # noqa: PLC0415 - an extra
 
         if future.status == "cancelled":
@@ -118,7 +118,7 @@ class _Futures:
         if isinstance(error, KilledWorker):
             return Lost(
                 f"{error.allowed_failures + 1} workers died over it, most often for want of memory; use fewer workers"
-                " a machine, or smaller shards; the log of the worker has more"
+                " per machine, or smaller shards; the log of the worker has more"
             )
         return Refused(
             f"the Dask cluster could not run it ({type(error).__name__}: {error}); scheduler and workers need this"

@@ -1,7 +1,8 @@
-"""The local engine: worker processes on this machine, one item each at a time.
+"""The local engine: worker processes on this machine; each grinds one item at a time.
 
-A worker that dies takes nothing along but its item, which is tried once more in a fresh worker, then fails by name.
-Items are taken as results are read, at most two a worker: nothing piles up. Results come as they are ready.
+If a worker dies, only its item is affected: a new worker tries it once more, then it fails by name. The engine takes
+new items only as the caller reads results, at most two per worker, so memory stays bounded. Results come in the order
+in which they are finished.
 """
 
 import os
@@ -23,20 +24,20 @@ from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 from gristmill.execution.worker import JOB, receive, send
 
 TRIES = 2
-"""How often an item is begun before its worker's death is its failure."""
+"""How often an item is started before the death of its worker counts as its failure."""
 
 AHEAD = 2
-"""Items taken a worker: the one it grinds, and one that is there when it is done."""
+"""Items taken per worker: the one that it grinds, and one that is ready when it is done."""
 
 SMALL = 1 << 20
-"""Bytes of work below which starting workers costs more than they save."""
+"""For less work than this, in bytes, starting workers costs more time than they save."""
 
 
 class _Worker:
     """One worker process and the messages to and from it."""
 
     def __init__(self) -> None:
-        paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' means it, to Python
+        paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
         self._process = subprocess.Popen(
             [sys.executable, "-m", "gristmill.execution.worker"],
             stdin=subprocess.PIPE,
@@ -52,7 +53,7 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(self, item: Item) -> Done | None:
-        """The result of an item, or None if the worker died over it."""
+        """The result of an item, or None if the worker died."""
         try:
             send(self._pipe(self._process.stdin), msgspec.json.encode(item))
             answer = receive(self._pipe(self._process.stdout))
@@ -73,7 +74,7 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-            return "closed its output and went on"
+            return "closed its output but did not end"
         if code == -9:
             return "was killed (signal 9): most often for want of memory; use fewer workers or smaller shards"
         return f"died with {_signal(-code)}" if code < 0 else f"ended with code {code}"
@@ -98,7 +99,7 @@ def _signal(number: int) -> str:
 
 
 class _Team:
-    """The workers of one map(); dismissed when nobody waits for their answers any more."""
+    """The workers of one map(). They are killed when nobody needs their answers any more."""
 
     def __init__(self) -> None:
         self.dismissed = False
@@ -120,11 +121,11 @@ class _Team:
 
 
 class LocalPool:
-    """An Engine of worker processes on this machine. Workers stay between jobs, until close().
+    """An Engine of worker processes on this machine. Workers stay alive between jobs, until close().
 
     Args:
-        workers: processes.
-        small: bytes of work below which everything is ground in this process instead.
+        workers: how many processes.
+        small: bytes of work; less than this is ground in this process.
     """
 
     def __init__(self, workers: int, *, small: int = SMALL) -> None:
@@ -137,7 +138,7 @@ class LocalPool:
         rest = iter(items)
         first: list[Item] = []
         weight = 0
-        for item in rest:  # as few as show that workers are worth it
+        for item in rest:  # only as many as decide whether workers are worth starting
             first.append(item)
             weight += item.weight
             if len(first) > 1 and weight >= self._small:
@@ -163,10 +164,10 @@ class LocalPool:
             while under_way:
                 yield done.get()
                 under_way -= 1
-                for item in islice(work, 1):  # the reader is back for more
+                for item in islice(work, 1):  # the caller asks for the next result
                     todo.put(item)
                     under_way += 1
-        except BaseException:  # the reader went away: begin nothing more, and finish nothing
+        except BaseException:  # the caller stopped reading: start nothing more, and finish nothing
             with suppress(queue.Empty):
                 while True:
                     todo.get_nowait()
@@ -193,13 +194,13 @@ class LocalPool:
                 if team.dismissed:
                     break
                 try:
-                    if worker is not None and not worker.alive:  # it died while idle: no item's fault
+                    if worker is not None and not worker.alive:  # it died while idle: not the fault of an item
                         worker.close()
                         worker = None
                     worker = worker or team.join(self._take(job))
                     answer = worker.ask(item)
-                except (OSError, ValueError) as error:  # ValueError: its answer was no message
-                    words = f"could not be started, or not be understood ({error})"
+                except (OSError, ValueError) as error:  # ValueError: its answer was not a message
+                    words = f"could not be started, or its answer could not be read ({error})"
                 if answer is not None:
                     break
                 if worker is not None:

@@ -1,6 +1,6 @@
-"""The Ray engine: shards are ground by the workers of a cluster that is there already.
+"""The Ray engine: the workers of an existing cluster grind the shards.
 
-Needs the package `ray` (the extra `ray`), on a machine that is a node of the cluster: docs/engines.md.
+It needs the package `ray` (the extra `ray`), on a machine that is a node of the cluster: docs/engines.md.
 """
 
 import signal
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from ray import ObjectRef
 
 TRIES = 2
-"""How often Ray begins a task by itself before its workers' death is reported."""
+"""How often Ray itself starts a task before it reports the death of its workers."""
 
 
 class RayEngine:
-    """An Engine on a Ray cluster; connects when it is first given something, and stays so until close().
+    """An Engine on a Ray cluster. It connects at its first job, and stays connected until close().
 
-    A process has one connection to Ray. Where somebody else has made it already, it is used, and left open.
+    A process has one connection to Ray. If other code has opened it already, the engine uses it and leaves it open.
 
     Args:
         address: of the head: `host:6379`.
-        patience: seconds that the cluster may be without any worker.
+        patience: most seconds that the cluster may have no workers.
     """
 
     def __init__(self, address: str, *, patience: float = PATIENCE) -> None:
@@ -56,7 +56,7 @@ class RayEngine:
         self._ours = True
 
     def close(self) -> None:
-        """Ends the connection; the cluster goes on."""
+        """Ends the connection; the cluster continues to run."""
         if self._ours:
             import ray  # noqa: PLC0415 - an extra
 
@@ -66,7 +66,7 @@ class RayEngine:
 
 @contextmanager
 def _signals_kept() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; Dagster needs it to end a run in good order."""
+    """Restores the handler of SIGTERM, which Ray replaces: Dagster needs its own to end a run in good order."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -76,7 +76,7 @@ def _signals_kept() -> Iterator[None]:
 
 
 class _Tasks:
-    """The cluster as one map() sees it."""
+    """The cluster, for one call of map()."""
 
     def __init__(self, address: str) -> None:
         import ray  # noqa: PLC0415 - an extra
@@ -95,7 +95,7 @@ class _Tasks:
     def wait(self, sent: Collection["ObjectRef[bytes]"], seconds: float) -> list[tuple["ObjectRef[bytes]", Answer]]:
         waiting = list(sent)
         ready, _ = self._ray.wait(waiting, num_returns=1, timeout=seconds)
-        if ready:  # and whatever else has come
+        if ready:  # take all other answers that have arrived too
             ready, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
         return [(ref, self._answer(ref)) for ref in ready]
 
@@ -107,7 +107,7 @@ class _Tasks:
         except (exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.OutOfMemoryError) as error:
             return Lost(
                 f"{TRIES} workers died over it ({type(error).__name__}), most often for want of memory; use fewer CPUs"
-                f" a node, or smaller shards: {str(error).splitlines()[0]}"
+                f" per node, or smaller shards: {str(error).splitlines()[0]}"
             )
         except exceptions.RayTaskError as error:
             return Refused(
