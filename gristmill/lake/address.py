@@ -1,7 +1,7 @@
-"""Every path in the lake, rendered and parsed here only, by the table of asset kinds (docs/lake.md).
+"""Paths in the lake. Only this file writes and parses them, with the table of asset kinds (docs/lake.md).
 
-An asset's address is the folder above its snapshots; it is the asset key in Dagster too.
-A Place is one partition of one asset.
+The address of an asset is the folder above its snapshots. It is also the asset key in Dagster. A Place is one
+partition of one asset.
 """
 
 import re
@@ -42,7 +42,15 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|#%]")
 
 
 def check_name(name: str, what: str) -> str:
-    """The name, or a RecipeError that says what a name may look like."""
+    """The name, unchanged.
+
+    Args:
+        name: of a source, mix, tokenizer or other recipe.
+        what: kind of the named thing, for the message.
+
+    Raises:
+        RecipeError: the name is not valid. The message describes valid names.
+    """
     if not NAME.fullmatch(name) or name in RESERVED:
         raise RecipeError(
             f"{what} {name!r}: a name is lower-case letters and digits in words joined by '-',"
@@ -52,7 +60,15 @@ def check_name(name: str, what: str) -> str:
 
 
 def check_numbered(name: str, what: str) -> str:
-    """A name whose last word is its number (`toxicity-1`), or a RecipeError."""
+    """The name, unchanged. Its last word must be its number (`toxicity-1`).
+
+    Args:
+        name: of a tagger or other numbered recipe.
+        what: kind of the named thing, for the message.
+
+    Raises:
+        RecipeError: the name is not valid.
+    """
     check_name(name, what)
     if not NUMBERED.fullmatch(name):
         raise RecipeError(f"{what} {name!r}: the name must end in its number, as in {name}-1")
@@ -60,7 +76,7 @@ def check_numbered(name: str, what: str) -> str:
 
 
 def snapshot_trouble(key: str) -> str | None:
-    """What keeps a key from being a snapshot's, or None."""
+    """Why a key is not valid as the key of a snapshot; None if it is valid."""
     if not SNAPSHOT.fullmatch(key) or ".." in key:
         return "a snapshot is 1 to 100 letters, digits, '.', '_' or '-', begins with a letter or digit, has no '..'"
     if key.endswith(_ENDINGS):
@@ -69,7 +85,11 @@ def snapshot_trouble(key: str) -> str | None:
 
 
 def check_snapshot(key: str) -> str:
-    """The key, or a DataError that says what a snapshot's key may look like."""
+    """The key of a snapshot, unchanged.
+
+    Raises:
+        DataError: the key is not valid. The message describes valid keys.
+    """
     trouble = snapshot_trouble(key)
     if trouble:
         raise DataError(f"snapshot {key!r}: {trouble}; rename the folder of raw data")
@@ -77,7 +97,11 @@ def check_snapshot(key: str) -> str:
 
 
 def check_shard(name: str) -> str:
-    """A shard's name (folders allowed), or a DataError that says what is wrong with it."""
+    """The name of a shard, unchanged; folders are allowed.
+
+    Raises:
+        DataError: the name is not valid. The message describes valid names.
+    """
     parts = name.split("/")
     if _UNSAFE.search(name) or any(not p or p.startswith(".") or len(p.encode()) > 200 for p in parts):
         raise DataError(
@@ -88,10 +112,10 @@ def check_shard(name: str) -> str:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One partition of one asset: where its shards, ledger and receipts lie.
+    """One partition of one asset, with the paths of its shards, ledger and receipts.
 
     Attributes:
-        asset: the asset's address, e.g. `sources/wiki/v0/documents`.
+        asset: address of the asset, e.g. `sources/wiki/v0/documents`.
         snapshot: the partition key.
         ledger: path of the ledger's head.
     """
@@ -102,10 +126,10 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> AssetKind:
-        """The row of the table of asset kinds.
+        """The row of the asset in the table of asset kinds.
 
         Raises:
-            RecipeError: the asset is of no kind.
+            RecipeError: no kind has this address.
         """
         return _kind(self.asset)
 
@@ -121,42 +145,42 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def table(self) -> str:
-        """The ledger's table: a row a shard."""
+        """The path of the ledger's table, which has one row for each shard."""
         return f"{self.stem}.shards.jsonl.gz"
 
     @property
     def run(self) -> str:
-        """What the last run noted beside the ledger, outside every fingerprint."""
+        """The path of the last run's notes. No fingerprint includes them."""
         return f"{self.stem}.run.json"
 
     @property
     def receipts(self) -> str:
-        """The folder of receipts, with its closing slash; exists only while the partition is being made."""
+        """The folder of receipts, with its closing slash. It exists only while the partition is being built."""
         return f"{self.stem}.receipts/"
 
     @property
     def claim(self) -> str:
-        """Which run is making this partition."""
+        """The path of the claim: the object that names the run which is building this partition."""
         return f"{self.receipts}.claim"
 
     def shard(self, name: str) -> str:
-        """Where a shard lies."""
+        """The path of a shard."""
         return f"{self.folder}{name}{SHARD_SUFFIX}"
 
     def receipt(self, name: str) -> str:
-        """Where a shard's receipt is put."""
+        """The path of a shard's receipt."""
         return f"{self.receipts}{name}.json"
 
     def index(self, name: str) -> str:
-        """Where a shard's id index lies: sorted 128-bit hashes of its (source, id) pairs."""
+        """The path of a shard's id index, which holds the sorted 128-bit hashes of its (source, id) pairs."""
         return f"{self.stem}.ids/{name}.xxh128"
 
     def part_folder(self, split: str) -> str:
-        """The folder of a token cache's parts, with its closing slash."""
+        """The folder of the parts of a split of a token cache, with its closing slash."""
         return f"{self.asset}/{split}/{self.snapshot}/"
 
     def quarantine(self, name: str) -> str:
-        """Where a shard's refused rows lie (documents only)."""
+        """The path of a shard's quarantine: its refused rows (documents only)."""
         return f"{self._quarantine}{name}{SHARD_SUFFIX}"
 
     @property
@@ -165,7 +189,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """All folders in which objects of the partition lie, but for its ledger; with their closing slashes."""
+        """All folders of the partition's objects, with their closing slashes; without the ledger's folder."""
         kind = self.kind
         folders = [self.part_folder(split) for split in kind.splits] or [self.folder]
         if kind.ids:
@@ -191,7 +215,12 @@ def attributes_asset(source: str, version: str, name: str) -> str:
 
 
 def attributes_beside(documents: Place, name: str) -> Place:
-    """The partition of an attribute set that lies beside a partition of documents."""
+    """The partition of an attribute set that belongs to a partition of documents.
+
+    Args:
+        documents: the partition of documents.
+        name: of the attribute set.
+    """
     return place(ATTRIBUTES.at(**names_of(documents.asset), set=name), documents.snapshot)
 
 
@@ -226,7 +255,7 @@ def cache_packing(mix: str, tokenizer: str) -> str:
 
 
 def packing_stem(mix: str, tokenizer: str, stream: str, split: str, length: int) -> str:
-    """Where the packing plan of a split lies, for examples of so many tokens; without its ending."""
+    """The path of the packing plan of a split, without its ending; `length` is that of the examples in tokens."""
     return f"{cache_packing(mix, tokenizer)}/{stream}-{split}-{length}"
 
 
@@ -241,17 +270,21 @@ def export_index(mix: str, export: str) -> str:
 
 
 def blocklist_asset(name: str) -> str:
-    """A blocklist as the input of a shard."""
+    """The address of a blocklist, as ledgers name it among the inputs of a shard."""
     return BLOCKLIST.at(blocklist=name)
 
 
 def blocklist_path(name: str) -> str:
-    """Where a blocklist lies."""
+    """The path of a blocklist."""
     return f"{blocklist_asset(name)}.jsonl"
 
 
 def raw_folder(source: str, snapshot: str = "") -> str:
-    """The folder of a source's raw snapshots, or of one of them, with its closing slash."""
+    """The folder of a source's raw snapshots, or of one snapshot, with its closing slash.
+
+    >>> raw_folder("wiki"), raw_folder("wiki", "2024-12")
+    ('sources/wiki/raw/', 'sources/wiki/raw/2024-12/')
+    """
     return f"{raw_asset(source)}/{snapshot}/" if snapshot else f"{raw_asset(source)}/"
 
 
@@ -263,11 +296,18 @@ def _kind(asset: str) -> AssetKind:
 
 
 def place(asset: str, snapshot: str) -> Place:
-    """The place of a partition of an asset.
+    """The place of a partition.
+
+    Args:
+        asset: address of the asset.
+        snapshot: the partition key.
 
     Raises:
-        RecipeError: the asset is of no kind that has partitions with ledgers.
-        DataError: the snapshot's key is not one.
+        RecipeError: no kind of asset with partitions has this address.
+        DataError: the key is not valid.
+
+    >>> place("sources/wiki/v0/documents", "2024-12").ledger
+    'sources/wiki/v0/ledgers/documents/2024-12.json'
     """
     check_snapshot(snapshot)
     ledger = _kind(asset).ledger.format(**names_of(asset), snapshot=snapshot)
@@ -280,7 +320,7 @@ def ledger_folder(asset: str) -> str:
 
 
 def place_of_ledger(path: str) -> Place | None:
-    """The place whose ledger's head has this path, or None when the path is no head."""
+    """The place whose ledger's head has this path; None if the path is not that of a head."""
     if not path.endswith(".json") or path.endswith(".run.json"):
         return None
     for kind in kinds_below(path):
@@ -292,7 +332,7 @@ def place_of_ledger(path: str) -> Place | None:
 
 
 def part_at(path: str) -> tuple[Place, str] | None:
-    """The partition and the folder of the part, never changed once written, that an object lies in; None if in none."""
+    """The partition and the folder of the immutable part to which an object belongs; None if it belongs to no part."""
     for kind in kinds_below(path):
         names = kind.names_of_part(path) if kind.immutable else None
         if names is not None:

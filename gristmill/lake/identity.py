@@ -1,4 +1,4 @@
-"""Who a document is: the (source, id) pair, its digests and its hash."""
+"""The identity of documents: (source, id) pairs, their digests and their hashes."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -10,26 +10,34 @@ import xxhash
 from numpy.typing import NDArray
 
 Pair = tuple[str, str]
-"""(source, id): unique over a lake; ids alone are unique within a source."""
+"""(source, id). A pair is unique within a lake, an id within its source."""
 
 HASH_BYTES = 16
 ROW_BYTES = 4
 
 
 def canonical(pair: Pair) -> bytes:
-    """The pair as bytes that are the same everywhere: a compact JSON array, UTF-8."""
+    """The pair as bytes, equal on every machine: a compact JSON array in UTF-8.
+
+    >>> canonical(("wiki", "d1"))
+    b'["wiki","d1"]'
+    """
     return orjson.dumps(pair)
 
 
 def digest_of(value: Any) -> str:
-    """sha256 (hex) over the canonical JSON of a value: keys sorted, no spaces."""
+    """The sha256 (hex) of the canonical JSON of a value: keys sorted, no spaces.
+
+    >>> digest_of({"b": 1, "a": 2}) == digest_of({"a": 2, "b": 1})
+    True
+    """
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 class IdDigest:
-    """The running digest over ordered pairs, and their 128-bit hashes for the id index.
+    """The running digest of pairs in row order, and their 128-bit hashes for the id index.
 
-    The digest is XXH3-128 (hex) over the canonical bytes of each pair, each closed by a line feed.
+    The digest is the XXH3-128 (hex) of the canonical bytes of all pairs, each followed by a line feed.
     """
 
     def __init__(self) -> None:
@@ -38,7 +46,7 @@ class IdDigest:
         self.rows = 0
 
     def update(self, pairs: Iterable[Pair]) -> None:
-        """Adds pairs in row order."""
+        """Appends pairs, in row order."""
         lines = [orjson.dumps(pair) for pair in pairs]
         if not lines:
             return
@@ -49,12 +57,13 @@ class IdDigest:
         self.rows += len(lines)
 
     def hexdigest(self) -> str:
-        """The digest so far."""
+        """The digest of all pairs so far."""
         return self._digest.hexdigest()
 
     def index(self) -> bytes:
-        """The id index: the pairs' XXH3-128 hashes, sorted, 16 bytes each; behind them in the same order the numbers
-        of their rows, 4 bytes each; all big-endian.
+        """The id index: the sorted XXH3-128 hashes of the pairs, then the row number of each, in the same order.
+
+        A hash has 16 bytes and a row number 4, both big-endian.
         """
         hashes = load_hashes(b"".join(self._hashes))
         order = _order(hashes)
@@ -62,7 +71,15 @@ class IdDigest:
 
 
 def load_hashes(index: bytes, *, ordered: bool = True) -> NDArray[np.uint64]:
-    """Hashes as an array of shape (n, 2), high and low 64 bits, sorted by row."""
+    """The hashes of bytes.
+
+    Args:
+        index: hashes of 16 bytes each.
+        ordered: whether they are sorted already; if not, they are sorted.
+
+    Returns:
+        Shape (n, 2): the high and the low 64 bits of each hash, sorted.
+    """
     array = np.frombuffer(index, dtype=">u8").reshape(-1, 2).astype(np.uint64)
     if ordered:
         return array
@@ -70,12 +87,12 @@ def load_hashes(index: bytes, *, ordered: bool = True) -> NDArray[np.uint64]:
 
 
 def _order(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """How rows of shape (n, 2) are put in order."""
+    """The indices that sort hashes of shape (n, 2)."""
     return np.lexsort((hashes[:, 1], hashes[:, 0]))
 
 
 def dump_hashes(hashes: NDArray[np.uint64]) -> bytes:
-    """The inverse of load_hashes."""
+    """The bytes of hashes of shape (n, 2): the inverse of load_hashes."""
     return hashes.astype(">u8").tobytes()
 
 
@@ -85,17 +102,27 @@ def hashes_of(pairs: Sequence[Pair]) -> NDArray[np.uint64]:
 
 
 def _as_keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
-    """One comparable 16-byte key a row: big-endian bytes compare as the numbers do."""
+    """One comparable key of 16 bytes for each hash: big-endian bytes compare like their numbers."""
     return np.ascontiguousarray(hashes.astype(">u8")).view("V16").ravel()
 
 
 def missing_from(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Those of `hashes` that `known` lacks; both of shape (n, 2)."""
+    """The hashes that are not among others.
+
+    Args:
+        hashes: shape (n, 2).
+        known: the others, shape (m, 2).
+    """
     here = np.isin(_as_keys(hashes), _as_keys(known))
     return hashes[~here]
 
 
 def shared_by(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Those of `hashes` that stand in `others` as well; both of shape (n, 2)."""
+    """The hashes that are also among others.
+
+    Args:
+        hashes: shape (n, 2).
+        others: shape (m, 2).
+    """
     here = np.isin(_as_keys(hashes), _as_keys(others))
     return hashes[here]
