@@ -13,7 +13,11 @@
 
 
 def shorten(text: str, most: int = 80) -> str:
-    """A text as messages show it: of at most so many characters, the last three of which are dots if it is cut."""
+    """A text for messages. If it has more than `most` characters, it is cut, and its last three become dots.
+
+    >>> shorten("a long sentence", most=9)
+    'a long...'
+    """
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

@@ -1,4 +1,4 @@
-"""The kinds of engines, and what the addresses of clusters look like."""
+"""The kinds of engines, and the form of the addresses of clusters."""
 
 import re
 from typing import Literal, get_args
@@ -13,7 +13,7 @@ CLUSTERS = {
     "dask": (re.compile(r"(tcp|tls)://[^/\s]+:\d+"), "tcp://host:8786 or tls://host:8786"),
     "ray": (re.compile(r"[^/\s]+:\d+"), "host:6379"),
 }
-"""Engines that are elsewhere, and what an address of theirs looks like."""
+"""Engines on clusters: for each the pattern of its address, and an example for messages."""
 
 
 def check_address(kind: str, address: str, where: str) -> None:
@@ -22,7 +22,7 @@ def check_address(kind: str, address: str, where: str) -> None:
     Args:
         kind: of the engine.
         address: of the cluster's scheduler or head.
-        where: what to edit.
+        where: the setting that holds the address, for the message.
 
     Raises:
         RecipeError: the address is missing, or does not fit this kind of cluster.

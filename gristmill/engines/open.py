@@ -26,6 +26,9 @@ def open_engine(kind: EngineKind, workers: int = 1, address: str = "") -> OpenEn
         workers: processes of `local`.
         address: of the Dask scheduler or the Ray head.
 
+    Returns:
+        The engine; it connects or starts workers at its first job.
+
     Raises:
         RecipeError: the address of the cluster is missing, or does not fit its kind.
     """

@@ -18,14 +18,14 @@ HUGE = 1 << 25
 
 
 class IdPair(msgspec.Struct):
-    """Only the ids of a row; `pair` is what the rest of the code compares, hashes and draws by."""
+    """The `id` and `source` of a row, without its text. Other code compares, hashes and samples by `pair`."""
 
     id: str
     source: str
 
     @property
     def pair(self) -> Pair:
-        """(source, id)."""
+        """The pair (source, id)."""
         return self.source, self.id
 
 
@@ -36,23 +36,23 @@ class TextRow(IdPair):
 
 
 def read_rows(store: Store, path: str, sha256: str | None, row_type: type[T]) -> Iterator[tuple[int, list[T]]]:
-    """The rows of a shard, decoded as far as a type asks for, block by block.
+    """The rows of a shard, block by block; only the fields of the row type are decoded.
 
-    Neither the bytes nor the rows of a block are held here while the caller works on its rows: a text may be huge.
+    The reader keeps neither the bytes nor the rows of a block while the caller works on the rows: a text may be huge.
 
     Args:
         store: the lake.
         path: of the shard.
-        sha256: of the object as its ledger names it; None if it is not checked.
-        row_type: what each row is decoded to.
+        sha256: of the shard (hex), as its ledger names it; None: it is not checked.
+        row_type: type of the decoded rows.
 
     Yields:
         The number of the block's first row in the shard, counted from 0, and the block's rows.
 
     Raises:
-        MalformedRow: a row is not valid JSON or not of the type.
-        DataError: the object cannot be unpacked.
-        StoreError: it is not the object that the ledger names (known at the end only: use nothing before).
+        MalformedRow: a row is not valid JSON, or not of the type; names file and row.
+        DataError: the file is truncated, or is not packed as its name says.
+        StoreError: the sha256 differs. It is raised after the last block, so use no result before.
     """
     decoder = msgspec.json.Decoder(row_type)
     first = 0

@@ -1,4 +1,4 @@
-"""The draw of samples: which documents are in a share, by a hash of (source, id) alone."""
+"""The draw of samples: a hash of (source, id) alone decides whether a document is in a sample."""
 
 import xxhash
 
@@ -6,5 +6,15 @@ from gristmill.lake.identity import Pair, canonical
 
 
 def fraction(pair: Pair, seed: int = 0) -> float:
-    """A number in [0, 1) that depends on the pair alone: XXH3-64 of its canonical bytes, over 2**64."""
+    """A number in [0, 1) that depends only on the pair and the seed: XXH3-64 of the pair's canonical bytes / 2**64.
+
+    A document is in a sample of the share s if its number is below s. So a smaller sample is part of a larger one.
+
+    Args:
+        pair: (source, id).
+        seed: of the draw; another seed gives an independent draw.
+
+    >>> round(fraction(("wiki", "d1")), 4), round(fraction(("wiki", "d1"), seed=1), 4)
+    (0.024, 0.3252)
+    """
     return xxhash.xxh3_64_intdigest(canonical(pair), seed) / 2**64

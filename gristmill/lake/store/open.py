@@ -1,4 +1,4 @@
-"""Opens a store by its URL; a lake is a URL and how its bucket is reached."""
+"""Opens a store by its URL. A Lake is a URL with the options of its bucket client."""
 
 from collections.abc import Mapping
 
@@ -30,11 +30,16 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
 
 
 class Lake(msgspec.Struct, frozen=True):
-    """Where the lake is, and how its bucket is reached; no secrets."""
+    """The address of a lake. It holds no secrets.
+
+    Attributes:
+        url: root of the lake: a folder, or `s3://bucket/prefix`.
+        options: of the bucket client, such as endpoint and region.
+    """
 
     url: str
     options: dict[str, str] = {}
 
     def store(self) -> Store:
-        """The store."""
+        """The store of the lake, newly opened."""
         return open_store(self.url, self.options)

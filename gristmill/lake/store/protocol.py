@@ -145,9 +145,15 @@ class Store(Protocol):
 
 
 def put_unless_same(store: Store, path: str, data: bytes) -> None:
-    """Writes a small object, unless the same bytes are there already: then it keeps its etag."""
-    found = store.read_tagged(path)
-    if found is None or found[0] != data:
+    """Writes a small object, unless it exists already with the same bytes. Then it keeps its etag.
+
+    Args:
+        store: receives the object.
+        path: of the object.
+        data: all its bytes.
+    """
+    tagged = store.read_tagged(path)
+    if tagged is None or tagged[0] != data:
         store.put(path, data)
 
 
