@@ -16,9 +16,11 @@ from typing import Any
 
 from versions import Checkout
 
+from gristmill.lake.ledger.renamed import RENAMED
+
 OWN = ("lake.json", ".run.json")
 """How the names of objects end that are each lake's own: its id, and notes about runs."""
-from gristmill.lake.ledger.renamed import RENAMED
+
 DIGESTS = {"quarantine": {"sha256", "bytes"}, "table": {"sha256"}}
 """What a ledger says of objects that hold such names."""
 COMMANDS: dict[str, list[tuple[str, ...]]] = {
