@@ -43,7 +43,7 @@ from gristmill.stages.tokenization.engines import (
 )
 from gristmill.stages.tokenization.long_texts import LONG, cut
 from gristmill.stages.tokenization.reference import TokenizerFacts, facts_of, load_reference
-from gristmill.stages.tokenization.windows import WINDOW, windows
+from gristmill.stages.tokenization.safe_splits import WINDOW, windows
 
 Ids = npt.NDArray[np.int32]
 

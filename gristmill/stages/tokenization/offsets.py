@@ -13,9 +13,9 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from gristmill.stages.tokenization.probes import FIXED
+from gristmill.stages.tokenization.safe_splits import BREAKS, windows
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 from gristmill.stages.tokenization.vocabulary import Vocabulary
-from gristmill.stages.tokenization.windows import BREAKS, windows
 from gristmill.text.utf8 import STRETCH, size_of
 
 Ids = npt.NDArray[np.int32]

@@ -15,9 +15,9 @@ from tokenizers import Tokenizer
 from gristmill.errors import RecipeError
 from gristmill.stages.tokenization.engines import Found, Lengths, Reference
 from gristmill.stages.tokenization.probes import PROBES, probes
+from gristmill.stages.tokenization.safe_splits import breaks_of
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 from gristmill.stages.tokenization.vocabulary import Vocabulary, vocabulary_of
-from gristmill.stages.tokenization.windows import breaks_of
 
 FACTS = "facts.msgpack.zst"
 """The file's name."""
