@@ -1,4 +1,7 @@
-"""A converter for raw data that is in Dolma's form already: valid rows are kept as their bytes."""
+"""A reader for raw rows that have Dolma's form already. It keeps the bytes of each valid row.
+
+Source: the document format of the Dolma toolkit (https://github.com/allenai/dolma, docs/data-format.md).
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +14,8 @@ from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
 
 
 class _Row(msgspec.Struct):
+    """A row of Dolma's form; other keys are ignored here and kept in the bytes."""
+
     id: str
     text: str
     source: str | msgspec.UnsetType | None = msgspec.UNSET
@@ -20,20 +25,28 @@ class _Row(msgspec.Struct):
 
 
 class DolmaLines:
-    """Rows of {"id","text","source",...} in .jsonl.gz, .json.gz, .jsonl.zst or plain files.
+    """Reads rows {"id", "text", "source", ...} from .jsonl.gz, .json.gz, .jsonl.zst or plain files.
 
-    A row is kept byte for byte; one without a source gets the one named here, in front. Rows that are no documents
-    are refused, each with its file, row and byte range; a file that is truncated or not what its name says is an
-    error.
+    A valid row keeps its bytes. If a row has no key `source`, the reader adds it in front of the other keys.
+    A row that is not a valid document is refused, with its file, row number and byte range.
+
+    Args:
+        source: name of the source, for rows without one.
+
+    Raises (while a file is read):
+        DataError: the file is truncated, or its bytes are not of the format that its name says.
     """
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._decoder = msgspec.json.Decoder(_Row)
-        self._lead = b'{"source":' + msgspec.json.encode(source) + b","
+        self._first_key = b'{"source":' + msgspec.json.encode(source) + b","
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """See gristmill.recipes.source.Source.convert."""
+        """Yields one result per line: a copied row, or why it was refused.
+
+        See gristmill.recipes.source.Source.convert.
+        """
         for number, line in raw_lines(raw):
             row = self._row(line)
             if isinstance(row, Refused) and raw.spot is not None:
@@ -44,7 +57,7 @@ class DolmaLines:
     def _row(self, line: bytes) -> Converted:
         try:
             if not line.isascii():
-                line.decode()  # the decoder passes over unknown keys without a look at their bytes
+                line.decode()  # the decoder does not check the bytes of unknown keys
             row = self._decoder.decode(line)
         except msgspec.ValidationError as error:
             return Refused(_reason(str(error)), "", line)
@@ -59,12 +72,12 @@ class DolmaLines:
         if not row.source:
             if row.source is not msgspec.UNSET:
                 return Refused("source is null or empty", "", line)
-            return Copied(row.id, self._source, self._lead + line.lstrip()[1:])
+            return Copied(row.id, self._source, self._first_key + line.lstrip()[1:])
         return Copied(row.id, row.source, line)
 
 
 def _reason(error: str) -> str:
-    """A stable counter's name from the decoder's words."""
+    """The short, stable reason for a validation error of the decoder. Ledgers count refused rows by it."""
     for field in ("id", "text", "source", "added", "created", "metadata"):
         if f"missing required field `{field}`" in error:
             return f"no {field}"
@@ -74,7 +87,7 @@ def _reason(error: str) -> str:
 
 
 def _why_not_json(line: bytes) -> str:
-    """A stable counter's name for a line that is no JSON."""
+    """The short, stable reason for a line that is not valid JSON. Ledgers count refused rows by it."""
     if not line.strip():
         return "empty line"
     try:

@@ -1,8 +1,9 @@
-r"""Catalogues: translated strings out of gettext's `.po` files.
+"""Translated strings from gettext's `.po` files.
 
-The format is GNU gettext's (manual, "The Format of PO Files"): entries of `msgctxt`, `msgid`, `msgid_plural`
-and `msgstr`, strings quoted as in C and continued over lines, `#,` flags before an entry, `#~` before every
-line of an obsolete one. An entry marked fuzzy is a guess that waits for a translator: no translation here.
+Source: the GNU gettext manual, "The Format of PO Files". An entry has `msgctxt`, `msgid`, `msgid_plural` and
+`msgstr`. Strings are quoted as in C and may continue on the next lines. Lines that begin with `#,` are flags of the
+entry below. Every line of an obsolete entry begins with `#~`. An entry with the flag `fuzzy` is a guess that no
+translator has confirmed; it is not used here.
 """
 
 import re
@@ -13,7 +14,7 @@ from gristmill.readers.text import Unfit, fit_text
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LINE = re.compile(
-    # A keyword and its string, or a string that goes on.
+    # A keyword and its string, or a line that continues a string.
     r"(?:(msgctxt|msgid_plural|msgid|msgstr(?:\[\d{1,2}\])?)(?=[\s\"]))?"
     r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'
 )
@@ -26,7 +27,15 @@ _ASCII = 128
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry that is not obsolete: `strings` has one translation, or one for each plural form."""
+    """One entry that is not obsolete.
+
+    Attributes:
+        context: its `msgctxt`, or None.
+        msgid: the original string.
+        plural: its `msgid_plural`, or None.
+        strings: the translation, or one translation per plural form.
+        fuzzy: whether no translator has confirmed it.
+    """
 
     context: str | None
     msgid: str
@@ -36,13 +45,13 @@ class Entry:
 
     @property
     def is_header(self) -> bool:
-        """Whether this is the entry that carries the catalogue's own description."""
+        """Whether this entry is the header, which describes the file itself."""
         return self.msgid == "" and self.context is None
 
 
 @dataclass
 class _Draft:
-    """An entry while its lines are read: the pieces of each keyword's string."""
+    """The entry that is being read: the pieces of each keyword's string, and the keyword of the last line."""
 
     parts: dict[str, list[str]] = field(default_factory=dict)
     keyword: str = ""
@@ -53,17 +62,23 @@ class _Draft:
         return "msgid" in self.parts and self.keyword.startswith("msgstr")
 
     def entry(self) -> Entry:
-        said = {keyword: "".join(pieces) for keyword, pieces in self.parts.items()}
-        forms = sorted((key for key in said if key.startswith("msgstr")), key=lambda key: (len(key), key))
-        strings = tuple(said[key] for key in forms)
-        return Entry(said.get("msgctxt"), said["msgid"], said.get("msgid_plural"), strings, self.fuzzy)
+        values = {keyword: "".join(pieces) for keyword, pieces in self.parts.items()}
+        forms = sorted((key for key in values if key.startswith("msgstr")), key=lambda key: (len(key), key))
+        strings = tuple(values[key] for key in forms)
+        return Entry(values.get("msgctxt"), values["msgid"], values.get("msgid_plural"), strings, self.fuzzy)
 
 
 def entries(text: str) -> Iterator[Entry]:
-    """The entries of a decoded catalogue in their order, the header included, obsolete ones left out.
+    r"""The entries of a decoded PO file, in order. The header is included; obsolete entries are left out.
+
+    Args:
+        text: the whole file.
 
     Raises:
-        Unfit: "malformed catalogue", with the number of the line, counted from 1.
+        Unfit: "malformed catalogue", with the line number, counted from 1.
+
+    >>> [(entry.msgid, entry.strings) for entry in entries('msgid "yes"\nmsgstr "j"\n"a"\n')]
+    [('yes', ('ja',))]
     """
     draft, number = _Draft(), 0
     for number, whole in enumerate(text.split("\n"), start=1):
@@ -78,7 +93,7 @@ def entries(text: str) -> Iterator[Entry]:
         if line.startswith("#"):
             _take_comment(draft, line)
         elif match is None:
-            raise _malformed(number, "neither a keyword with a string, nor a string, nor a comment")
+            raise _malformed(number, "not a keyword with a string, not a string, not a comment")
         else:
             _take_string(draft, match, number)
     if draft.complete:
@@ -88,17 +103,19 @@ def entries(text: str) -> Iterator[Entry]:
 
 
 def _take_comment(draft: _Draft, line: str) -> None:
+    """Takes flags from a comment line."""
     if line.startswith("#~"):
-        draft.fuzzy = draft.fuzzy and bool(draft.parts)  # flags above an obsolete entry are its own
+        draft.fuzzy = draft.fuzzy and bool(draft.parts)  # flags above an obsolete entry belong to that entry
     elif line.startswith(("#,", "#=")) and not draft.parts:
         draft.fuzzy = draft.fuzzy or "fuzzy" in re.split(r"[,\s]+", line[2:])
 
 
 def _take_string(draft: _Draft, match: re.Match[str], number: int) -> None:
+    """Takes a keyword with its string, or a line that continues a string."""
     keyword = match[1]
     if keyword is None:
         if not draft.keyword:
-            raise _malformed(number, "a string that no keyword opened")
+            raise _malformed(number, "a string without a keyword before it")
     elif keyword in draft.parts:
         raise _malformed(number, f"{keyword} twice in one entry")
     elif keyword not in {"msgctxt", "msgid"} and "msgid" not in draft.parts:
@@ -111,7 +128,10 @@ def _take_string(draft: _Draft, match: re.Match[str], number: int) -> None:
 
 
 def _unescaped(string: str, number: int) -> str:
-    """The string as C reads it; bytes above ASCII may not be escaped, because their charset is unclear."""
+    """The string with its C escapes replaced.
+
+    An escaped byte above ASCII is an error, because its charset is unclear.
+    """
 
     def character(escape: re.Match[str]) -> str:
         octal, hexadecimal, letter = escape.groups()
@@ -132,25 +152,37 @@ def _malformed(number: int, why: str) -> Unfit:
 
 
 def charset(raw: bytes) -> str:
-    """The charset that a catalogue's header declares; UTF-8 where it declares none.
+    r"""The charset that the header of a PO file declares; UTF-8 if it declares none.
+
+    Args:
+        raw: the file's bytes, without a byte order mark.
 
     Raises:
-        Unfit: "malformed catalogue", if even the first entry cannot be read.
+        Unfit: "malformed catalogue", if the first entry cannot be read.
+
+    >>> charset(b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1"\n')
+    'ISO-8859-1'
     """
     first = next(entries(raw.decode("latin-1")), None)
     if first is None or not first.is_header:
         return "utf-8"
-    found = _CHARSET.search("\n".join(first.strings))
-    # CHARSET is what xgettext writes into a template that nobody has filled in.
-    return found[1] if found and found[1] != "CHARSET" else "utf-8"
+    declared = _CHARSET.search("\n".join(first.strings))
+    # xgettext writes CHARSET into a new template, for a translator to fill in.
+    return declared[1] if declared and declared[1] != "CHARSET" else "utf-8"
 
 
 def translated_text(raw: bytes) -> str:
-    """All translations of a catalogue, each string and each plural form on a line of its own.
+    r"""All translations of a PO file, one line per string and per plural form.
+
+    Args:
+        raw: the file's bytes.
 
     Raises:
-        Unfit: "undecodable catalogue", "malformed catalogue", "no translated strings", and what
-            `decoding.fit_text` raises.
+        Unfit: "undecodable catalogue", "malformed catalogue", "no translated strings", or a reason of
+            `gristmill.readers.text.fit_text`.
+
+    >>> translated_text(b'msgid "yes"\nmsgstr "ja"\n\nmsgid "no"\nmsgstr "nein"\n')
+    'ja\nnein'
     """
     try:
         text = raw.removeprefix(b"\xef\xbb\xbf").decode(charset(raw.removeprefix(b"\xef\xbb\xbf")))

@@ -1,4 +1,4 @@
-"""The lines of a raw object: each with its number, and the raw object told where it lies."""
+"""Reads JSON lines of any form. `raw_lines` gives each line its number and its byte range, for other readers too."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,22 @@ from gristmill.readers.records import RowDocuments
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
 
 BOM = b"\xef\xbb\xbf"
-"""A mark in front of a file is no part of its first row."""
+"""The byte order mark of UTF-8. At the beginning of a file it is not part of the first row."""
 
 
 def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of each line of a packed or plain file; `raw.spot` is where it lies, unpacked.
+    """The lines of a packed or plain file, each with its number.
+
+    Before each line, `raw.spot` is set to the line's byte range in the unpacked file.
+
+    Args:
+        raw: the raw object. Its name says how it is packed.
+
+    Yields:
+        (number, line): number counts from 0; line is the bytes without line feed and byte order mark.
 
     Raises:
-        DataError: the file is truncated or not what its name says.
+        DataError: the file is truncated, or its bytes are not of the format that its name says.
     """
     number = offset = 0
     for block in blocks(unpacked(raw.chunks(), raw.path)):
@@ -30,10 +38,16 @@ def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
 
 
 class JsonLines(RowDocuments):
-    """One line, one document. Lines that are none are refused, each with its file, row and byte range."""
+    """One line becomes one document; see RowDocuments for the fields.
+
+    A line that is not a valid document is refused, with its file and row number.
+    """
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """See gristmill.recipes.source.Source.convert."""
+        """Yields one result per line: a document, or why the line was refused.
+
+        See gristmill.recipes.source.Source.convert.
+        """
         for number, line in raw_lines(raw):
             yield self._row(line, raw, number)
 

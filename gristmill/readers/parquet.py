@@ -1,4 +1,4 @@
-"""A converter for parquet files: texts, conversations, ids."""
+"""Reads parquet files: texts, conversations or token ids."""
 
 import io
 from collections.abc import Iterator
@@ -17,18 +17,23 @@ ROWS = 1024
 
 
 class ParquetRows(RowDocuments):
-    """One row, one document; columns keep their names. A file is read whole, for its index lies at its end.
+    """One row becomes one document; see RowDocuments for the fields. Columns keep their names.
 
-    Raises (while it is read):
-        DataError: the file is no parquet file, or a truncated one.
+    A file is read into memory whole, because its index is at its end. For `trace`, a row's raw span is in rows.
+
+    Raises (while a file is read):
+        DataError: it is not a parquet file, or it is truncated or damaged.
     """
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """See gristmill.recipes.source.Source.convert."""
+        """Yields one result per row: a document, or why the row was refused.
+
+        See gristmill.recipes.source.Source.convert.
+        """
         try:
             file = pq.ParquetFile(io.BytesIO(raw.read()))
         except pa.ArrowInvalid as error:
-            raise DataError(f"{raw.path}: no parquet file, or a truncated one ({error}); upload it again") from error
+            raise DataError(f"{raw.path}: not a parquet file, or truncated ({error}); upload it again") from error
         number = 0
         batches = file.iter_batches(ROWS)
         while (batch := self._next(batches, raw, number)) is not None:
@@ -43,4 +48,4 @@ class ParquetRows(RowDocuments):
         try:
             return next(batches, None)
         except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{raw.path}: damaged behind row {number} ({error}); upload it again") from error
+            raise DataError(f"{raw.path}: damaged after row {number} ({error}); upload it again") from error

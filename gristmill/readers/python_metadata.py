@@ -1,4 +1,7 @@
-"""Distributions: what a Python package says about itself in its METADATA file."""
+"""Reads the METADATA file of a Python package: its name, version, licence and description.
+
+Source: the core metadata specification (https://packaging.python.org/specifications/core-metadata).
+"""
 
 import email
 import re
@@ -8,9 +11,9 @@ from textwrap import dedent
 from gristmill.readers.text import Unfit, plain_text
 
 UNKNOWN_LICENCE = "NOASSERTION"
-"""SPDX's own word for a licence that nobody has stated."""
+"""The word of SPDX for a licence that is not stated."""
 
-# Only classifiers that name one licence; "BSD License" is three, "GPL" is six.
+# Only classifiers that name one licence. "BSD License" may mean three licences, "GPL" six.
 _CLASSIFIERS = {
     "License :: OSI Approved :: Apache Software License": "Apache-2.0",
     "License :: OSI Approved :: ISC License (ISCL)": "ISC",
@@ -22,7 +25,14 @@ _CLASSIFIERS = {
 
 @dataclass(frozen=True)
 class Distribution:
-    """One release: `name` normalised (PEP 503), `licence` an SPDX expression where one is stated."""
+    """One release of a package.
+
+    Attributes:
+        name: normalised by PEP 503.
+        version: as METADATA gives it.
+        licence: an SPDX expression, or NOASSERTION if none is stated.
+        description: the long description; may be empty.
+    """
 
     name: str
     version: str
@@ -31,17 +41,27 @@ class Distribution:
 
 
 def normalised(name: str) -> str:
-    """A package's name as PEP 503 compares names: `Foo_Bar` is `foo-bar`."""
+    """The name of a package in the form in which PEP 503 compares names.
+
+    >>> normalised("Foo_Bar")
+    'foo-bar'
+    """
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def distribution(raw: bytes) -> Distribution:
-    """A release by its METADATA (core metadata specification; RFC 822 headers, the description as the body).
+    r"""A release from the bytes of its METADATA file: RFC 822 headers, with the description as the body.
 
-    The licence is `License-Expression` (PEP 639), or else the one classifier that names a single licence.
+    The licence is `License-Expression` (PEP 639). Without it, it is the only classifier that names a single licence.
+
+    Args:
+        raw: the file's bytes, UTF-8.
 
     Raises:
         Unfit: "not utf-8", "empty text", or "metadata without name or version".
+
+    >>> distribution(b"Name: Foo_Bar\nVersion: 1.0\nLicense-Expression: MIT\n\nGrinds text.\n")
+    Distribution(name='foo-bar', version='1.0', licence='MIT', description='Grinds text.\n')
     """
     message = email.message_from_string(plain_text(raw))
     name, version = message.get("Name", "").strip(), message.get("Version", "").strip()
@@ -49,15 +69,18 @@ def distribution(raw: bytes) -> Distribution:
         raise Unfit("metadata without name or version")
     body = message.get_payload()
     description = body if isinstance(body, str) and body.strip() else _folded(message.get("Description", ""))
-    classified = {_CLASSIFIERS[line] for line in message.get_all("Classifier", []) if line in _CLASSIFIERS}
+    licences = {_CLASSIFIERS[line] for line in message.get_all("Classifier", []) if line in _CLASSIFIERS}
     licence = message.get("License-Expression", "").strip()
     if not licence:
-        licence = classified.pop() if len(classified) == 1 else UNKNOWN_LICENCE
+        licence = licences.pop() if len(licences) == 1 else UNKNOWN_LICENCE
     return Distribution(normalised(name), version, licence, "" if description.strip() == "UNKNOWN" else description)
 
 
 def _folded(header: str) -> str:
-    """A description in the older form, folded into a header: lines led by spaces, or by seven and a bar."""
+    """A description in the older form: a header of several lines.
+
+    Its further lines begin with spaces, or with seven spaces and a bar.
+    """
     first, _, rest = header.partition("\n")
     if not rest:
         return first

@@ -1,6 +1,6 @@
-"""Decoding: from raw bytes to text that may stand in a document.
+"""From raw bytes to text that a document may hold.
 
-Text is kept as the bytes say it: line ends, tabs and form feeds included. Only a byte order mark goes.
+The text is not changed: line ends, tabs and form feeds are kept. Only a byte order mark is removed.
 """
 
 import io
@@ -10,7 +10,12 @@ from gristmill.errors import DataError
 
 
 class Unfit(DataError):  # noqa: N818 - the tree reads as English
-    """Bytes that can become no document's text; `reason` is short and stable, so that it can be counted."""
+    """Bytes that cannot become the text of a document.
+
+    Attributes:
+        reason: short and stable, because ledgers count refused rows by it.
+        detail: more for people, such as a line number; may be empty.
+    """
 
     def __init__(self, reason: str, detail: str = "") -> None:
         self.reason, self.detail = reason, detail
@@ -21,11 +26,14 @@ class Unfit(DataError):  # noqa: N818 - the tree reads as English
 
 
 def fit_text(text: str) -> str:
-    """The same text, proved fit for a document.
+    r"""Checks that a text may be the text of a document, and returns it unchanged.
 
     Raises:
-        Unfit: "empty text" (nothing but white space), "text holds NUL", or "text holds a lone surrogate"
-            (code points that UTF-8 cannot write; some Python codecs give them).
+        Unfit: "empty text" (nothing but white space), "text holds NUL", or "text holds a lone surrogate". UTF-8
+            cannot encode lone surrogates, but some codecs of Python produce them.
+
+    >>> fit_text("flour\n")
+    'flour\n'
     """
     if not text or text.isspace():
         raise Unfit("empty text")
@@ -40,10 +48,16 @@ def fit_text(text: str) -> str:
 
 
 def plain_text(raw: bytes) -> str:
-    """UTF-8 text, with or without a byte order mark.
+    r"""Decodes UTF-8 text, with or without a byte order mark.
+
+    Args:
+        raw: the bytes.
 
     Raises:
-        Unfit: "not utf-8", and what `fit_text` raises.
+        Unfit: "not utf-8", or a reason of `fit_text`.
+
+    >>> plain_text(b"\xef\xbb\xbfcaf\xc3\xa9")
+    'café'
     """
     try:
         text = raw.decode("utf-8-sig")
@@ -53,11 +67,17 @@ def plain_text(raw: bytes) -> str:
 
 
 def python_text(raw: bytes) -> str:
-    """Python source in the encoding that it declares (PEP 263), UTF-8 where it declares none.
+    r"""Decodes Python source in the encoding that it declares (PEP 263); UTF-8 if it declares none.
+
+    Args:
+        raw: the bytes of the source file.
 
     Raises:
-        Unfit: "undecodable source" (the declared codec is unknown, is no text codec, or rejects the bytes),
-            and what `fit_text` raises.
+        Unfit: "undecodable source" (the declared codec is unknown, is not a text codec, or rejects the bytes), or a
+            reason of `fit_text`.
+
+    >>> python_text(b"# coding: latin-1\nname = '\xe9'\n")
+    "# coding: latin-1\nname = 'é'\n"
     """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)

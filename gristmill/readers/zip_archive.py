@@ -1,4 +1,4 @@
-"""Archives: the entries of a zip file, read one by one under limits, nothing written to disk."""
+"""Reads the entries of a zip file one by one, within size limits. Nothing is written to disk."""
 
 import io
 import lzma
@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from gristmill.errors import DataError
 
 ENTRY_LIMIT = 16 << 20
+"""Largest size of one entry by default, in unpacked bytes."""
 TOTAL_LIMIT = 1 << 30
-# What zipfile and the decompressors below it raise over damaged bytes.
+"""Largest size of all entries of an archive by default, in unpacked bytes."""
+# Errors that zipfile and its decompressors raise for damaged bytes.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError)
 _ENCRYPTED = 0x1
 _CONTROLS = 32
@@ -19,7 +21,13 @@ _CONTROLS = 32
 
 @dataclass(frozen=True)
 class Member:
-    """One file inside an archive: its bytes, or with `refused` the reason why they were not read."""
+    """One file of an archive.
+
+    Attributes:
+        name: its path in the archive.
+        raw: its bytes, unpacked; empty if it was refused.
+        refused: why it was not read; empty if it was read.
+    """
 
     name: str
     raw: bytes
@@ -30,32 +38,32 @@ def members(
     raw: bytes,
     *,
     name: str,
-    wanted: Callable[[str], bool],
+    accept: Callable[[str], bool],
     entry_limit: int = ENTRY_LIMIT,
     total_limit: int = TOTAL_LIMIT,
 ) -> Iterator[Member]:
-    """The wanted files of a zip archive in the order of its directory.
+    """The accepted files of a zip archive, in the order of its directory.
 
-    What lies above a limit is refused before it is inflated: a small file that unpacks into terabytes costs
-    nothing. Refused too are names that lead out of the archive, a second entry of one name, encrypted entries
-    and compressions that Python does not know.
+    An entry above a size limit is refused before it is unpacked. So a small file that would unpack into terabytes costs
+    nothing. Also refused are: names that lead out of the archive, the second entry of the same name, encrypted entries
+    and compressions that Python does not support.
 
     Args:
         raw: the archive.
-        name: what to call it in an error.
-        wanted: tells by its name whether an entry is read at all; folders never are.
-        entry_limit: the largest entry, in uncompressed bytes.
-        total_limit: the most that all entries together may hold, in uncompressed bytes.
+        name: name of the archive, for error messages.
+        accept: whether to read the entry of this name. Folders are never read.
+        entry_limit: largest size of one entry, in unpacked bytes.
+        total_limit: largest size of all entries together, in unpacked bytes.
 
     Raises:
-        DataError: the archive is no zip file, is cut off, or an entry fails its checksum.
+        DataError: the archive is not a zip file, or is truncated, or an entry fails its checksum.
     """
     seen: set[str] = set()
     left = total_limit
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             for info in archive.infolist():
-                if info.is_dir() or not wanted(info.filename):
+                if info.is_dir() or not accept(info.filename):
                     continue
                 reason = _refusal(info, seen, min(entry_limit, left))
                 seen.add(info.filename)
@@ -65,11 +73,11 @@ def members(
                 left -= info.file_size
                 yield Member(info.filename, archive.read(info))
     except _DAMAGE as error:
-        raise DataError(f"{name}: not a whole zip archive: {error} (acquire it again)") from error
+        raise DataError(f"{name}: not a complete zip archive ({error}); acquire it again") from error
 
 
 def _refusal(info: zipfile.ZipInfo, seen: set[str], limit: int) -> str:
-    """Why an entry is not read, or nothing. The declared size is trusted: zipfile reads no further."""
+    """Why an entry is not read, or "". The declared size can be trusted: zipfile never unpacks more bytes than that."""
     if unsafe(info.filename):
         return "unsafe entry name"
     if info.filename in seen:
@@ -89,7 +97,11 @@ def _refusal(info: zipfile.ZipInfo, seen: set[str], limit: int) -> str:
 
 
 def unsafe(name: str) -> bool:
-    """Whether a path leads out of its folder, is absolute, or holds what no path of ours may hold."""
+    """Whether a path is empty, is absolute, leads out of its folder, or holds a backslash or control character.
+
+    >>> [unsafe(path) for path in ("docs/a.txt", "../a.txt", "/etc/passwd")]
+    [False, True, True]
+    """
     parts = name.split("/")
     return (
         not name

@@ -52,7 +52,7 @@ def convert(raw: RawObject) -> Iterator[Document | Refused]:
         yield _description(data, raw.name)
         return
     release = _release(data, raw.name)
-    for member in members(data, name=raw.name, wanted=_is_text):
+    for member in members(data, name=raw.name, accept=_is_text):
         raw.spot = Spot(0, len(member.raw), member.name)
         yield _document(release, member, f"{raw.name}: {member.name}")
 
@@ -67,7 +67,7 @@ def _description(metadata: bytes, where: str) -> Document | Refused:
 
 
 def _release(wheel: bytes, name: str) -> Distribution:
-    found = list(members(wheel, name=name, wanted=lambda path: _METADATA.fullmatch(path) is not None))
+    found = list(members(wheel, name=name, accept=lambda path: _METADATA.fullmatch(path) is not None))
     if len(found) != 1 or found[0].refused:
         raise DataError(f"{name}: a wheel has one METADATA, this has {len(found)} (acquire it again)")
     try:

@@ -79,14 +79,14 @@ def test_more_than_ten_plural_forms_stay_in_order() -> None:
 @pytest.mark.parametrize(
     ("catalogue", "why"),
     [
-        ('msgid "a"\nmsgstr "b', "line 2: neither a keyword"),
-        ('"a"\n', "line 1: a string that no keyword opened"),
+        ('msgid "a"\nmsgstr "b', "line 2: not a keyword"),
+        ('"a"\n', "line 1: a string without a keyword"),
         ('msgstr "a"\n', "line 1: msgstr before any msgid"),
         ('msgid "a"\nmsgid "b"\n', "line 2: msgid twice"),
         ('msgid "a"\n', "no msgstr"),
         ('msgid "a"\nmsgstr "\\q"\n', "line 2: unknown escape"),
         ('msgid "a"\nmsgstr "\\xff"\n', "line 2: an escaped byte above ASCII"),
-        ("<html>", "line 1: neither a keyword"),
+        ("<html>", "line 1: not a keyword"),
     ],
 )
 def test_a_malformed_catalogue_is_refused_with_its_line(catalogue: str, why: str) -> None:

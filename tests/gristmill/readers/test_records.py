@@ -90,5 +90,5 @@ def test_parquet_gives_the_same_documents_as_json_lines(tmp_path: Path) -> None:
     found = list(ParquetRows(source="talks", format=Chat())(raw(tmp_path, "a.parquet", data)))
     assert found == list(JsonLines(source="talks", format=Chat())(raw(tmp_path, "a.jsonl", lines(*rows))))
     for broken in (data[:-20], b"no parquet", b""):
-        with pytest.raises(DataError, match=r"b\.parquet: no parquet file"):
+        with pytest.raises(DataError, match=r"b\.parquet: not a parquet file"):
             list(ParquetRows(source="talks")(raw(tmp_path, "b.parquet", broken)))

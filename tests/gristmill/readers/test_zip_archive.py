@@ -24,32 +24,32 @@ def everything(_name: str) -> bool:
 
 def test_wanted_files_come_in_the_order_of_the_archive() -> None:
     archive = zipped([("b.txt", b"b"), ("folder/", b""), ("a.bin", b"x"), ("a.txt", b"a")])
-    found = list(members(archive, name="x.whl", wanted=lambda name: name.endswith((".txt", "/"))))
+    found = list(members(archive, name="x.whl", accept=lambda name: name.endswith((".txt", "/"))))
     assert found == [Member("b.txt", b"b"), Member("a.txt", b"a")]
 
 
 def test_an_entry_above_the_limit_is_refused_without_being_inflated() -> None:
     archive = zipped([("bomb.txt", bytes(1_000_000)), ("small.txt", b"small")])
-    found = list(members(archive, name="x.whl", wanted=everything, entry_limit=1000))
+    found = list(members(archive, name="x.whl", accept=everything, entry_limit=1000))
     assert found == [Member("bomb.txt", b"", "entry too large"), Member("small.txt", b"small")]
 
 
 def test_entries_beyond_what_all_together_may_hold_are_refused() -> None:
     archive = zipped([(name, bytes(4)) for name in "abc"])
-    found = list(members(archive, name="x.whl", wanted=everything, total_limit=10))
+    found = list(members(archive, name="x.whl", accept=everything, total_limit=10))
     assert [member.refused for member in found] == ["", "", "entry too large"]
 
 
 def test_an_entry_that_lies_about_its_size_is_an_error() -> None:
     archive = zipped([("bomb.txt", bytes(100_000))])
     lying = archive.replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
-    with pytest.raises(DataError, match=r"x\.whl: not a whole zip archive"):
-        list(members(lying, name="x.whl", wanted=everything))
+    with pytest.raises(DataError, match=r"x\.whl: not a complete zip archive"):
+        list(members(lying, name="x.whl", accept=everything))
 
 
 def test_a_second_entry_of_one_name_and_unsafe_names_are_refused() -> None:
     archive = zipped([("a", b"1"), ("a", b"2"), ("../a", b"3"), ("/a", b"4")])
-    found = list(members(archive, name="x.whl", wanted=everything))
+    found = list(members(archive, name="x.whl", accept=everything))
     assert [member.refused for member in found] == [
         "",
         "entry name twice",
@@ -62,21 +62,21 @@ def test_an_encrypted_entry_is_refused() -> None:
     archive = bytearray(zipped([("a", b"1")]))
     directory = archive.index(b"PK\x01\x02")
     archive[directory + 8] |= 1  # the flag of the central directory
-    assert [member.refused for member in members(bytes(archive), name="x", wanted=everything)] == ["encrypted entry"]
+    assert [member.refused for member in members(bytes(archive), name="x", accept=everything)] == ["encrypted entry"]
 
 
 def test_an_archive_cut_off_anywhere_is_an_error_that_names_it() -> None:
     archive = zipped([("a.txt", b"some text"), ("b.txt", b"more text")])
     for length in range(len(archive)):
-        with pytest.raises(DataError, match=r"x\.whl: not a whole zip archive"):
-            list(members(archive[:length], name="x.whl", wanted=everything))
+        with pytest.raises(DataError, match=r"x\.whl: not a complete zip archive"):
+            list(members(archive[:length], name="x.whl", accept=everything))
 
 
 def test_a_flipped_byte_of_text_is_an_error() -> None:
     archive = bytearray(zipped([("a.txt", b"some text")]))
     archive[40] ^= 1
-    with pytest.raises(DataError, match="not a whole zip archive"):
-        list(members(bytes(archive), name="x.whl", wanted=everything))
+    with pytest.raises(DataError, match="not a complete zip archive"):
+        list(members(bytes(archive), name="x.whl", accept=everything))
 
 
 @pytest.mark.parametrize("name", ["", "/a", "a/../b", "..", "a\\b", "a\nb"])

@@ -136,7 +136,7 @@ def test_an_archive_without_one_metadata_is_an_error(raw_object: Make, files: di
 
 def test_a_wheel_that_is_cut_off_is_an_error_that_names_it(raw_object: Make) -> None:
     cut = raw_object(NAME, MILL[:-30])
-    with pytest.raises(DataError, match=r"mill-2\.0-py3-none-any\.whl: not a whole zip archive"):
+    with pytest.raises(DataError, match=r"mill-2\.0-py3-none-any\.whl: not a complete zip archive"):
         list(convert(cut))
 
 
