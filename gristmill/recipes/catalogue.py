@@ -1,4 +1,4 @@
-"""The catalogue: everything that stands on the shelves, read once for all assets, and checked to fit together."""
+"""The catalogue: all recipes of the shelves, read once for all assets. It checks that the names they use exist."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All recipes by name."""
+    """All recipes, by name."""
 
     sources: dict[str, Source]
     taggers: dict[str, Tagger]
@@ -37,10 +37,10 @@ class Catalogue:
     exports: dict[str, Export] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Checks that every name leads somewhere.
+        """Checks that every name in a recipe exists.
 
         Raises:
-            RecipeError: a recipe names another that is on no shelf; lists the known ones.
+            RecipeError: a recipe names another that is on no shelf; the message lists the names.
         """
         for mix in self.mixes.values():
             self._check_mix(mix)
@@ -57,6 +57,7 @@ class Catalogue:
                     mix.stream(stream_name)
 
     def _check_mix(self, mix: Mix) -> None:
+        """Checks the sources, versions, attribute sets and tokenizers that a mix names."""
         for stream in mix.streams:
             source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
             known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
@@ -65,11 +66,15 @@ class Catalogue:
             known("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
 
     def _check_sets(self, sets: Sequence[str], who: str) -> None:
+        """Checks attribute sets that a recipe names."""
         for name in sets:
             known("tagger", self.taggers, name, who)
 
     def taggers_of(self, source: Source, version: str) -> list[Tagger]:
-        """The sets of a dataset version: all that apply on the current one; on older ones those that rules name."""
+        """The taggers of a dataset version.
+
+        All taggers that apply to the source tag its newest version. Older versions have only the sets that rules name.
+        """
         applying = [t for t in self.taggers.values() if t.applies_to(source.name)]
         if version == source.current:
             return applying
@@ -77,6 +82,7 @@ class Catalogue:
         return [tagger for tagger in self.taggers.values() if tagger.name in named]
 
     def _named(self, source: Source, version: str) -> set[str]:
+        """The names of attribute sets that rules over a dataset version name."""
         number = source.versions.index(version)
         named = {name for revision in source.revisions[number : number + 1] for name in revision.sets}
         for _, stream in self.streams():
@@ -85,11 +91,11 @@ class Catalogue:
         return named
 
     def streams(self) -> list[tuple[Mix, Stream]]:
-        """Every stream of every mix."""
+        """All streams of all mixes, each with its mix."""
         return [(mix, stream) for mix in self.mixes.values() for stream in mix.streams]
 
     def slices(self) -> Iterator[tuple[str, str]]:
-        """The address of every partitioned asset, and the source whose snapshots it has."""
+        """The address of every partitioned asset, each with the source whose snapshots are its partitions."""
         for source in self.sources.values():
             for version in source.versions:
                 yield documents_asset(source.name, version), source.name
@@ -103,23 +109,33 @@ class Catalogue:
                 yield export_asset(mix.name, export.name, stream.key), stream.source
 
     def indexes(self) -> Iterator[str]:
-        """The address of every asset that closes others: of mixes, token caches and exports."""
+        """The address of every index: of mixes, token caches and exports."""
         for mix in self.mixes.values():
             yield mix_index(mix.name)
             yield from (cache_index(mix.name, tokenizer.name) for tokenizer in self.tokenizers_of(mix))
             yield from (export_index(mix.name, export.name) for export in self.exports_of(mix))
 
     def tokenizers_of(self, mix: Mix) -> list[Tokenizer]:
-        """The tokenizers that spell a mix."""
+        """The tokenizers that tokenize a mix."""
         return [t for t in self.tokenizers.values() if not mix.tokenizers or t.name in mix.tokenizers]
 
     def exports_of(self, mix: Mix) -> list[Export]:
-        """The exports of a mix."""
+        """The exports that name a mix."""
         return [export for export in self.exports.values() if mix.name in export.mixes]
 
 
 def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
-    """A recipe by name; RecipeError lists the known ones."""
+    """The recipe of this name.
+
+    Args:
+        what: its kind, for the message.
+        shelf: all recipes of this kind.
+        name: its name.
+        who: the recipe that names it, for the message.
+
+    Raises:
+        RecipeError: there is none; the message lists the names.
+    """
     if name not in shelf:
         raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; known: {', '.join(shelf) or 'none'}")
     return shelf[name]
@@ -127,7 +143,15 @@ def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
 
 @cache
 def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
-    """All shelves of these packages."""
+    """Reads all shelves of these packages, once per process.
+
+    Args:
+        packages: packages that have shelves, such as `("gristmill",)`.
+
+    Raises:
+        RecipeError: a module does not declare exactly one recipe, or a recipe is not valid, or names one that is on no
+            shelf.
+    """
     return Catalogue(
         sources=read_shelf("sources", Source, packages),
         taggers=read_shelf("taggers", Tagger, packages),

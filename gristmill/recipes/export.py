@@ -1,4 +1,4 @@
-"""What an export declares."""
+"""What an export declares: mixes to write in the format of another tool."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ FORMATS: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """Mixes that are written in a format of others.
+    """Mixes to write in the format of another tool.
 
-    No format exists yet. A declared export is planned, verified, traced and shown in Dagster like every other asset,
-    but nothing makes it.
+    No format exists yet. A declared export is planned, verified, traced and shown in Dagster like every other asset.
+    But no stage can make it yet.
 
     Attributes:
-        name: of the export.
-        mixes: names of the mixes that are exported. Every stream of each has its own slices.
+        name: name of the export.
+        mixes: names of the mixes to export. Every stream of each has its own slices.
         format: name of the format, such as `energon`.
         description: for people.
         owners: mail addresses or `team:name`.
@@ -34,7 +34,7 @@ class Export:
         """Checks names.
 
         Raises:
-            RecipeError: a name is not valid, or no mix is named, or one twice.
+            RecipeError: a name is not valid, no mix is named, or a mix is named twice.
         """
         check_name(self.name, "export")
         check_name(self.format, f"export {self.name!r}: format")
@@ -43,10 +43,10 @@ class Export:
             raise RecipeError(f"export {self.name!r}: name at least one mix, each once; it has {named}")
 
     def check_format(self) -> None:
-        """Whoever makes the export asks this first.
+        """Checks that a stage can write the format. Callers that make the export call this first.
 
         Raises:
-            RecipeError: no stage writes its format.
+            RecipeError: no stage writes the format.
         """
         if self.format not in FORMATS:
             known = ", ".join(sorted(FORMATS)) or "none"

@@ -1,4 +1,7 @@
-"""Mixing: streams of dataset versions, selected row by row. The same engine makes v1 from v0."""
+"""What a mix declares: streams, each a selection of the rows of one dataset version.
+
+The same selections make version v1 of a source from v0 (gristmill/recipes/source.py, Revision).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,20 +15,20 @@ from gristmill.recipes.row_format import Format, Text, format_of
 from gristmill.recipes.selection import Selection
 
 MIXING = 1
-"""Version of the way we write selected rows; the next number rebuilds every v1 and mix."""
+"""Version of the way we write selected rows. Raising it rebuilds every revision and every mix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stream(Selection):
-    """One dataset version with its selection, inside a mix.
+    """One dataset version and its selection, as a part of a mix.
 
     Attributes:
-        source: the source.
-        version: its dataset version, e.g. `v1`.
-        name: of the stream; by default the source's.
-        weight: in training, relative to the other streams; it changes no document.
-        format: how its documents become rows of a token cache: `Text()`, `Chat(...)`, `Prebuilt(...)`, or the mapping
-            that Levanter's configuration has.
+        source: name of the source.
+        version: its dataset version, such as `v1`.
+        name: name of the stream; by default the name of the source.
+        weight: weight in training, relative to the other streams. It changes no document.
+        format: how documents become rows of a token cache: `Text()`, `Chat(...)`, `Prebuilt(...)`, or a mapping as in
+            Levanter's configuration.
     """
 
     source: str
@@ -35,35 +38,40 @@ class Stream(Selection):
     format: Format = field(default_factory=Text)
 
     def __post_init__(self) -> None:
-        """See Selection; and the names."""
+        """Checks the selection (see Selection), the format and the names.
+
+        Raises:
+            RecipeError: one of them is not valid.
+        """
         super().__post_init__()
         object.__setattr__(self, "format", format_of(self.format))
         check_name(self.source, "source")
         check_name(self.key, "stream")
         if not VERSION.fullmatch(self.version):
-            raise RecipeError(f"stream {self.key!r}: version {self.version!r} is none; they are v0, v1, ...")
+            raise RecipeError(f"stream {self.key!r}: version {self.version!r} is not valid; give v0, v1, ...")
 
     @property
     def key(self) -> str:
-        """The stream's name."""
+        """The stream's name: `name`, or else the name of the source."""
         return self.name or self.source
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mix:
-    """A recipe of streams, and the documents that it yields.
+    """A recipe of streams. Its documents go into training.
 
     Attributes:
-        name: of the mix.
-        streams: what it takes from where; a stream's slice depends on its own source alone.
+        name: name of the mix.
+        streams: the streams. A slice of a stream depends on its own source only.
         description: for people.
         owners: mail addresses or `team:name`.
-        tokenizers: the tokenizers that spell it; empty: all.
-        validation: share of the documents held out, drawn by a hash of (source, id).
-        parts: Levanter parts of a snapshot in its token cache, at the most.
-        block: sequences in which the weights must come out (Levanter's `mixture_block_size`).
-        token_budget: tokens that a training is to read in all; the index tells how often each stream is read for it.
-        draft: whether it may change under its name.
+        tokenizers: names of the tokenizers that tokenize it; empty means all.
+        validation: share of the documents held out, drawn by a hash of (source, id); at least 0, less than 1.
+        parts: largest number of Levanter parts per snapshot in its token cache, 1 to 128.
+        block: number of sequences per block in which the weights are exact (Levanter's `mixture_block_size`).
+        token_budget: number of tokens that a training reads. The index tells how often that reads each stream.
+        draft: whether the recipe may change under its name.
+        metadata: for people; it changes nothing.
     """
 
     name: str
@@ -79,37 +87,52 @@ class Mix:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Checks names.
+        """Checks names and numbers.
 
         Raises:
-            RecipeError: a name is none or stands twice, there is no stream, or a number is out of range.
+            RecipeError: a name is not valid or used twice, there is no stream, or a number is out of range.
         """
         check_name(self.name, "mix")
         keys = [stream.key for stream in self.streams]
         if not keys or len(set(keys)) != len(keys):
-            raise RecipeError(f"mix {self.name!r}: streams need names of their own; it has {', '.join(keys) or 'none'}")
+            raise RecipeError(f"mix {self.name!r}: each stream needs its own name; it has {', '.join(keys) or 'none'}")
         if not 0 <= self.validation < 1:
-            raise RecipeError(f"mix {self.name!r}: validation {self.validation} is no share below 1")
+            raise RecipeError(f"mix {self.name!r}: validation is {self.validation}; give a share from 0 to less than 1")
         if not 1 <= self.parts <= 128:
-            raise RecipeError(f"mix {self.name!r}: parts {self.parts}: 1 to 128 a snapshot")
+            raise RecipeError(f"mix {self.name!r}: parts is {self.parts}; give 1 to 128 per snapshot")
         if not 1 <= self.block <= LARGEST_BLOCK:
-            raise RecipeError(f"mix {self.name!r}: block {self.block}: 1 to {LARGEST_BLOCK} sequences")
+            raise RecipeError(f"mix {self.name!r}: block is {self.block}; give 1 to {LARGEST_BLOCK} sequences")
         check_weights(self.name, self.weights, self.block)
 
     @property
     def weights(self) -> dict[str, float]:
-        """Of each stream."""
+        """The weight of each stream, by name.
+
+        >>> streams = (Stream(source="letters", version="v1", weight=2.0), Stream(source="diary", version="v0"))
+        >>> Mix(name="blend", streams=streams).weights
+        {'letters': 2.0, 'diary': 1.0}
+        """
         return {stream.key: stream.weight for stream in self.streams}
 
     def stream(self, name: str) -> Stream:
-        """The stream of a name; RecipeError lists the known ones."""
+        """The stream of this name.
+
+        Raises:
+            RecipeError: there is none; the message lists the names.
+        """
         for stream in self.streams:
             if stream.key == name:
                 return stream
-        known = ", ".join(stream.key for stream in self.streams)
-        raise RecipeError(f"mix {self.name!r} has no stream {name!r}; it has {known}")
+        names = ", ".join(stream.key for stream in self.streams)
+        raise RecipeError(f"mix {self.name!r} has no stream {name!r}; it has {names}")
 
 
 def selection_recipe(name: str, selection: Selection, *, draft: bool) -> Recipe:
-    """What changes the rows that a selection lets pass."""
+    """The recipe, for a ledger, of documents that a selection keeps.
+
+    Args:
+        name: name of the asset's recipe.
+        selection: the selection. Its parameters are what is recorded and compared.
+        draft: whether the recipe may change under its name.
+    """
     return Recipe(name, MIXING, selection.parameters(), draft)

@@ -1,4 +1,4 @@
-"""Raw objects, and what a source's converter yields of them."""
+"""A raw object, and the results that a source's converter yields for it."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from gristmill.lake.store.protocol import Store
 
 
 class Refused(NamedTuple):
-    """A row that cannot become a document.
+    """A row that cannot become a document. It goes to the quarantine.
 
     Attributes:
-        reason: short and stable: it becomes a counter.
-        where: the raw object, and the place in it.
-        raw: its bytes.
+        reason: short and stable, because ledgers count refused rows by it.
+        where: the raw object and the row's place in it.
+        raw: the row's bytes.
     """
 
     reason: str
@@ -25,7 +25,13 @@ class Refused(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """A row that is a document in Dolma's form already: its bytes are kept as they are."""
+    """A row that has Dolma's form already. Its bytes are kept.
+
+    Attributes:
+        id: its id.
+        source: its source.
+        line: its bytes, without the line feed.
+    """
 
     id: str
     source: str
@@ -36,11 +42,17 @@ Converted = Document | Refused | Copied
 
 
 class RawObject:
-    """One raw object, streamed from where it lies; its bytes are hashed as they pass.
+    """One raw object, streamed from its store. Its bytes are hashed while they are read.
+
+    Args:
+        store: the store that holds it.
+        path: its path in the store.
+        name: its name below the snapshot.
+        size: its size in bytes when it was listed.
 
     Attributes:
-        spot: where the document lies that the converter gives next; it may say so, for `trace`. Taken away once the
-            document is given.
+        spot: where the document is that the converter yields next. A converter may set it, for `trace`. It is reset
+            after each document.
     """
 
     def __init__(self, store: Store, path: str, name: str, size: int) -> None:
@@ -52,12 +64,12 @@ class RawObject:
         self.spot: Spot | None = None
 
     def taken_spot(self) -> Spot | None:
-        """The spot of the document that was given just now."""
+        """Returns the spot of the document that was just yielded, and resets it."""
         spot, self.spot = self.spot, None
         return spot
 
     def chunks(self) -> Iterator[bytes]:
-        """Its bytes in pieces of at most a few MiB; may be asked for once."""
+        """Its bytes, in pieces of at most a few MiB. May be called once."""
         self._pieces = self._store.stream(self.path)
         for piece in self._pieces:
             self._digest.update(piece)
@@ -65,14 +77,14 @@ class RawObject:
             yield piece
 
     def read(self) -> bytes:
-        """Its bytes, whole."""
+        """All its bytes."""
         return b"".join(self.chunks())
 
     def sha256(self) -> str:
-        """Of all its bytes, also of those that the converter left unread.
+        """The hex sha256 of all its bytes. Bytes that the converter did not read are read now.
 
         Raises:
-            StoreError: it is not as long as it was when listed: it is being replaced.
+            StoreError: its size is no longer the size when it was listed, so it is being replaced.
         """
         if self._pieces is None:
             self._pieces = self._store.stream(self.path)
@@ -80,5 +92,5 @@ class RawObject:
             self._digest.update(piece)
             self._seen += len(piece)
         if self._seen != self.size:
-            raise StoreError(f"{self.path}: {self.size} bytes when listed, {self._seen} when read: try again")
+            raise StoreError(f"{self.path}: {self.size} bytes when listed, {self._seen} when read; try again")
         return self._digest.hexdigest()

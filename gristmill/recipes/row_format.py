@@ -1,9 +1,9 @@
 """Formats: how the documents of a stream become rows of a token cache, in Levanter's three forms.
 
-A field that a format names is looked up in a document: `text` is its text, every other name a key of its `metadata`.
+A format names fields of a document: `text` is its text, every other name is a key of its `metadata`.
 
-Source: Levanter's Dataset Format Reference, and marin-levanter 0.2, `levanter.data.text.formats`, whose spelling
-`as_levanter` gives where the two differ (`messages_key` there, `messages_field` here).
+Source: Levanter's Dataset Format Reference, and `levanter.data.text.formats` of marin-levanter 0.2. Where their names
+differ (`messages_key` and `messages_field`), we use those of `levanter.data.text.formats`.
 """
 
 from collections.abc import Mapping
@@ -14,28 +14,29 @@ from gristmill.errors import RecipeError
 from gristmill.formats.levanter.dtype import DType
 
 OnTrouble = Literal["raise", "drop", "keep"]
-"""What becomes of a row in trouble: it stops its shard, or is left out, or is kept as far as it can be; counted."""
+"""The effect of a row with an error. raise: its shard fails. drop: the row is left out. keep: the row is kept as far as
+possible. Dropped and kept rows are counted."""
 
 Slice = Literal["left", "right", "raise", "drop"]
-"""What becomes of a document that is longer than an example: its beginning or its end is kept, or an error, or left
-out."""
+"""The effect of a document that is longer than an example. left: its beginning is kept. right: its end is kept.
+raise: an error. drop: it is left out."""
 
 Pack = bool | int | None
-"""True: at most 64 documents an example; a number: so many; False: one, and a longer one is an error; None: the
-format's own."""
+"""Documents per example. True: at most 64. A number: at most that many. False: one, and a longer one is an error.
+None: the default of the format."""
 
 SEGMENTS = 64
-"""Documents in an example that is packed, unless a number is given."""
+"""Largest number of documents in a packed example, unless the recipe gives a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """Language modelling: one text is one row.
+    """Language modelling: the text of one document is one row.
 
     Attributes:
-        text_key: the field that holds it.
-        pack: whether whole documents share an example; by default all are one stream, cut anywhere.
-        on_trouble: for a text that is missing or null. Kept, it is an empty one.
+        text_key: the field that holds the text.
+        pack: whether whole documents share an example. By default the texts form one stream that is cut anywhere.
+        on_trouble: for a text that is missing or null. If it is kept, it counts as empty.
     """
 
     type: ClassVar[str] = "text"
@@ -49,37 +50,37 @@ class Text:
 
     @property
     def slice_strategy(self) -> Slice:
-        """Of packed text; it is not an option there."""
+        """How packed texts are cut. For texts this is not an option."""
         return "left"
 
     @property
     def dtypes(self) -> dict[str, DType]:
-        """The cache's fields, ids first."""
+        """The element type of each field of the cache, ids first."""
         return {"input_ids": "int32"}
 
     def as_levanter(self) -> dict[str, Any]:
-        """The format as Levanter's configuration spells it."""
+        """The format with the names and values of Levanter's configuration."""
         return {"type": "text", "text_key": self.text_key}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chat:
-    """Conversations: turns are rendered by a chat template, and what the assistant said is what is learnt.
+    """Conversations. A chat template renders the turns; by default only the assistant's turns count in the loss.
 
     Attributes:
-        messages_field: the field with the list of turns: `role`, `content` and whatever the template asks for.
-        chat_template: Jinja, with `{% generation %}` around what the assistant said; None: the tokenizer's own.
+        messages_field: the field with the list of turns: `role`, `content` and other keys that the template uses.
+        chat_template: a Jinja template with `{% generation %}` around the assistant's turns; None: the tokenizer's own.
         system_prompt: the field with a system prompt: a string, or a turn without its role.
-        chat_template_kwargs: the field with variables of the row's own for the template.
-        row_templates: whether that field may bring a `chat_template` too: then data are run as templates, sandboxed.
-        undefined: what a variable that is not there does: `levanter` is in trouble, `transformers` renders nothing
-            (and knows `tools` and `documents` as null).
-        today: what `strftime_now` tells: `2026-11-30`. Without it a template that asks for the date is an error:
-            the same rows would give other ids tomorrow.
-        pack: documents an example; by default up to 64.
-        mask_user_turns: whether only what the assistant said counts in the loss.
+        chat_template_kwargs: the field with the row's own variables for the template.
+        row_templates: whether that field may also hold a `chat_template`. Then templates from data are run, sandboxed.
+        undefined: the effect of a variable that does not exist. `levanter`: an error in the row. `transformers`: it
+            renders as nothing, and `tools` and `documents` are null.
+        today: the date for `strftime_now`, such as `2026-11-30`. Without it, a template that asks for the date is an
+            error, because the same rows would get other ids tomorrow.
+        pack: number of documents per example; by default up to 64.
+        mask_user_turns: whether only the assistant's turns count in the loss.
         slice_strategy: for conversations longer than an example.
-        on_trouble: for a conversation without an assistant's turn, without messages, or that cannot be rendered.
+        on_trouble: for a conversation that has no messages or no assistant's turn, or cannot be rendered.
     """
 
     type: ClassVar[str] = "chat"
@@ -101,11 +102,11 @@ class Chat:
 
     @property
     def dtypes(self) -> dict[str, DType]:
-        """The cache's fields, ids first."""
+        """The element type of each field of the cache, ids first."""
         return {"input_ids": "int32", "assistant_masks": "int32"}
 
     def as_levanter(self) -> dict[str, Any]:
-        """See Text."""
+        """The format with the names and values of Levanter's configuration."""
         return {
             "type": "chat",
             "messages_field": self.messages_field,
@@ -120,15 +121,15 @@ class Chat:
 
 @dataclass(frozen=True, kw_only=True)
 class Prebuilt:
-    """Ids that others made: one row is one example.
+    """Rows that hold token ids already. One row is one example.
 
     Attributes:
         input_ids_key: the field with the ids.
-        loss_weights_key: the field with as many loss weights; None: all count.
-        length: of every row, in tokens: Levanter trains on rows as they are, and only on rows of one length. None:
-            any length.
-        on_trouble: for rows without ids, of another length, with ids outside the vocabulary or other weights than ids.
-            Kept are only rows of another length.
+        loss_weights_key: the field with one loss weight per id; None: all ids count.
+        length: number of tokens of every row; None: any number. Levanter trains on such rows only if all have the same
+            length.
+        on_trouble: for rows without ids, of another length, with ids outside the vocabulary, or with another number of
+            weights than ids. Only rows of another length can be kept.
     """
 
     type: ClassVar[str] = "prebuilt"
@@ -143,23 +144,23 @@ class Prebuilt:
         if self.input_ids_key == self.loss_weights_key:
             raise RecipeError(f"format prebuilt: {self.input_ids_key!r} cannot hold both ids and weights")
         if self.length is not None and self.length < 1:
-            raise RecipeError(f"format prebuilt: length {self.length}: give tokens, 1 or more")
+            raise RecipeError(f"format prebuilt: length {self.length}; give a number of tokens, 1 or more")
 
     @property
     def pack(self) -> Pack:
-        """Rows are examples already."""
+        """Always False, because rows are examples already."""
         return False
 
     @property
     def dtypes(self) -> dict[str, DType]:
-        """The cache's fields, ids first."""
-        found: dict[str, DType] = {self.input_ids_key: "int32"}
+        """The element type of each field of the cache, ids first."""
+        dtypes: dict[str, DType] = {self.input_ids_key: "int32"}
         if self.loss_weights_key is not None:
-            found[self.loss_weights_key] = "float32"
-        return found
+            dtypes[self.loss_weights_key] = "float32"
+        return dtypes
 
     def as_levanter(self) -> dict[str, Any]:
-        """See Text."""
+        """The format with the names and values of Levanter's configuration."""
         return {
             "type": "prebuilt",
             "input_ids_key": self.input_ids_key,
@@ -178,40 +179,52 @@ _CHOICES = {
 
 
 def format_of(declared: Format | Mapping[str, Any]) -> Format:
-    """A format from the mapping that Levanter's YAML has, under its own names or the reference's.
+    """Reads a format from a mapping as in Levanter's YAML. Names of the code and of the reference are both accepted.
+
+    Args:
+        declared: the mapping; a format is returned as it is.
 
     Raises:
-        RecipeError: an unknown type or option, or a value that is none.
+        RecipeError: a type or option is unknown, or a value is not valid.
+
+    >>> format_of({"type": "chat", "messages_key": "turns"}).messages_field
+    'turns'
     """
     if isinstance(declared, Text | Chat | Prebuilt):
         return declared
     options = {_ALIASES.get(name, name): value for name, value in declared.items()}
     if len(options) != len(declared):
-        raise RecipeError(f"format {dict(declared)!r}: two spellings of one option; give one")
+        raise RecipeError(f"format {dict(declared)!r}: two names for the same option; give one")
     name = options.pop("type", "text")
     if name not in FORMATS:
         raise RecipeError(f"format {name!r} is unknown; known: {', '.join(FORMATS)}")
     if options.pop("loss_weight_transform", None) is not None:
-        raise RecipeError("format prebuilt: loss_weight_transform belongs to the trainer, not into a cache; remove it")
-    known = [each.name for each in fields(FORMATS[name])]
-    unknown = sorted(set(options) - set(known))
+        raise RecipeError("format prebuilt: loss_weight_transform belongs to the trainer, not to a cache; remove it")
+    names = [option.name for option in fields(FORMATS[name])]
+    unknown = sorted(set(options) - set(names))
     if unknown:
-        raise RecipeError(f"format {name!r} has no option {', '.join(unknown)}; it has {', '.join(known)}")
+        raise RecipeError(f"format {name!r} has no option {', '.join(unknown)}; it has {', '.join(names)}")
     return FORMATS[name](**options)
 
 
 def parameters_of(declared: Format) -> dict[str, Any]:
-    """What of a format changes a cache's rows, as JSON: neither packing nor slicing, which are the trainer's."""
+    """The options of a format that change the rows of a cache, as JSON, for its recipe.
+
+    Packing and slicing are left out, because the trainer does them.
+
+    >>> parameters_of(Text(pack=True))
+    {'type': 'text', 'text_key': 'text', 'on_trouble': 'raise'}
+    """
     trained = {"pack", "slice_strategy"}
-    found = {each.name: getattr(declared, each.name) for each in fields(declared) if each.name not in trained}
-    return {"type": declared.type, **found}
+    options = {option.name: getattr(declared, option.name) for option in fields(declared)}
+    return {"type": declared.type, **{name: value for name, value in options.items() if name not in trained}}
 
 
 def _check(declared: Format) -> None:
-    """Checks what types cannot: a recipe may come from YAML.
+    """Checks the values that types cannot check at run time: a recipe may come from YAML.
 
     Raises:
-        RecipeError: an option has a value that is none.
+        RecipeError: an option has a value that is not valid.
     """
     for name, choices in _CHOICES.items():
         value = getattr(declared, name, None)
@@ -219,7 +232,9 @@ def _check(declared: Format) -> None:
             raise RecipeError(f"format {declared.type}: {name} is {value!r}; give one of {', '.join(choices)}")
     pack = declared.pack
     if not isinstance(pack, bool | None) and (not isinstance(pack, int) or pack < 1):
-        raise RecipeError(f"format {declared.type}: pack is {pack!r}; give true, false, or documents an example")
-    for each in fields(declared):
-        if each.name.endswith(("_key", "_field")) and getattr(declared, each.name) == "":
-            raise RecipeError(f"format {declared.type}: {each.name} is empty; name a field of the documents")
+        raise RecipeError(
+            f"format {declared.type}: pack is {pack!r}; give true, false, or a number of documents per example"
+        )
+    for option in fields(declared):
+        if option.name.endswith(("_key", "_field")) and getattr(declared, option.name) == "":
+            raise RecipeError(f"format {declared.type}: {option.name} is empty; name a field of the documents")

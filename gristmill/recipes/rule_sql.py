@@ -1,7 +1,8 @@
-"""The grammar of rules: which SQL expressions depend on the row alone, and the DuckDB that runs them.
+"""The grammar of rules: the SQL expressions that depend on the row alone, and the DuckDB that runs them.
 
-No clock, no chance, no files, no other rows, no locale. What is allowed is listed here; everything else
-is refused, also what a later DuckDB adds. The syntax tree is DuckDB's own (`json_serialize_sql`).
+A rule cannot use the clock, random numbers, files, other rows or a locale. This file lists what is allowed.
+Everything else is refused, also functions that a later DuckDB adds. DuckDB gives the syntax tree
+(`json_serialize_sql`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +13,13 @@ import orjson
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# Left out on purpose: ln, exp, pow and the like (their last bit depends on the machine's C library), hash
-# (may change with DuckDB's version), repeat, range and lpad (a short rule could fill the memory), list_aggr
-# (names an aggregate in a string, and some draw samples), list_distinct and list_intersect (their order is
-# that of a hash table), age and current_localtime (the clock; DuckDB calls both CONSISTENT, so its word
-# alone is not enough).
+# Left out on purpose:
+# - ln, exp, pow and similar functions: their last bit depends on the machine's C library.
+# - hash: it may change with DuckDB's version.
+# - repeat, range and lpad: a short rule could fill the memory.
+# - list_aggr: it names an aggregate in a string, and some aggregates draw samples.
+# - list_distinct and list_intersect: their order is that of a hash table.
+# - age and current_localtime: they read the clock. DuckDB calls both CONSISTENT, so we also need this list.
 _SCALARS = frozenset(
     """
     + - * / // % & | << >> xor || @> <@ && ^@ ~~ !~~ ~~* !~~* ~~~
@@ -45,14 +48,14 @@ _MACROS = frozenset(
     """.split()  # noqa: SIM905 - a table of words is easier to read
 )
 _TAKE_LAMBDAS = frozenset(("list_apply", "list_filter", "list_reduce", "list_transform"))
-# TIMESTAMPTZ is a fixed point in time, as the sandbox's time zone is UTC; a cast to TIMESTAMP forgets the offset.
+# TIMESTAMPTZ is a fixed point in time, because the sandbox's time zone is UTC. A cast to TIMESTAMP drops the offset.
 _CASTS = frozenset(
     """
     BOOLEAN TINYINT SMALLINT INTEGER INT BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE
     DECIMAL VARCHAR TEXT STRING DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL LIST
     """.split()  # noqa: SIM905 - a table of words is easier to read
 )
-# What each class of node may hold; defaults are left out of the tree, so an unknown key is something unusual.
+# The keys that each class of node may have. The tree leaves out defaults, so any other key means something unusual.
 _COMMON = frozenset(("class", "type", "alias"))
 _NODES: Mapping[str, frozenset[str]] = {
     "BETWEEN": _COMMON | {"input", "lower", "upper"},
@@ -81,15 +84,16 @@ Scope = frozenset[str]
 
 
 class _Refused(Exception):  # noqa: N818 - never leaves this file
-    """Why an expression is no rule."""
+    """Why an expression is not allowed as a rule."""
 
 
 def sandbox() -> "DuckDBPyConnection":
-    """A new DuckDB in memory without files, network, extensions or threads; its settings are locked.
+    """A new DuckDB in memory without files, network, extensions or threads. Its settings are locked.
 
-    The optimizer is off: it may move parts of a rule out of a CASE (a long IN list becomes a join), and so
-    raise errors on rows that an earlier rule has dropped. Planning a small batch is also twice as fast.
-    Use the connection itself: that setting and the time zone do not reach its cursors.
+    The optimizer is off, because it may move parts of a rule out of a CASE (a long IN list becomes a join). Then a rule
+    could fail on rows that an earlier rule has dropped. Planning a small batch is also twice as fast without it.
+
+    Use the connection itself and not a cursor of it: cursors do not take over that setting and the time zone.
     """
     import duckdb  # noqa: PLC0415 - takes 0.3 s to import
 
@@ -109,7 +113,7 @@ def sandbox() -> "DuckDBPyConnection":
 
 
 def functions(connection: "DuckDBPyConnection") -> frozenset[str]:
-    """The functions that rules may call: those listed here that this DuckDB calls free of side effects."""
+    """The functions that rules may call: those of the lists above that this DuckDB calls free of side effects."""
     kinds: dict[str, set[tuple[str, str | None]]] = {}
     rows = connection.execute("SELECT function_name, function_type, stability FROM duckdb_functions()")
     for name, kind, stability in rows.fetchall():
@@ -122,16 +126,19 @@ def functions(connection: "DuckDBPyConnection") -> frozenset[str]:
 def complaints(
     connection: "DuckDBPyConnection", wheres: Sequence[str], names: Iterable[str], callable_: frozenset[str]
 ) -> Iterator[str | None]:
-    """What is wrong with the form of each expression, or None; types are not looked at.
+    """Checks the form of each expression. Types are not checked here.
 
     Args:
-        connection: any DuckDB.
+        connection: any DuckDB connection.
         wheres: the expressions.
-        names: the columns they may name.
-        callable_: the functions they may call.
+        names: the columns that they may name.
+        callable_: the functions that they may call.
+
+    Yields:
+        For each expression what is wrong with it, or None.
     """
     scope = frozenset(names)
-    # A bare one must parse as well, and to the same tree: `a) OR (b` and `a AS b` do not.
+    # Without parentheses it must parse too, and give the same tree: `a) OR (b` and `a AS b` do not.
     statements = [form for where in wheres for form in (f"SELECT (\n{where}\n)", f"SELECT {where}")]
     serialize = "json_serialize_sql(s, skip_default := true, skip_null := true, skip_empty := true)"
     rows = connection.execute(f"SELECT {serialize} FROM (SELECT unnest(?) AS s)", [statements]).fetchall()  # noqa: S608 - a constant
@@ -143,13 +150,17 @@ def complaints(
         except _Refused as refused:
             yield str(refused)
         except (AttributeError, IndexError, KeyError, TypeError):  # another DuckDB, another tree
-            yield "its syntax tree has a form that is not known here"
+            yield "its syntax tree has an unknown form"
         else:
             yield None if same else "it is not one expression"
 
 
 def _expression(answer: str) -> Node:
-    """The one expression of a parsed SELECT, without its places in the text."""
+    """The only expression of a parsed SELECT, without positions in the text.
+
+    Args:
+        answer: the result of `json_serialize_sql`.
+    """
     try:
         parsed = _placeless(orjson.loads(answer))
     except (orjson.JSONDecodeError, RecursionError):
@@ -166,13 +177,14 @@ def _expression(answer: str) -> Node:
 
 
 def _placeless(value: Any) -> Any:
+    """A part of a syntax tree without positions in the text."""
     if isinstance(value, dict):
         return {key: _placeless(inner) for key, inner in value.items() if key not in _PLACES}
     return [_placeless(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _walk(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
-    """Refuses every node that is not known to be harmless; keeps its own stack, as trees may be deep."""
+    """Refuses every node that is not allowed. It keeps its own stack, because trees may be deep."""
     stack: list[tuple[Node, Scope]] = [(tree, names)]
     while stack:
         node, scope = stack.pop()
@@ -198,7 +210,7 @@ def _walk(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
 
 
 def _children(node: Node) -> Iterator[Node]:
-    """The expressions right below an ordinary node."""
+    """The expressions directly below an ordinary node."""
     yield from node.get("children", ())
     for check in node.get("case_checks", ()):
         if check.keys() != {"when_expr", "then_expr"}:
@@ -210,16 +222,24 @@ def _children(node: Node) -> Iterator[Node]:
 
 
 def _check_name(node: Node, scope: Scope) -> None:
-    """The first part must be a column or a lambda's parameter; what follows are parts of a struct."""
+    """Refuses an unknown name.
+
+    The first part must be a column or a parameter of a lambda. The other parts are fields of a struct.
+    """
     first = node["column_names"][0]
     if first.lower() not in scope:
         raise _Refused(f"no column {'.'.join(node['column_names'])!r}")
 
 
 def _arguments(node: Node, scope: Scope, callable_: frozenset[str]) -> Iterator[tuple[Node, Scope]]:
+    """Refuses a function that is not allowed, or an unusual call.
+
+    Yields:
+        The arguments, each with the names that it may use.
+    """
     name = node["function_name"].lower()
     if name not in callable_:
-        raise _Refused(f"the function {name!r} is not one that rules may call")
+        raise _Refused(f"the function {name!r} is not allowed in rules")
     if node["qualified_name"] != {"path": [node["function_name"]]} or node["order_bys"].keys() != {"type"}:
         raise _Refused(f"the function {name!r} is called in an unusual way")
     for argument in node.get("arguments", ()):
@@ -233,19 +253,21 @@ def _arguments(node: Node, scope: Scope, callable_: frozenset[str]) -> Iterator[
 
 
 def _parameters(node: Node, scope: Scope) -> Scope:
-    """The names a lambda gives to its arguments: `x`, or several, which DuckDB writes as `row(x, y)`."""
+    """The parameters of a lambda: `x`, or several, which DuckDB writes as `row(x, y)`."""
     several = node.get("class") == "FUNCTION" and node.get("function_name") == "row"
     nodes = [argument["expression"] for argument in node["arguments"]] if several else [node]
     if any(n.get("class") != "COLUMN_REF" or len(n["column_names"]) != 1 for n in nodes):
         raise _Refused("an unusual lambda")
     names = frozenset(n["column_names"][0].lower() for n in nodes)
-    if names & scope:  # DuckDB would take the column
-        raise _Refused(f"the lambda's {', '.join(sorted(names & scope))!r} is already the name of something else")
+    if names & scope:  # DuckDB would use the column
+        raise _Refused(
+            f"the lambda's {', '.join(sorted(names & scope))!r} is already the name of a column or parameter"
+        )
     return names
 
 
 def _check_type(node: Node) -> None:
-    """A type that one may cast to: `DECIMAL(10, 2)`, `BIGINT[]`."""
+    """Refuses a type that is not allowed in a cast. Allowed are for example `DECIMAL(10, 2)` and `BIGINT[]`."""
     name = str(node.get("type_name", "")).upper()
     usual = node.keys() <= _NODES["TYPE"] and node["qualified_name"] == {"path": [node["type_name"]]}
     if node.get("class") != "TYPE" or name not in _CASTS or not usual:

@@ -1,6 +1,6 @@
-"""Rules: named SQL conditions over a document's fields and scores, checked when a recipe loads.
+"""Rules: named SQL conditions on a document's fields and scores, checked when a recipe loads.
 
-A rule is one scalar boolean DuckDB expression over declared columns; `rule_grammar` says which are allowed.
+A rule is one boolean DuckDB expression over declared columns. gristmill/recipes/rule_sql.py lists what it may use.
 """
 
 import os
@@ -35,13 +35,13 @@ class Column:
     """A value of each row that rules may name. Its type is declared, never inferred.
 
     Args:
-        name: how rules call it, `[a-z][a-z0-9_]*`.
+        name: its name in rules: lower-case letters, digits and _, beginning with a letter.
         path: `id`, `source`, `text`, `added`, `created`, `metadata.a.b`, or an attribute `<set>__<label>`.
-        type: one of FIELD_TYPES for a field; for an attribute `score` (DOUBLE, the score of the one span)
-            or `spans` (a list of structs of start, end and score).
+        type: for a field one of FIELD_TYPES. For an attribute `score` (DOUBLE, the score of its only span) or `spans`
+            (a list of structs of start, end and score).
 
     Raises:
-        RecipeError: one of them is not as said above.
+        RecipeError: the name, the path or the type is not valid.
     """
 
     name: str
@@ -50,36 +50,36 @@ class Column:
 
     def __post_init__(self) -> None:
         if self.type not in SQL_TYPES:
-            raise RecipeError(f"column {self.name!r}: no type {self.type!r}; known: {', '.join(SQL_TYPES)}")
+            raise RecipeError(f"column {self.name!r}: no type {self.type!r}; types: {', '.join(SQL_TYPES)}")
         if not _IDENTIFIER.fullmatch(self.name):
-            raise RecipeError(f"column {self.name!r} ({self.path}): give a name of a-z, 0-9 and _, a letter first")
+            raise RecipeError(f"column {self.name!r} ({self.path}): give a name of a-z, 0-9 and _, first a letter")
         if self.type not in FIELD_TYPES:
-            right = all(self.path.partition("__"))
+            valid = all(self.path.partition("__"))
         elif self.path in _TEXT_FIELDS:
-            right = self.type == "VARCHAR"
+            valid = self.type == "VARCHAR"
         else:
-            right = _METADATA.fullmatch(self.path) is not None
-        if not right:
+            valid = _METADATA.fullmatch(self.path) is not None
+        if not valid:
             raise RecipeError(
-                f"column {self.name!r}: no {self.type} at {self.path!r}; known: {', '.join(_TEXT_FIELDS)} "
+                f"column {self.name!r}: no {self.type} at {self.path!r}; paths: {', '.join(_TEXT_FIELDS)} "
                 "(VARCHAR), metadata.<key> (any type of a field), <set>__<label> (score or spans)"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A named condition; in `include` it must be TRUE to keep a row, in `exclude` TRUE drops it.
+    """A named condition. A rule in `include` must be TRUE to keep a row; a rule in `exclude` drops a row if it is TRUE.
 
-    The operands of AND and OR are all evaluated, so AND is no guard against a failing cast: write TRY_CAST,
-    or CASE WHEN. A cast to TIMESTAMP or DATE forgets the offset of a time; TIMESTAMPTZ heeds it.
+    All operands of AND and OR are evaluated, so AND does not protect against a failing cast: write TRY_CAST or CASE
+    WHEN. A cast to TIMESTAMP or DATE drops the offset of a time; a cast to TIMESTAMPTZ uses it.
 
     Args:
-        name: kebab-case; also the name of the counter of dropped rows.
+        name: in kebab-case. Ledgers count dropped rows by it.
         where: one SQL boolean expression over the declared columns.
         because: the reason, for people.
 
     Raises:
-        RecipeError: the name is not kebab-case, or the reason is missing.
+        RecipeError: the name is not kebab-case, the reason is missing, or the expression holds NUL or surrogates.
     """
 
     name: str
@@ -88,58 +88,103 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not _KEBAB.fullmatch(self.name):
-            raise RecipeError(f"rule {self.name!r}: name it in kebab-case, such as too-short")
+            raise RecipeError(f"rule {self.name!r}: give a name in kebab-case, such as too-short")
         if not self.because.strip():
-            raise RecipeError(f"rule {self.name!r}: say why, in `because`")
+            raise RecipeError(f"rule {self.name!r}: say why in `because`")
         if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in self.where):
             raise RecipeError(f"rule {self.name!r}: NUL and surrogates are not allowed in {self.where!r}")
 
 
 def field(path: str, type: str = "VARCHAR", name: str | None = None) -> Column:  # noqa: A002 - SQL's word
-    """A column from a document's field; its name is by default the last part of the path."""
+    """A column from a field of the documents.
+
+    Args:
+        path: `id`, `source`, `text`, `added`, `created`, or `metadata.<key>`.
+        type: its SQL type, one of FIELD_TYPES.
+        name: its name in rules; by default the last part of the path.
+
+    Raises:
+        RecipeError: see Column.
+
+    >>> field("metadata.stars", "BIGINT")
+    Column(name='stars', path='metadata.stars', type='BIGINT')
+    """
     return Column(_named(path.rpartition(".")[2], name), path, type)
 
 
 def score(label: str, name: str | None = None) -> Column:
-    """The score of an attribute that has one span a row: `score("length-1__words")` is `length_1__words`."""
+    """A column with the score of an attribute that has at most one span per row.
+
+    Args:
+        label: the attribute, `<set>__<label>`.
+        name: its name in rules; by default the label, with _ for every other character.
+
+    Raises:
+        RecipeError: see Column.
+
+    >>> score("length-1__words").name
+    'length_1__words'
+    """
     return Column(_named(label, name), label, "score")
 
 
 def spans(label: str, name: str | None = None) -> Column:
-    """All the spans of an attribute: a list of structs of start, end and score."""
+    """A column with all spans of an attribute: a list of structs of start, end and score.
+
+    Args:
+        label: the attribute, `<set>__<label>`.
+        name: its name in rules; by default the label, with _ for every other character.
+
+    Raises:
+        RecipeError: see Column.
+
+    >>> spans("lang-2__en", "english")
+    Column(name='english', path='lang-2__en', type='spans')
+    """
     return Column(_named(label, name), label, "spans")
 
 
 def _named(path: str, name: str | None) -> str:
+    """The name, or by default one made from the path."""
     return re.sub(r"[^a-z0-9_]", "_", path.lower()) if name is None else name
 
 
 def check_rules(columns: Sequence[Column], include: Sequence[Rule], exclude: Sequence[Rule]) -> None:
-    """Refuses what is not a set of sound rules; two or three milliseconds for ten of them.
+    """Checks a set of rules. Ten rules take two or three milliseconds.
 
-    The rules are also tried on a row of nulls, which finds what can never work, such as a broken constant.
+    The rules also run on a row of nulls. That finds rules that can never work, such as a constant that cannot be cast.
+
+    Args:
+        columns: the columns that the rules may name.
+        include: rules that must be true of a row.
+        exclude: rules that must not be true of a row.
 
     Raises:
-        RecipeError: names the rule, what is wrong with it, and the known columns.
+        RecipeError: names the rule, what is wrong with it, and the columns.
+
+    >>> check_rules([field("id")], [], [Rule("short", "words < 5", "stubs")])
+    Traceback (most recent call last):
+        ...
+    gristmill.errors.RecipeError: rule 'short': no column 'words' (in: words < 5); columns: id
     """
     rules = (*include, *exclude)
     for noun, names in (("column", [c.name for c in columns]), ("rule", [r.name for r in rules])):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise RecipeError(f"{noun} {twice[0]!r} is declared twice; give one of them another name")
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise RecipeError(f"{noun} {repeated[0]!r} is declared twice; give one of them another name")
     if len(rules) > MOST_RULES:
-        raise RecipeError(f"{len(rules):,} rules; at most {MOST_RULES:,} fit into one engine")
+        raise RecipeError(f"{len(rules):,} rules; one selection may have at most {MOST_RULES:,}")
     if rules and not columns:
-        raise RecipeError(f"rule {rules[0].name!r}: no columns are declared")
+        raise RecipeError(f"rule {rules[0].name!r}: no columns are declared; declare those that it names")
     if rules:
         _check(tuple(columns), rules)
 
 
 @cache
 def _checker(_pid: int) -> tuple["DuckDBPyConnection", frozenset[str], Lock]:
-    """The one connection that checks share, and what rules may call.
+    """The connection that all checks of a process share, the functions that rules may call, and a lock.
 
-    A forked child makes its own, and must keep what it inherits: to close it there crashes the process.
+    A forked child makes its own connection. It must keep the inherited one: closing it crashes the process.
     """
     connection = sandbox()
     return connection, functions(connection), Lock()
@@ -147,6 +192,7 @@ def _checker(_pid: int) -> tuple["DuckDBPyConnection", frozenset[str], Lock]:
 
 @lru_cache(maxsize=1024)
 def _check(columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
+    """Checks the form of each rule, then the types of all."""
     connection, callable_, lock = _checker(os.getpid())
     names = [column.name for column in columns]
     wheres = [rule.where for rule in rules]
@@ -158,7 +204,7 @@ def _check(columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
 
 
 def _check_types(connection: "DuckDBPyConnection", columns: Sequence[Column], rules: Sequence[Rule]) -> None:
-    """All rules at once; one by one only if that fails, to name the one at fault."""
+    """Binds all rules at once. Only if that fails, it binds them one by one, to name the wrong one."""
     import duckdb  # noqa: PLC0415 - takes 0.3 s to import
 
     nulls = ", ".join(f"NULL::{SQL_TYPES[column.type]}" for column in columns)
@@ -171,17 +217,18 @@ def _check_types(connection: "DuckDBPyConnection", columns: Sequence[Column], ru
             raise _refusal(rules[0], first_line(error), columns) from None
         for rule in rules:
             _check_types(connection, columns, [rule])
-        raise  # each is right by itself: not the rules' fault
+        raise  # each rule is valid alone, so the cause is not in the rules
     for rule, bound in zip(rules, connection.description or (), strict=True):
         if str(bound[1]) != "BOOLEAN":
             raise _refusal(rule, f"its value is {bound[1]}, not BOOLEAN", columns)
 
 
 def _refusal(rule: Rule, complaint: str, columns: Sequence[Column]) -> RecipeError:
-    known = ", ".join(column.name for column in columns)
-    return RecipeError(f"rule {rule.name!r}: {complaint} (in: {rule.where}); known columns: {known}")
+    """The error for a rule, with what is wrong with it."""
+    names = ", ".join(column.name for column in columns)
+    return RecipeError(f"rule {rule.name!r}: {complaint} (in: {rule.where}); columns: {names}")
 
 
 def first_line(error: Exception) -> str:
-    """What DuckDB says, without the picture of the place, at most 200 characters."""
+    """The first line of DuckDB's message, at most 200 characters. The next lines only point at the place in the SQL."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

@@ -1,4 +1,4 @@
-"""Selection: which rows of a dataset version go on, by named rules, blocklists and a sampling rate."""
+"""Selections: which rows of a dataset version are kept, by named rules, blocklists and a sampling rate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,20 +9,22 @@ from gristmill.lake.address import ADOPTED_NAME, check_name
 from gristmill.recipes.rules import Column, Rule, check_rules
 
 RECORDED = "declared on the shelf"
-"""The `because` of a rule that was read from a ledger, which does not record reasons."""
+"""The `because` of a rule that was read from a ledger, because ledgers do not record reasons."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What is kept: every include rule true, no exclude rule true, on no blocklist, and drawn at `rate`.
+    """Keeps a row if no blocklist names it, every include rule is true, no exclude rule is true, and `rate` draws it.
 
     Attributes:
-        columns: what the rules may name, with declared types (`field`, `score`, `spans` of recipes/rules.py).
+        columns: the columns that rules may name, with declared types (`field`, `score`, `spans` of recipes/rules.py).
         include: rules that must be true of a row.
         exclude: rules that must not be true of a row.
-        blocklists: names of lists of (source, id) that never pass.
-        rate: share of rows kept, drawn by a hash of (source, id): 0.1 is a subset of 0.2.
+        blocklists: names of lists of (source, id). Rows on a list are dropped.
+        rate: share of rows kept, drawn by a hash of (source, id); above 0, at most 1. The rows of rate 0.1 are a
+            subset of those of 0.2.
         seed: another number draws another sample.
+        description: for people.
     """
 
     columns: tuple[Column, ...] = ()
@@ -37,24 +39,26 @@ class Selection:
         """Checks everything that can be checked without data.
 
         Raises:
-            RecipeError: a rule is no boolean expression over the columns, a name or the rate is impossible.
+            RecipeError: a rule, a name or the rate is not valid.
         """
         if not 0 < self.rate <= 1:
-            raise RecipeError(f"rate {self.rate}: a share of rows above 0, and 1 at the most")
+            raise RecipeError(f"rate is {self.rate}; give a share of rows above 0 and at most 1")
         for name in self.blocklists:
             check_name(name, "blocklist")
         for name in self.sets:
             if not ADOPTED_NAME.fullmatch(name):
-                raise RecipeError(f"attribute set {name!r}: a column's path is '<set>__<label>', as in length-1__words")
+                raise RecipeError(
+                    f"attribute set {name!r}: a column's path is '<set>__<label>', such as length-1__words"
+                )
         check_rules(self.columns, self.include, self.exclude)
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The attribute sets that the columns are read from, sorted."""
+        """Names of the attribute sets that the columns read, sorted."""
         return tuple(sorted({set_of(c) for c in self.columns if is_attribute(c)}))
 
     def parameters(self) -> dict[str, Any]:
-        """What changes the output, as JSON."""
+        """Everything that changes the output, as JSON, for the recipe in a ledger."""
         return {
             "columns": [[c.name, c.path, c.type] for c in self.columns],
             "include": [[r.name, r.where] for r in self.include],
@@ -66,15 +70,15 @@ class Selection:
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Why a row may be dropped: rule by rule, for people."""
+        """Why a row may be dropped: the reason of each rule, by the rule's name."""
         return {r.name: r.because for r in (*self.include, *self.exclude)}
 
 
 def selection_of(parameters: Mapping[str, Any]) -> Selection:
-    """The selection of a recipe in a ledger or on its way to a worker: the inverse of `Selection.parameters`.
+    """The selection of a recipe in a ledger. It reverses `Selection.parameters`.
 
     Args:
-        parameters: as `Selection.parameters` gives them. They have no `because` of the rules and no description.
+        parameters: the result of `Selection.parameters`. It has neither the description nor the reasons of rules.
 
     >>> selection_of(Selection(rate=0.5, blocklists=("takedowns",)).parameters()).rate
     0.5
@@ -90,15 +94,23 @@ def selection_of(parameters: Mapping[str, Any]) -> Selection:
 
 
 def is_attribute(column: Column) -> bool:
-    """Whether a column is read from an attribute set and not from the documents."""
+    """Whether a column reads an attribute set; otherwise it reads the documents."""
     return column.type in {"score", "spans"}
 
 
 def set_of(column: Column) -> str:
-    """The attribute set of an attribute column."""
+    """The attribute set of an attribute column.
+
+    >>> set_of(Column("words", "length-1__words", "score"))
+    'length-1'
+    """
     return column.path.partition("__")[0]
 
 
 def label_of(column: Column) -> str:
-    """The label of an attribute column, without its set."""
+    """The label of an attribute column, without its set.
+
+    >>> label_of(Column("words", "length-1__words", "score"))
+    'words'
+    """
     return column.path.partition("__")[2]

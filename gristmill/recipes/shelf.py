@@ -1,7 +1,7 @@
 """Shelves: packages in which every module declares one thing, a constant of the shelf's type.
 
-`gristmill` has the shelves sources, taggers, mixes, tokenizers and exports. A team keeps its own recipes in a
-package of its own with folders of the same names; both are read (GRISTMILL_SHELVES, docs/shelves.md).
+`gristmill` has the shelves sources, taggers, mixes, tokenizers and exports. A team keeps its recipes in its own
+package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/shelves.md).
 """
 
 import importlib
@@ -21,45 +21,46 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     """All declarations on the shelves of one kind, by name, sorted.
 
     Args:
-        kind: the shelf's folder: `sources`, `taggers`, ...
-        declared: the type of which every module declares exactly one constant; it has a `name`.
+        kind: name of the shelf's folder: `sources`, `taggers`, ...
+        declared: the type of which every module declares exactly one constant. It has a `name`.
         packages: the packages that have such a folder.
 
     Raises:
-        RecipeError: a module declares none or several, or two have one name, or names that differ by - and _ only.
+        RecipeError: a module does not declare exactly one, two have the same name, or two names differ only by - and _.
     """
-    found: dict[str, T] = {}
+    recipes: dict[str, T] = {}
     for package in packages:
         for module in _modules(f"{package}.{kind}", required=package == HOME):
             recipe = _only(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
-            twin = next((n for n in found if n.replace("-", "_") == name.replace("-", "_")), None)
+            twin = next((n for n in recipes if n.replace("-", "_") == name.replace("-", "_")), None)
             if twin is not None:
                 raise RecipeError(
                     f"{module}: {name!r} is declared already (as {twin!r}); names on a shelf must differ"
                     " by more than '-' and '_'"
                 )
-            found[name] = recipe
-    return dict(sorted(found.items()))
+            recipes[name] = recipe
+    return dict(sorted(recipes.items()))
 
 
 def _modules(package: str, *, required: bool) -> list[str]:
-    """The names of a shelf's modules, in order. Packages and names with a leading _ are no declarations."""
+    """The names of a shelf's modules, in order, without packages and names with a leading _."""
     try:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError as error:
         raise RecipeError(
-            f"{package}: no such package; GRISTMILL_SHELVES names packages that can be imported"
+            f"{package}: no such package; name packages that can be imported in GRISTMILL_SHELVES"
         ) from error
     if spec is None or spec.submodule_search_locations is None:
         if required:
-            raise RecipeError(f"{package}: there is no such shelf")
+            raise RecipeError(f"{package}: there is no such shelf in Gristmill")
         return []
-    found = pkgutil.iter_modules(spec.submodule_search_locations, f"{package}.")
-    return sorted(m.name for m in found if not m.ispkg and not m.name.rpartition(".")[2].startswith("_"))
+    modules = pkgutil.iter_modules(spec.submodule_search_locations, f"{package}.")
+    return sorted(m.name for m in modules if not m.ispkg and not m.name.rpartition(".")[2].startswith("_"))
 
 
 def _only(module: str, declared: type[T]) -> T:
+    """The declaration of a module."""
     try:
         names = vars(importlib.import_module(module))
     except RecipeError as error:
@@ -68,14 +69,24 @@ def _only(module: str, declared: type[T]) -> T:
     if len(recipes) != 1:
         raise RecipeError(
             f"{module}: a module on this shelf declares exactly one {declared.__name__}, this one {len(recipes)};"
-            " helpers live in gristmill/stages"
+            " put helpers into a module whose name begins with _"
         )
     return next(iter(recipes.values()))
 
 
 def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
-    """One declaration by name; RecipeError lists the known ones."""
-    known = read_shelf(kind, declared, packages)
-    if name not in known:
-        raise RecipeError(f"{kind}: no {name!r} on this shelf; it has {', '.join(known) or 'nothing'}")
-    return known[name]
+    """One declaration by name.
+
+    Args:
+        kind: see read_shelf.
+        declared: see read_shelf.
+        packages: see read_shelf.
+        name: its name.
+
+    Raises:
+        RecipeError: there is none; the message lists the names. Also see read_shelf.
+    """
+    recipes = read_shelf(kind, declared, packages)
+    if name not in recipes:
+        raise RecipeError(f"{kind}: no {name!r} on this shelf; it has {', '.join(recipes) or 'nothing'}")
+    return recipes[name]

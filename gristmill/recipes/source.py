@@ -1,4 +1,4 @@
-"""Conversion: raw objects become v0 documents, shard by shard; what cannot become one is put in quarantine."""
+"""What a source declares: how its raw objects become v0 documents, shard by shard, and its revisions v1, v2, ..."""
 
 import math
 import re
@@ -17,69 +17,112 @@ from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.selection import Selection
 
 CONVERSION = 1
-"""Version of the way we write documents; the next number rebuilds every v0."""
+"""Version of the way we write documents. Raising it rebuilds every v0."""
 
 PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
 
 
 @dataclass(frozen=True, slots=True)
 class OneToOne:
-    """One shard a raw object, of its name without the packing's suffix."""
+    """Each raw object becomes one shard of the same name, without the suffix of its packing."""
 
     def shard(self, name: str) -> str:
-        """The shard of a raw object."""
+        """The shard of a raw object.
+
+        Args:
+            name: its name below the snapshot.
+
+        Raises:
+            DataError: the name cannot be a shard's name.
+
+        >>> OneToOne().shard("en/tales.jsonl.gz")
+        'en/tales'
+        """
         stem = next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
         return check_shard(stem)
 
     def parameters(self) -> list[Any]:
-        """As JSON."""
+        """As JSON, for the recipe."""
         return ["one-to-one"]
 
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """A fixed number of shards; a raw object's is drawn by the hash of its name, whatever else arrives."""
+    """A fixed number of shards. The hash of a raw object's name draws its shard, so new objects do not move others.
+
+    Attributes:
+        count: number of shards.
+    """
 
     count: int
 
     def shard(self, name: str) -> str:
-        """The shard of a raw object."""
+        """The shard of a raw object: XXH3-64 of its name, modulo the number of shards.
+
+        Args:
+            name: its name below the snapshot.
+
+        >>> [Hashed(24).shard(name) for name in ("a.jsonl.gz", "b.jsonl.gz")]
+        ['16', '05']
+        """
         width = max(2, len(str(self.count - 1)))
         return f"{xxhash.xxh3_64_intdigest(name.encode()) % self.count:0{width}d}"
 
     def parameters(self) -> list[Any]:
-        """As JSON."""
+        """As JSON, for the recipe."""
         return ["hashed", self.count]
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """A snapshot is the first folder (or the first several, joined by '.')."""
+    """The snapshot is the first folder of a raw object's name, or its first `count` folders joined by '.'.
+
+    Attributes:
+        count: number of folders.
+    """
 
     count: int = 1
 
     def split(self, name: str) -> tuple[str, str] | None:
-        """(snapshot, name below it) of an object's name below `raw/`; None if it lies in no snapshot."""
+        """The snapshot of a raw object.
+
+        Args:
+            name: its name below `raw/`.
+
+        Returns:
+            (snapshot, name), or None if the object is in no snapshot.
+
+        >>> Folders(2).split("en/2024-01/a.jsonl")
+        ('en.2024-01', 'en/2024-01/a.jsonl')
+        """
         parts = name.split("/")
         if len(parts) <= self.count:
             return None
         return ".".join(parts[: self.count]), name
 
     def prefix(self, snapshot: str) -> str:
-        """What the names of a snapshot's objects begin with."""
+        """The prefix of all names of a snapshot's objects below `raw/`; empty if there is none."""
         return f"{snapshot}/" if self.count == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """A snapshot is what the group `snapshot` of a pattern finds in an object's name."""
+    """The snapshot is the group `snapshot` of a pattern that is searched in a raw object's name.
+
+    Attributes:
+        pattern: a regular expression with a group `snapshot`.
+    """
 
     pattern: str
 
     def split(self, name: str) -> tuple[str, str] | None:
-        """See Folders."""
-        found = re.search(self.pattern, name)
-        return (found["snapshot"], name) if found else None
+        """See Folders.
+
+        >>> Matching(r"(?P<snapshot>[0-9]{4})").split("crawl-2024/a.jsonl")
+        ('2024', 'crawl-2024/a.jsonl')
+        """
+        match = re.search(self.pattern, name)
+        return (match["snapshot"], name) if match else None
 
     def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
         """See Folders."""
@@ -101,34 +144,38 @@ class Everything:
 
 @dataclass(frozen=True, kw_only=True)
 class Revision(Selection):
-    """The rules that turn one dataset version into the next."""
+    """The selection that makes one dataset version from the version before.
+
+    Attributes:
+        version: `v1`, `v2`, ...
+    """
 
     version: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where documents come from, and how its raw objects become documents.
+    """Where documents come from, and how raw objects become documents.
 
     Attributes:
-        name: of the source; ids are unique within it (within a snapshot, if snapshots replace each other).
+        name: name of the source. Ids are unique within it (within a snapshot, if snapshots replace each other).
+        convert: yields the documents of one raw object.
+        shards: to which shard a raw object goes.
         description: for people.
         licence: SPDX expression, or words.
         owners: mail addresses or `team:name`.
-        convert: what one raw object holds, document by document.
-        shards: which shard a raw object goes to.
-        select: which raw objects are read: a pattern that their names below the snapshot must match.
-        partition: which snapshot a raw object belongs to.
-        snapshots: `accumulate`: ids are unique over all of them; `replace`: each is a whole edition.
-        quarantine_limit: share of refused rows above which a shard fails (ten rows are always let pass).
-        parameters: whatever else changes the output.
+        select: a pattern for the names of raw objects below their snapshot; only matching ones are read. None: all.
+        partition: to which snapshot a raw object belongs.
+        snapshots: `accumulate`: ids are unique over all snapshots; `replace`: each snapshot is a complete edition.
+        quarantine_limit: share of refused rows above which a shard fails (ten refused rows are always allowed).
+        parameters: everything else that changes the output, as JSON.
         revisions: v1, v2, ... in order; empty if v0 is used as it is.
-        raw: another folder or s3:// prefix that holds the raw snapshots, read-only.
-        watched: whether the raw-arrival sensor looks at it.
+        raw: another folder or s3:// prefix that holds the raw snapshots; it is only read.
+        watched: whether the raw-arrival sensor watches this source.
         draft: whether the recipe may change under its name.
-        quiet: seconds for which a snapshot's listing must stay the same before the sensor reports it: late uploads.
-        inventory: `s3://` address of an S3 Inventory of the bucket that holds the raw snapshots; read by the sensor.
-        marker: name of the file whose presence in a snapshot says that it is whole, such as `_SUCCESS`; it is no data.
+        quiet: seconds for which a snapshot's listing must not change before the sensor reports it, for slow uploads.
+        marker: name of the file, such as `_SUCCESS`, that marks a snapshot as complete; it is not data.
+        inventory: `s3://` address of an S3 Inventory of the bucket that holds the raw snapshots; the sensor reads it.
     """
 
     name: str
@@ -154,24 +201,27 @@ class Source:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: a name is none, or revisions are not v1, v2, ..., or quiet, marker or inventory is none.
+            RecipeError: the name, the revisions, quiet, the marker or the inventory is not valid.
         """
         check_name(self.name, "source")
         if not 0 <= self.quiet < math.inf:
             raise RecipeError(f"source {self.name!r}: quiet is {self.quiet!r}; give seconds, 0 or more")
         if self.marker is not None and (not self.marker or "/" in self.marker):
-            raise RecipeError(f"source {self.name!r}: marker is {self.marker!r}; give a file's name, without folders")
+            raise RecipeError(f"source {self.name!r}: marker is {self.marker!r}; give a file name, without folders")
         if self.inventory is not None and not self.inventory.startswith("s3://"):
             raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
         expected = [f"v{i + 1}" for i in range(len(self.revisions))]
         if [r.version for r in self.revisions] != expected:
-            raise RecipeError(f"source {self.name!r}: revisions are {', '.join(expected) or 'none'}, in this order")
+            declared = ", ".join(r.version for r in self.revisions)
+            raise RecipeError(
+                f"source {self.name!r}: revisions are {declared}; name them {', '.join(expected)}, in order"
+            )
         if self.select is not None:
             re.compile(self.select)
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """v0 and all revisions."""
+        """v0 and all revisions, in order."""
         return ("v0", *(r.version for r in self.revisions))
 
     @property
@@ -180,15 +230,19 @@ class Source:
         return self.versions[-1]
 
     def conversion_parameters(self) -> dict[str, Any]:
-        """What changes v0, as JSON."""
+        """Everything that changes v0, as JSON, for the recipe."""
         return {"shards": self.shards.parameters(), "select": self.select, **self.parameters}
 
     def is_marker(self, name: str) -> bool:
-        """Whether a raw object says that its snapshot is whole."""
+        """Whether a raw object is the file that marks its snapshot as complete."""
         return self.marker is not None and name.rpartition("/")[2] == self.marker
 
     def wants(self, name: str) -> bool:
-        """Whether a raw object (named below its snapshot) is read."""
+        """Whether a raw object is read. Markers and hidden files are not.
+
+        Args:
+            name: its name below the snapshot.
+        """
         if self.is_marker(name):
             return False
         hidden = any(part.startswith(".") for part in name.split("/"))

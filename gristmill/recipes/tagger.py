@@ -1,4 +1,4 @@
-"""Tagging: every tagger looks at every document and says what it saw, row by row, aligned."""
+"""What a tagger declares: a named, versioned function from documents to labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,22 @@ from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
 
 TAGGING = 1
-"""Version of the way we write attribute sets; the next number rebuilds all of them."""
+"""Version of the way we write attribute sets. Raising it rebuilds all of them."""
 
 Label = float | list[Span] | None
-"""A score for the whole document, scored spans of it, or None: nothing to say."""
+"""A score for the whole document, or scored spans of it, or None for no label."""
 
 Labels = Mapping[str, Sequence[Label]]
-"""For each label's name, one label a document."""
+"""For each label's name, one label per document."""
 
 
 class Stumbled(DataError):  # noqa: N818 - as in gristmill.errors
-    """A tagger failed over one document; `number` is its place among those that it was given."""
+    """A tagger failed for one document.
+
+    Attributes:
+        number: index of the document among those that the tagger was given.
+        reason: the error, with its type.
+    """
 
     def __init__(self, number: int, reason: str) -> None:
         self.number, self.reason = number, reason
@@ -32,20 +37,20 @@ class Stumbled(DataError):  # noqa: N818 - as in gristmill.errors
 
 @dataclass(frozen=True, kw_only=True)
 class Tagger:
-    """A named, versioned function from documents to labels; its results are the attribute set of that name.
+    """A named, versioned function from documents to labels. Its results are the attribute set of that name.
 
-    Exactly one of `document` and `batch` is given. `document` takes one document and gives a label for each
-    name. `batch` takes a sequence of documents and gives, for each label's name, one label a document in their
-    order: the form in which a tagger can be vectorised.
+    Give exactly one of `document` and `batch`. `document` takes one document and returns a label per name. `batch`
+    takes a sequence of documents and returns, for each name, a list with one label per document, in their order. Use
+    `batch` for vectorised code.
 
     Attributes:
-        name: ends in its number (`toxicity-1`); another meaning takes the next number.
+        name: ends in a number (`toxicity-1`). If the meaning changes, take the next number.
         document: one document to its labels.
         batch: documents to their labels.
-        parameters: whatever changes the output, as JSON: thresholds, a model's sha256.
+        parameters: everything that changes the output, as JSON: thresholds, a model's sha256.
         description: for people.
-        only: the sources it applies to; empty: all.
-        draft: whether it may change under its name.
+        only: names of the sources that it tags; empty means all.
+        draft: whether the recipe may change under its name.
     """
 
     name: str
@@ -68,24 +73,35 @@ class Tagger:
 
     @property
     def recipe(self) -> Recipe:
-        """What changes the set."""
+        """The recipe of the attribute set, for a ledger."""
         return Recipe(self.name, TAGGING, dict(self.parameters), self.draft)
 
     def applies_to(self, source: str) -> bool:
-        """Whether a source's documents are tagged."""
+        """Whether the documents of a source are tagged."""
         return not self.only or source in self.only
 
     def look(self, documents: Sequence[Document]) -> Labels:
-        """One label a document, for each label's name.
+        """Labels documents.
+
+        Args:
+            documents: any number of documents.
+
+        Returns:
+            For each label's name, one label per document, in their order.
 
         Raises:
-            DataError: the tagger did not say something of every document, or something that is no label.
+            DataError: the tagger failed for a document, or returned another number of labels than documents.
+            StoreError: a store did not answer.
+
+        >>> doubt = Tagger(name="doubt-1", document=lambda document: {"questions": float(document.text.count("?"))})
+        >>> doubt.look([Document(id=text, text=text, source="tales") for text in ("Why? How?", "So.")])
+        {'questions': [2.0, 0.0]}
         """
         if self.batch is not None:
             labels = self.batch(documents)
         elif self.document is not None:
-            each = [self._one(self.document, number, document) for number, document in enumerate(documents)]
-            labels = {name: [one.get(name) for one in each] for name in sorted({n for one in each for n in one})}
+            rows = [self._one(self.document, number, document) for number, document in enumerate(documents)]
+            labels = {name: [row.get(name) for row in rows] for name in sorted({name for row in rows for name in row})}
         else:  # pragma: no cover - __post_init__ forbids it
             labels = {}
         for name, values in labels.items():
@@ -96,7 +112,7 @@ class Tagger:
     def _one(
         self, look: Callable[[Document], Mapping[str, Label]], number: int, document: Document
     ) -> Mapping[str, Label]:
-        """One document's labels; whatever goes wrong says over which document."""
+        """One document's labels. Every error except a store's names the document."""
         try:
             return look(document)
         except StoreError:

@@ -1,4 +1,4 @@
-"""What a tokenizer declares."""
+"""What a tokenizer declares: it is trained here, or imported as a Hugging Face `tokenizer.json`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from gristmill.lake.identity import digest_of
 
 
 class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a tokenizer is used: besides its file, all that decides which ids a text becomes. It travels whole.
+    """How a tokenizer is used: everything besides its file that decides which ids a text gets.
 
     Attributes:
         eos: see Tokenizer.
@@ -20,7 +20,7 @@ class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
         eos_style: see Tokenizer.
         long_strings: see Tokenizer.
         specials: see Tokenizer.
-        chat_template: the template that counts: the format's, else the tokenizer's; None if the format needs none.
+        chat_template: the template that is used: the format's, else the tokenizer's; None if the format needs none.
     """
 
     eos: str | None
@@ -33,7 +33,7 @@ class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
     def parameters(self) -> dict[str, Any]:
         """The options in a recipe, as JSON. The chat template is recorded as its digest.
 
-        An option that is younger than the first release is recorded only if it is set: older recipes stay the same.
+        An option that came after the first release is recorded only if it is set. So older recipes stay the same.
 
         >>> TokenizerOptions(eos="</s>").parameters()
         {'eos': '</s>', 'bos': None, 'eos_style': 'levanter', 'long_strings': 'levanter'}
@@ -52,11 +52,11 @@ class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def options_of(parameters: Mapping[str, Any], chat_template: str | None = None) -> TokenizerOptions:
-    """The options of a recipe in a ledger: the inverse of `TokenizerOptions.parameters`.
+    """The options of a recipe in a ledger. It reverses `TokenizerOptions.parameters`.
 
     Args:
-        parameters: of the recipe of a token cache. Those that are not options are ignored.
-        chat_template: the template itself, which a recipe does not hold.
+        parameters: parameters of a token cache's recipe. Those that are not options are ignored.
+        chat_template: the template itself, because a recipe holds only its digest.
 
     >>> options_of({"eos": "</s>", "bos": None, "parts": 32}).eos
     '</s>'
@@ -66,14 +66,14 @@ def options_of(parameters: Mapping[str, Any], chat_template: str | None = None) 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """A byte-level BPE trained by the platform, on request, on named snapshots: new data never changes it.
+    """A byte-level BPE that the platform trains, on request, on named snapshots. New data never changes it.
 
     Attributes:
-        mix: whose documents.
-        snapshots: which snapshots of which of its streams; a request may name others.
-        vocabulary: entries, special tokens and the 256 bytes among them.
+        mix: name of the mix whose documents are read.
+        snapshots: names of snapshots by stream; a request may name others.
+        vocabulary: number of entries, with special tokens and the 256 bytes.
         sample: share of the documents, drawn by a hash of (source, id).
-        special: special tokens besides EOS, in order.
+        special: special tokens besides EOS and BOS, in order.
     """
 
     mix: str
@@ -85,25 +85,25 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class Tokenizer:
-    """A tokenizer: trained here, or brought as a Hugging Face `tokenizer.json`.
+    """A tokenizer: trained here, or imported as a Hugging Face `tokenizer.json`.
 
     Attributes:
-        name: ends in its number.
-        eos: the end-of-sequence token, put behind every text; None: none.
-        bos: the token put in front of every text; None: none. (Levanter adds one whenever the tokenizer's
+        name: ends in a number.
+        eos: the end-of-sequence token, put at the end of every text; None: none.
+        bos: the token put at the beginning of every text; None: none. (Levanter adds one whenever the tokenizer's
             configuration names it.)
         training: how it is trained here.
-        file: the `tokenizer.json` that is brought instead: a path on the machine that imports it, or `lake:` and a
-            path in the lake; of the file, or of a folder that holds it, as Hugging Face saves one.
-        sha256: of the brought `tokenizer.json`; checked.
-        chat_template: for conversations; None: the brought folder's, from its `tokenizer_config.json` or
-            `chat_template.jinja`.
-        eos_style: `levanter` (the default there: text, a space, EOS, as one string) or `clean` (EOS as an id).
+        file: the `tokenizer.json` to import instead. A path on the machine that imports it, or `lake:` and a path in
+            the lake; of the file, or of a folder that holds it, as Hugging Face saves one.
+        sha256: sha256 of the imported `tokenizer.json`, in hex; it is checked.
+        chat_template: for conversations. None: the template of the imported folder, from its `tokenizer_config.json`
+            or `chat_template.jinja`.
+        eos_style: `levanter` (the default there: text, a space and EOS as one string) or `clean` (EOS as an id).
         long_strings: `levanter`, or `marin` (long texts are cut at white space before they are encoded).
-        specials: what special strings inside a text become: special `tokens`, as in Levanter; `text`, spelled like any
-            other words; `refuse`: a text that holds one is in trouble (see formats.OnTrouble).
+        specials: how special strings inside a text are encoded. `tokens`: as special tokens, as in Levanter. `text`:
+            like other words. `refuse`: a text that holds one is an error of its row (see row_format.OnTrouble).
         description: for people.
-        draft: whether it may change under its name.
+        draft: whether the recipe may change under its name.
     """
 
     name: str
@@ -124,7 +124,8 @@ class Tokenizer:
         """Checks the declaration.
 
         Raises:
-            RecipeError: the name has no number, or it is neither trained nor brought.
+            RecipeError: the name has no number, not exactly one of training and file is given, or an option is not
+                valid.
         """
         check_numbered(self.name, "tokenizer")
         if self.specials not in {"tokens", "text", "refuse"}:
@@ -132,7 +133,7 @@ class Tokenizer:
         if (self.training is None) == (self.file is None):
             raise RecipeError(f"tokenizer {self.name!r}: give either training= or file= (with sha256=)")
         if self.file is not None and not self.sha256:
-            raise RecipeError(f"tokenizer {self.name!r}: a brought file is pinned: give its sha256")
+            raise RecipeError(f"tokenizer {self.name!r}: give the sha256= of its file")
         if self.training is not None:
             check_name(self.training.mix, "mix")
 
@@ -140,7 +141,7 @@ class Tokenizer:
         """How this tokenizer is used.
 
         Args:
-            chat_template: the template that counts, for a format that needs one.
+            chat_template: the template that is used, for a format that needs one.
         """
         return TokenizerOptions(
             eos=self.eos,

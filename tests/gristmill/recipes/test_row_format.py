@@ -30,7 +30,7 @@ def test_levanter_gets_its_own_spelling() -> None:
     [
         ({"type": "supervised"}, "format 'supervised' is unknown; known: text, chat, prebuilt"),
         ({"type": "chat", "message_key": "m"}, "has no option message_key; it has messages_field"),
-        ({"type": "chat", "messages_key": "a", "messages_field": "b"}, "two spellings of one option"),
+        ({"type": "chat", "messages_key": "a", "messages_field": "b"}, "two names for the same option"),
         ({"type": "prebuilt", "loss_weight_transform": "f"}, "belongs to the trainer"),
         ({"type": "chat", "pack": 0}, "pack is 0"),
         ({"type": "chat", "pack": "yes"}, "pack is 'yes'"),

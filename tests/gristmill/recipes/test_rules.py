@@ -134,7 +134,7 @@ def test_anything_else_is_refused_by_the_rules_name(where: str, complaint: str) 
     message = str(refused.value)
     assert message.startswith("rule 'bad': ")
     assert complaint in message
-    assert message.endswith("known columns: id, text, created, license, n, ok, tags, words, toxic")
+    assert message.endswith("; columns: id, text, created, license, n, ok, tags, words, toxic")
     assert good_too.name not in message
 
 

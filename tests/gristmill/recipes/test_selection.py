@@ -30,7 +30,7 @@ def test_a_selection_comes_back_from_its_recipe_with_all_that_changes_rows(selec
 
 def test_a_rate_or_a_column_that_is_impossible_is_refused() -> None:
     for rate in (0.0, -0.5, 1.5):
-        with pytest.raises(RecipeError, match=f"rate {rate}: a share of rows above 0"):
+        with pytest.raises(RecipeError, match=f"rate is {rate}; give a share of rows above 0"):
             Selection(rate=rate)
     with pytest.raises(RecipeError, match="a column's path is '<set>__<label>'"):
         Selection(columns=(score("Words__count", "words"),))

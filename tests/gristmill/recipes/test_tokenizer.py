@@ -43,7 +43,7 @@ def test_options_come_back_from_a_recipe_and_from_what_workers_get(tokenizer: To
 def test_a_tokenizer_that_is_neither_trained_nor_brought_and_pinned_is_refused() -> None:
     with pytest.raises(RecipeError, match="give either training= or file="):
         Tokenizer(name="words-1")
-    with pytest.raises(RecipeError, match="a brought file is pinned: give its sha256"):
+    with pytest.raises(RecipeError, match="give the sha256= of its file"):
         Tokenizer(name="words-1", file="tokenizer.json")
     with pytest.raises(RecipeError, match="specials is 'none'; give tokens, text or refuse"):
         brought(specials="none")

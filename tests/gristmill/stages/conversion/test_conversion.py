@@ -272,7 +272,7 @@ def test_a_module_with_two_declarations_is_an_error_that_names_it(
 
 
 def test_a_source_whose_revisions_skip_a_number_is_refused() -> None:
-    with pytest.raises(RecipeError, match="revisions are v1, in this order"):
+    with pytest.raises(RecipeError, match="revisions are v2; name them v1, in order"):
         Source(name="a", convert=lambda _: [], revisions=(Revision(version="v2"),))
 
 

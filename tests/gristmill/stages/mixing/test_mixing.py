@@ -347,15 +347,15 @@ def test_a_changed_selection_of_the_same_name_is_refused_and_weight_is_no_change
 
 
 def test_names_and_numbers_that_cannot_be_are_refused() -> None:
-    with pytest.raises(RecipeError, match="rate 0"):
+    with pytest.raises(RecipeError, match="rate is 0"):
         stream(rate=0)
-    with pytest.raises(RecipeError, match="version 'one' is none"):
+    with pytest.raises(RecipeError, match="version 'one' is not valid"):
         stream(version="one")
-    with pytest.raises(RecipeError, match="streams need names of their own; it has pages, pages"):
+    with pytest.raises(RecipeError, match="each stream needs its own name; it has pages, pages"):
         Mix(name="blend", streams=(stream(), stream()))
     with pytest.raises(RecipeError, match="has no stream 'book'; it has pages"):
         Mix(name="blend", streams=(stream(),)).stream("book")
-    with pytest.raises(RecipeError, match="validation 1"):
+    with pytest.raises(RecipeError, match="validation is 1"):
         Mix(name="blend", streams=(stream(),), validation=1)
 
 
