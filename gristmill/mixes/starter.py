@@ -1,4 +1,4 @@
-"""The starter mix: Python's library and published packages, in code, prose and a hundred languages."""
+"""The starter mix: Python's library and published packages, with code, prose and translations."""
 
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule, field, score

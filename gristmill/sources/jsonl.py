@@ -1,4 +1,4 @@
-"""Documents that are in Dolma's form already: put .jsonl.gz, .json.gz, .jsonl.zst or .jsonl files into a snapshot."""
+"""Documents that have Dolma's form already: put .jsonl.gz, .json.gz, .jsonl.zst or .jsonl files into a snapshot."""
 
 from gristmill.readers.dolma import DolmaLines
 from gristmill.recipes.source import OneToOne, Source

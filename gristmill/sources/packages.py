@@ -1,7 +1,7 @@
-"""Python packages as published: code, documentation, and catalogues in about a hundred languages.
+"""Python packages as published: code, documentation, and translations into about a hundred languages.
 
-A raw object is a wheel, or the METADATA file of an installed distribution. Each edition is locked by a file of
-`requirements/`; `gristmill.commands._acquire` fetches it.
+A raw object is a wheel, or the METADATA file of an installed distribution. A file in `requirements/` pins each
+edition, and `python -m gristmill acquire` downloads it.
 """
 
 import posixpath
@@ -19,7 +19,7 @@ from gristmill.recipes.raw_object import RawObject, Refused
 from gristmill.recipes.rules import Rule, field, score
 from gristmill.recipes.source import Hashed, Revision, Source
 
-# Read in the licence files of the wheels named by requirements/; needed where METADATA says just "BSD".
+# We read these in the licence files of the wheels of requirements/. METADATA alone says for example just "BSD".
 LICENCES = {
     "awscli": "Apache-2.0",
     "attrs": "MIT",
@@ -39,12 +39,12 @@ _LOCALE = re.compile(r"(?:^|/)locales?/([A-Za-z]{2,3}(?:[-_@][A-Za-z0-9]+)*)/")
 def convert(raw: RawObject) -> Iterator[Document | Refused]:
     """The documents of one wheel: its description, and its files of the kinds that hold text.
 
-    Files of other kinds (compiled catalogues, images, scripts, styles, pages) are no documents and are not
-    counted, nor are a wheel's own records and licence files. Ids are `<package>/<path in the wheel>`, the
-    description's `<package>/dist-info/METADATA`: the same in every release.
+    Files of other kinds (compiled translations, images, scripts, styles, web pages) are not documents and are not
+    counted. The same holds for the wheel's own records and licence files. Ids are `<package>/<path in the wheel>`, for
+    the description `<package>/dist-info/METADATA`. They are the same in every release.
 
     Raises:
-        DataError: the wheel is cut off or damaged, or has no METADATA that can be read.
+        DataError: the wheel is truncated or damaged, or has no METADATA that can be read.
     """
     data = raw.read()
     if not raw.name.endswith(".whl"):
@@ -58,7 +58,7 @@ def convert(raw: RawObject) -> Iterator[Document | Refused]:
 
 
 def _description(metadata: bytes, where: str) -> Document | Refused:
-    """The one document of a METADATA file that stands outside a wheel."""
+    """The only document of a METADATA file outside a wheel."""
     try:
         release = distribution(metadata)
     except Unfit as unfit:
@@ -67,17 +67,18 @@ def _description(metadata: bytes, where: str) -> Document | Refused:
 
 
 def _release(wheel: bytes, name: str) -> Distribution:
-    found = list(members(wheel, name=name, accept=lambda path: _METADATA.fullmatch(path) is not None))
-    if len(found) != 1 or found[0].refused:
-        raise DataError(f"{name}: a wheel has one METADATA, this has {len(found)} (acquire it again)")
+    """The release of a wheel, from its METADATA."""
+    entries = list(members(wheel, name=name, accept=lambda path: _METADATA.fullmatch(path) is not None))
+    if len(entries) != 1 or entries[0].refused:
+        raise DataError(f"{name}: a wheel has one METADATA, this has {len(entries)}; acquire it again")
     try:
-        return distribution(found[0].raw)
+        return distribution(entries[0].raw)
     except Unfit as unfit:
-        raise DataError(f"{name}: {found[0].name}: {unfit} (acquire it again)") from unfit
+        raise DataError(f"{name}: {entries[0].name}: {unfit}; acquire it again") from unfit
 
 
 def _kind(path: str) -> str:
-    """What an entry of a wheel is, or nothing where it is no document."""
+    """The kind of a wheel's entry: `readme`, `code`, `prose` or `translation`; empty if it is not a document."""
     if _METADATA.fullmatch(path):
         return "readme"
     versioned = _VERSIONED.match(path)
@@ -91,6 +92,7 @@ def _is_text(path: str) -> bool:
 
 
 def _document(release: Distribution, member: Member, where: str) -> Document | Refused:
+    """A document from one file of a release, or why it was refused."""
     if member.refused:
         return Refused(reason=member.refused, where=where, raw=member.raw)
     kind = _kind(member.name)
@@ -115,6 +117,7 @@ def _document(release: Distribution, member: Member, where: str) -> Document | R
 
 
 def _text(kind: str, raw: bytes) -> str:
+    """The text of a file of this kind."""
     match kind:
         case "code":
             return python_text(raw)
@@ -132,12 +135,12 @@ PACKAGES = Source(
     licence="Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND MIT",
     owners=("team:corpus",),
     convert=convert,
-    shards=Hashed(24),  # wide enough that the large wheels hardly meet
+    shards=Hashed(24),  # so many that two large wheels are rarely in the same shard
     select=r"\.whl$|\.dist-info/METADATA$",
     snapshots="replace",
-    quarantine_limit=0.2,  # a tenth of Django: empty __init__.py files, languages that nobody has translated yet
+    quarantine_limit=0.2,  # a tenth of Django is refused: empty __init__.py files, languages without translations
     parameters={
-        "convert": 1,  # the next number when the same wheel gives other documents
+        "convert": 1,  # take the next number when the same wheel gives other documents
         "entry_limit": ENTRY_LIMIT,
         "kinds": KINDS,
         "licences": LICENCES,

@@ -1,4 +1,4 @@
-"""Python's standard library: some 1,700 source files that every machine with Python has."""
+"""Python's standard library: about 1,700 source files that every machine with Python has."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ from gristmill.recipes.source import Hashed, Revision, Source
 
 
 def convert(raw: RawObject) -> Iterator[Document | Refused]:
-    """One document a source file; its id is the path below the library, the same in every Python version.
+    """One document per source file. Its id is the path below the library, which is the same in every Python version.
 
-    The library carries files that are wrong on purpose, to test Python itself, and empty `__init__.py` files:
-    both are refused, with their reasons.
+    The library also has files that are wrong on purpose, to test Python itself, and empty `__init__.py` files. They are
+    refused, with their reasons.
     """
     source = raw.read()
     try:
@@ -37,7 +37,7 @@ STDLIB = Source(
     select=r"\.py$",
     snapshots="replace",
     quarantine_limit=0.1,  # a shard has about 110 files, and empty __init__.py files come in clusters
-    parameters={"convert": 1},  # the next number when the same file gives another document
+    parameters={"convert": 1},  # take the next number when the same file gives another document
     revisions=(
         Revision(
             version="v1",

@@ -1,8 +1,8 @@
-"""GOPHER: the quality and repetition rules of Gopher's MassiveText, a whole batch of documents at a time.
+"""GOPHER: the quality and repetition statistics of Gopher's MassiveText, computed for a whole batch of documents.
 
 Source: Rae et al. 2021, "Scaling Language Models: Methods, Analysis & Insights from Training Gopher", table A1
-and appendix A.1.1. Labels and values are those of the `gopher_v1` tagger of the Dolma toolkit 1.2.1, digit for
-digit, so that rules written for one set work on the other.
+and appendix A.1.1. Labels and values are equal to those of the `gopher_v1` tagger of the Dolma toolkit 1.2.1, digit
+for digit. So rules that were written for that set work on this one.
 """
 
 from collections.abc import Sequence
@@ -25,24 +25,29 @@ _BULLETS = "*-"
 _MOST_COMMON = (2, 3, 4)
 _DUPLICATE = (5, 6, 7, 8, 9, 10)
 _DIGITS = 5
-_DOUBT = 1e-13  # relative: hundreds of times what a product of two doubles is off
-_COLUMN = 500_000  # code points looked at together: what stays in the processor's cache
+_DOUBT = 1e-13  # relative; hundreds of times the error of a product of two doubles
+_COLUMN = 500_000  # code points that are processed together, so that they stay in the processor's cache
 
 
 def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
-    """The labels of a batch of documents; an n-gram's label is None where a document has less than n words.
+    """The labels of a batch of documents. The label of an n-gram is None if a document has fewer than n words.
 
-    * `character_count`, `word_count`, `median_word_length`: words are what `str.split()` gives.
-    * `symbol_to_word_ratio`: words with `#` or `…`. `fraction_of_words_with_alpha_character`.
-    * `required_word_count`: how often the, be, to, of, and, that, have and with occur together.
+    * `character_count`, `word_count`, `median_word_length`: words as in `str.split()`.
+    * `symbol_to_word_ratio`: share of words with `#` or `…`.
+    * `fraction_of_words_with_alpha_character`: share of words with a letter.
+    * `required_word_count`: how often the, be, to, of, and, that, have and with occur, together.
     * `fraction_of_lines_starting_with_bullet_point` (`*` or `-`), `fraction_of_lines_ending_with_ellipsis` (`…`).
-    * `fraction_of_duplicate_lines`, `fraction_of_characters_in_duplicate_lines`: every copy counts, the first
-      as well; empty lines are lines.
-    * `fraction_of_characters_in_most_common_<n>grams`, n = 2 to 4: occurrences times length of the most common
-      n-gram, of several the first. Overlaps count twice, so that it can exceed 1.
-    * `fraction_of_characters_in_duplicate_<n>grams`, n = 5 to 10: the share of all n-grams together.
+    * `fraction_of_duplicate_lines`, `fraction_of_characters_in_duplicate_lines`: every copy counts, also the first.
+      Empty lines are lines.
+    * `fraction_of_characters_in_most_common_<n>grams`, n = 2 to 4: the most common n-gram's count times its length. If
+      several are equally common, the first of them. Overlaps count twice, so the value can exceed 1.
+    * `fraction_of_characters_in_duplicate_<n>grams`, n = 5 to 10: the share of all n-grams that occur more than once.
 
-    Fractions of characters are of those that are no white space. All are rounded to five digits.
+    Fractions of characters leave out white space. All values are rounded to five digits.
+
+    >>> labels = tag([Document(id="a", text="to be or not to be", source="plays")])
+    >>> labels["word_count"], labels["required_word_count"], labels["fraction_of_characters_in_most_common_2grams"]
+    ([6.0], [4.0], [0.61538])
     """
     texts = [document.text for document in documents]
     labels: dict[str, list[Label]] = {}
@@ -55,12 +60,14 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
 
 
 def _measured(column: CodePoints) -> dict[str, list[Label]]:
+    """The labels of the texts of one column of code points."""
     words = Words.of(column)
     labels = _quality(words) | _lines(Lines.of(column), words)
     return _ngrams(words) | {label: _rounded(values) for label, values in labels.items()}
 
 
 def _quality(words: Words) -> dict[str, Shares]:
+    """The labels about words."""
     column = words.column
     least_one = np.maximum(words.counts, 1)
     required = np.isin(words.hashes, _required(column.units.itemsize))
@@ -75,31 +82,32 @@ def _quality(words: Words) -> dict[str, Shares]:
 
 
 def _with_symbol(words: Words) -> Numbers:
-    """How many words of each text hold a symbol."""
+    """For each text the number of words that hold a symbol."""
     (symbols,) = np.nonzero((words.column.kinds & SYMBOL) != 0)
     holders = np.unique(np.searchsorted(words.starts, symbols, side="right") - 1)
     return np.bincount(words.texts[holders], minlength=len(words.counts))
 
 
 def _with_letter(words: Words) -> NDArray[np.bool_]:
-    """Whether each word holds a letter."""
+    """For each word whether it holds a letter."""
     letters = words.column.kinds & LETTER
-    found: NDArray[np.bool_] = letters[words.starts] != 0
-    (others,) = np.nonzero(~found)  # few: most words start with one
+    holds: NDArray[np.bool_] = letters[words.starts] != 0
+    (others,) = np.nonzero(~holds)  # few, because most words start with a letter
     if others.size:
         edges = np.column_stack((words.starts[others], words.ends[others])).ravel()
-        found[others] = np.bitwise_or.reduceat(letters, edges)[::2] != 0
-    return found
+        holds[others] = np.bitwise_or.reduceat(letters, edges)[::2] != 0
+    return holds
 
 
 @cache
 def _required(width: int) -> Hashes:
-    """The hashes of the required words in a column of this width of code point."""
+    """The hashes of the required words, in a column whose code points have this width in bytes."""
     widest = {1: "", 2: "\u2026", 4: "\U0010ffff"}[width]
     return Words.of(CodePoints.of((*_REQUIRED, widest))).hashes[: len(_REQUIRED)]
 
 
 def _lines(lines: Lines, words: Words) -> dict[str, Shares]:
+    """The labels about lines."""
     units = lines.column.units
     (filled,) = np.nonzero(lines.lengths > 0)
     heads, tails = units[lines.starts[filled]], units[lines.ends[filled] - 1]
@@ -115,24 +123,25 @@ def _lines(lines: Lines, words: Words) -> dict[str, Shares]:
 
 
 def _ngrams(words: Words) -> dict[str, list[Label]]:
+    """The labels about n-grams."""
     labels: dict[str, list[Label]] = {}
-    for n, found in words.repeats(_DUPLICATE[-1]):
+    for n, repeats in words.repeats(_DUPLICATE[-1]):
         if n in _MOST_COMMON:
-            label, values = f"fraction_of_characters_in_most_common_{n}grams", _most_common(words, n, found)
+            label, values = f"fraction_of_characters_in_most_common_{n}grams", _most_common(words, n, repeats)
         else:
-            label, values = f"fraction_of_characters_in_duplicate_{n}grams", _duplicate(words, n, found)
+            label, values = f"fraction_of_characters_in_duplicate_{n}grams", _duplicate(words, n, repeats)
         enough = (words.counts >= n).tolist()
         labels[label] = [value if some else None for value, some in zip(_rounded(values), enough, strict=True)]
     return labels
 
 
-def _most_common(words: Words, n: int, found: Repeats) -> Shares:
-    """Occurrences times length of each text's most common n-gram, by the length of the text's words."""
-    # The highest count wins, then the first place: both in one number, the place counted from the end.
+def _most_common(words: Words, n: int, repeats: Repeats) -> Shares:
+    """For each text: count times length of its most common n-gram, divided by the length of its words."""
+    # The highest count wins, then the first place. Both are in one number, with the place counted from the end.
     bits = len(words.starts).bit_length()
     mask = (1 << bits) - 1
     best = (1 << bits) | (mask - words.bounds[:-1])  # each text's first n-gram, once
-    np.maximum.at(best, words.texts[found.firsts], found.counts << bits | (mask - found.firsts))
+    np.maximum.at(best, words.texts[repeats.firsts], repeats.counts << bits | (mask - repeats.firsts))
     place = np.where(words.counts >= n, mask - (best & mask), 0)
     last = np.minimum(place + n, len(words.starts))
     lengths = (best >> bits) * (words.before[last] - words.before[place])
@@ -140,15 +149,15 @@ def _most_common(words: Words, n: int, found: Repeats) -> Shares:
     return shares
 
 
-def _duplicate(words: Words, n: int, found: Repeats) -> Shares:
-    """The length of each text's n-grams that repeat, by that of all its n-grams."""
-    lengths = words.before[found.places + n] - words.before[found.places]
-    repeated = np.bincount(words.texts[found.places], weights=lengths, minlength=len(words.counts))
+def _duplicate(words: Words, n: int, repeats: Repeats) -> Shares:
+    """For each text: the length of its repeated n-grams, divided by the length of all its n-grams."""
+    lengths = words.before[repeats.places + n] - words.before[repeats.places]
+    repeated = np.bincount(words.texts[repeats.places], weights=lengths, minlength=len(words.counts))
     return repeated / np.maximum(words.windows(n), 1)
 
 
 def _rounded(values: Shares) -> list[Label]:
-    """As `round(value, 5)` rounds each: to the nearest decimal, which `np.round` misses near a half."""
+    """Rounds as `round(value, 5)` does: to the nearest decimal, which `np.round` misses near a half."""
     scaled = values * 10**_DIGITS
     rounded = np.rint(scaled) / 10**_DIGITS
     doubtful = np.abs(scaled - np.floor(scaled) - 0.5) < _DOUBT * np.maximum(np.abs(scaled), 1.0)

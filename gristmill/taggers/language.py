@@ -1,7 +1,7 @@
-"""LANGUAGE: which languages each document is in, as fastText's model of 176 languages sees it.
+"""LANGUAGE: the languages of each document, by fastText's model of 176 languages.
 
-Source: Joulin et al. 2016, "Bag of Tricks for Efficient Text Classification"; the model is
-`gristmill/models/lid.176.ftz`, whose origin and licence (CC BY-SA 3.0) stand beside it.
+Source: Joulin et al. 2016, "Bag of Tricks for Efficient Text Classification". The model is
+`gristmill/models/lid.176.ftz`; its origin and licence (CC BY-SA 3.0) are in the same folder.
 """
 
 import hashlib
@@ -20,49 +20,57 @@ _PREFIX = "__label__"
 _LANGUAGES = 3
 _LEAST = 0.01
 _DIGITS = 5
-_CODE_POINTS = 65_536  # 4 ms; memory grows with what is read, and a longer text does not change its language
+_CODE_POINTS = 65_536  # 4 ms. Memory grows with the text's length, and the rest rarely changes the language
 
 
 def tag(document: Document) -> dict[str, Label]:
-    """A label for each of the three likeliest languages: its code, with its probability (0 to 1).
+    """A label for each of the three likeliest languages: the language's code, with its probability (0 to 1).
 
-    Codes are the model's: ISO 639-1 (`en`) where there is one, else 639-3 (`ceb`). Languages below 0.01 are left
-    out, and a document without any word has no label. The first 65,536 code points are looked at. A probability
-    over 0.5 is that of the likeliest language, so that a rule needs no other label: `en > 0.5`.
+    Codes are the model's: ISO 639-1 (`en`) if there is one, else 639-3 (`ceb`). Languages below 0.01 are left out. A
+    document without words has no label. Only the first 65,536 code points are read. A language with a probability over
+    0.5 is the likeliest, so a rule needs no other label: `en > 0.5`.
 
     Raises:
-        RecipeError: the model's file is not the one this tagger was made with.
+        RecipeError: the model's file is missing, or is another.
+
+    >>> labels = tag(Document(id="a", text="Once upon a time there was a mill by a slow river.", source="tales"))
+    >>> labels["en"] > 0.5
+    True
     """
-    # Both end a word for fastText; but it takes one line only, and Python does not strip a NUL.
+    # For fastText both end a word. But it takes only one line, and Python does not strip a NUL.
     line = document.text[:_CODE_POINTS].replace("\n", " ").replace("\0", " ")
     if not line.isascii():
-        line = line.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is no UTF-8
+        line = line.encode("utf-8", "replace").decode("utf-8")  # UTF-8 cannot encode a lone surrogate
     if not line.strip():
         return {}
     codes, probabilities = model(_MODEL, _SHA256).predict(line, k=_LANGUAGES, threshold=_LEAST)
     return {
-        code.removeprefix(_PREFIX): min(round(float(probability), _DIGITS), 1.0)  # sums of floats may pass 1
+        code.removeprefix(_PREFIX): min(round(float(probability), _DIGITS), 1.0)  # sums of floats may exceed 1
         for code, probability in zip(codes, probabilities, strict=True)
     }
 
 
 @cache
 def model(path: Path, sha256: str) -> Any:
-    """The model, read once a process.
+    """The model. It is loaded once per process and path.
+
+    Args:
+        path: the model's file.
+        sha256: its expected sha256, in hex.
 
     Raises:
-        RecipeError: the file is missing or is another.
+        RecipeError: the file is missing, or is another.
     """
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise RecipeError(f"language-1: its model {path.name} cannot be read ({error.strerror}): restore it") from error
-    if found != sha256:
+        raise RecipeError(f"language-1: its model {path.name} cannot be read ({error.strerror}); restore it") from error
+    if digest != sha256:
         raise RecipeError(
-            f"language-1: its model {path.name} has sha256 {found}, not {sha256}: restore it, "
+            f"language-1: its model {path.name} has sha256 {digest}, not {sha256}; restore it, "
             "or declare a tagger of another name for another model"
         )
-    import fasttext  # noqa: PLC0415 - costs 30 ms and is needed by those who tag languages only
+    import fasttext  # noqa: PLC0415 - takes 30 ms, and only processes that tag languages need it
 
     return fasttext.load_model(str(path))
 

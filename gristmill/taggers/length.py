@@ -1,4 +1,4 @@
-"""LENGTH: how long each document is, in the units that mixes are cut by."""
+"""LENGTH: how long each document is, in the units that rules of mixes use."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,19 @@ from gristmill.recipes.tagger import Label, Tagger
 from gristmill.text.code_points import columns
 from gristmill.text.words import Words
 
-_COLUMN = 500_000  # code points looked at together: what stays in the processor's cache
+_COLUMN = 500_000  # code points that are processed together, so that they stay in the processor's cache
 
 
 def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
-    r"""Four counts of each document.
+    r"""Four counts for each document.
 
-    * `chars`: code points, as `len(text)`.
-    * `words`: stretches between white space, as `len(text.split())`.
-    * `bytes`: of UTF-8.
-    * `lines`: as `len(text.split("\n"))`: one more than there are line feeds.
+    * `chars`: code points, as in `len(text)`.
+    * `words`: words between white space, as in `len(text.split())`.
+    * `bytes`: bytes in UTF-8.
+    * `lines`: as in `len(text.split("\n"))`, so one more than line feeds.
+
+    >>> tag([Document(id="a", text="Zwölf Mühlen\nmahlen.", source="tales")])
+    {'chars': [20.0], 'words': [3.0], 'bytes': [22.0], 'lines': [2.0]}
     """
     texts = [document.text for document in documents]
     words: list[Label] = [None] * len(texts)
