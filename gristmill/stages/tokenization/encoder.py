@@ -1,22 +1,24 @@
-"""Text to token ids, exactly as Levanter's text format makes them, by the fastest engine that proves itself.
+"""Text to token ids, exactly as Levanter's text format makes them, with the fastest engine that passes a check.
 
-What is done to a text (marin-levanter 0.2, `levanter.data.text._batch_tokenizer` and `levanter.tokenizers`):
+The steps for one text (marin-levanter 0.2, `levanter.data.text._batch_tokenizer` and `levanter.tokenizers`):
 
-1. A space and the EOS token are appended as a string, whether or not the text ends with one already.
-2. With `long_strings="marin"` a text of more than 10,000 characters is cut at the first white space at or after
-   each 10,000 characters; each piece begins with that white space and is encoded apart.
-3. Runs of at least 25,000 white-space or 25,000 other characters are cut into pieces of 25,000, encoded apart.
-4. Special strings inside the text become special tokens; no post-processor runs.
-5. The BOS id is put in front.
+1. A space and the EOS token are appended as a string, also if the text already ends with EOS.
+2. With `long_strings="marin"` a text of more than 10,000 characters is cut at the first white space at or after each
+   10,000 characters. Each piece begins with that white space. The pieces are encoded separately.
+3. Runs of at least 25,000 white-space or 25,000 other characters are cut into pieces of 25,000, which are encoded
+   separately.
+4. Special strings inside the text become special tokens. No post-processor runs.
+5. The BOS id is put at the beginning.
 
-`eos_style="clean"` differs in 1 and 5: ids are put at the ends, without the space, and not where they stand
-already. `specials="text"` differs in 4: special strings inside a text are encoded like any other words, and EOS
-is put behind as an id.
+`eos_style="clean"` changes steps 1 and 5: BOS and EOS are put as ids at the ends, without the space, and only where
+they are not there yet. `specials="text"` changes step 4: special strings inside a text are encoded like other words,
+and EOS is appended as an id.
 
-Engines: Hugging Face's `tokenizers` is the reference. `fastokens` gives the same ids many times faster for most
-byte-level BPEs, and other ids for some tokenizers that it accepts; it is used where it agrees with the reference on
-`encoding_probes`, which are tried anew by every encoder. One encoder uses one core: processes are what spreads work.
-Start-up, with facts at hand, is fastokens' loading: 0.2 CPU seconds for a vocabulary of 50,000 tokens, 0.4 for 100,000.
+Engines: `tokenizers` of Hugging Face is the reference. `fastokens` gives the same ids many times faster for most
+byte-level BPEs, but other ids for some tokenizers that it accepts. So every encoder first compares the two on texts
+(gristmill/stages/tokenization/probes.py), and uses `fastokens` only if all ids are equal. An encoder uses one core;
+the work is spread over processes. If the reference's answers are at hand, a start takes only as long as fastokens
+loads: 0.2 CPU seconds for a vocabulary of 50,000 tokens, 0.4 for 100,000.
 """
 
 import os
@@ -34,7 +36,7 @@ from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.engines import (
     ONE_CORE,
     Engine,
-    Found,
+    EngineIds,
     Lengths,
     Reference,
     batched,
@@ -47,34 +49,42 @@ from gristmill.stages.tokenization.safe_splits import WINDOW, windows
 
 Ids = npt.NDArray[np.int32]
 
-BATCH_CHARACTERS = 2**18  # what one call of an engine gets; bounds its output
-UNCUT = LONG  # characters that are never cut
-MANY = 2**62
+BATCH_CHARACTERS = 2**18  # per call of an engine, to limit the size of its output
+UNCUT = LONG  # texts of at most so many characters are never cut
+MANY = 2**62  # no limit to the number of texts in a batch
 
 
 class Encoder:
     """Encodes texts with one tokenizer.
 
-    Construction sets FASTOKENS_BPE_THREADS=1 and TOKENIZERS_PARALLELISM=false in this process's environment
-    unless they are set: both packages read them when they first encode.
+    The constructor sets FASTOKENS_BPE_THREADS=1 and TOKENIZERS_PARALLELISM=false in the environment of this process,
+    unless they are set. Both packages read them when they first encode.
 
     Args:
         tokenizer_json: the bytes of `tokenizer.json`.
-        options: how the tokenizer is used. The chat template is not looked at: texts are rendered already.
-        engine: "auto", or "tokenizers" for the reference whatever the check says.
-        facts: what the reference says of this tokenizer; None: it is asked.
+        options: how the tokenizer is used. The chat template is ignored, because texts are rendered already.
+        engine: "auto", or "tokenizers" to always use the reference.
+        facts: the reference's answers for this tokenizer; None: the reference is asked now.
 
     Attributes:
         engine: "fastokens" or "tokenizers".
         engine_reason: why this one.
-        vocab_size: entries of the vocabulary, added tokens included, as Levanter's metadata has it.
+        vocab_size: entries of the vocabulary, with added tokens, as in Levanter's metadata.
         options: as given.
-        special_strings: finds the special tokens that stand in a text as strings.
-        refused: the same, if no text may hold such a string; else None.
+        special_strings: a pattern for special tokens that are in a text as strings.
+        refused: the same pattern, if no text may hold such a string; else None.
 
     Raises:
-        RecipeError: no tokenizer.json; one that truncates, pads or drops merges at random; bos or eos
-            unknown to it.
+        RecipeError: the bytes are not a tokenizer.json; it truncates, pads or drops merges at random; or bos or eos is
+            not in its vocabulary.
+
+    >>> from tokenizers import models, pre_tokenizers
+    >>> tokenizer = Tokenizer(models.WordLevel({"mill": 0, "river": 1, "</s>": 2, "?": 3}, unk_token="?"))
+    >>> tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    >>> encoder = Encoder(tokenizer.to_str().encode(), TokenizerOptions(eos="</s>"))
+    >>> ids, lengths = encoder.encode(["mill river", "river"])
+    >>> ids.tolist(), lengths.tolist()
+    ([0, 1, 2, 1, 2], [3, 2])
     """
 
     def __init__(
@@ -109,6 +119,7 @@ class Encoder:
         return load_reference(self._json)
 
     def _id(self, facts: TokenizerFacts, role: str, token: str | None) -> int | None:
+        """The id of BOS or EOS, or None if there is none."""
         number = None if token is None else facts.added.get(token)
         if token is not None and number is None:
             number = self.reference.token_to_id(token)
@@ -117,26 +128,33 @@ class Encoder:
         return number
 
     def encode(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
-        """Encode texts.
+        """Encodes texts.
+
+        Args:
+            texts: the texts, without BOS and EOS.
 
         Returns:
-            All texts' ids one after another, and each text's number of ids.
+            ids: the ids of all texts, one text after another, int32.
+            lengths: for each text its number of ids, int64.
 
         Raises:
-            DataError: a text is no string or holds a lone surrogate; an id is outside the vocabulary.
+            DataError: a text is not a string or holds a lone surrogate, or an id is outside the vocabulary.
         """
         counts: list[int] = []
         ids, lengths = self._encoded(self._pieces(texts, counts), texts)
         return self._framed(ids, _sums(lengths, counts))
 
     def encode_bare(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
-        """As `encode`, of texts that are whole already: nothing is put at their ends, and they are never cut."""
+        """Encodes texts that are complete already: without BOS and EOS, and never cut.
+
+        See `encode`. An example are the texts that a chat template renders.
+        """
         counts: list[int] = []
-        ids, lengths = self._encoded(self._windows(texts, counts), texts)
+        ids, lengths = self._encoded(self._split(texts, counts), texts)
         return ids, _sums(lengths, counts)
 
     def _pieces(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
-        """What is encoded apart, EOS included; `counts` gets each text's number of pieces."""
+        """The strings that are encoded separately, with EOS. Each text's number of pieces is appended to `counts`."""
         for text in texts:
             whole = text + self._suffix if len(text) <= WINDOW or self._marin else None
             if whole is not None and len(whole) <= UNCUT:
@@ -144,35 +162,36 @@ class Encoder:
                 yield whole
                 continue
             count = 0
-            parts = self._parted(text, self._suffix) if whole is None else (whole,)
+            parts = self._parts(text, self._suffix) if whole is None else (whole,)
             for part in parts:
                 for piece in cut(part, marin=self._marin):
                     count += 1
                     yield piece
             counts.append(count)
 
-    def _windows(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
-        """The same of texts that are not cut."""
+    def _split(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
+        """The same for texts that must not be cut. Only huge texts are split, at places that do not change ids."""
         for text in texts:
             count = 0
-            for window in self._parted(text, ""):
+            for window in self._parts(text, ""):
                 count += 1
                 yield window
             counts.append(count)
 
-    def _parted(self, text: str, suffix: str) -> Iterable[str]:
+    def _parts(self, text: str, suffix: str) -> Iterable[str]:
+        """The text with the suffix, split at safe places if it is huge."""
         if len(text) <= WINDOW:
             return (text + suffix,)
         return windows(text, suffix, self._breaks, self._agrees)
 
     def _agrees(self, left: str, right: str) -> bool:
-        """Whether two strings have the same ids apart and as one."""
+        """Whether two strings have the same ids separately and joined."""
         ids, lengths = self._engine.encode([left + right, left, right])
         return np.array_equal(ids[: lengths[0]], ids[lengths[0] :])
 
     def _encoded(self, pieces: Iterable[str], texts: Sequence[object]) -> tuple[Ids, Lengths]:
-        """The ids of all pieces, and each one's number of ids; `texts` are what the pieces are of."""
-        parts: list[Found] = []
+        """The ids of all pieces, and each piece's number of ids. The pieces are made of `texts`."""
+        parts: list[EngineIds] = []
         lengths: list[Lengths] = []
         try:
             for engine, batch in self._batches(pieces):
@@ -188,7 +207,10 @@ class Encoder:
         return ids.view(np.int32), joined(lengths, np.int64)
 
     def _batches(self, pieces: Iterable[str]) -> Iterator[tuple[Engine, list[str]]]:
-        """Pieces for an engine at a time; those with special strings in them, if these are spelled out, alone."""
+        """Batches of pieces, each with its engine.
+
+        If special strings are to be encoded like other words, pieces that hold one are encoded alone, by the reference.
+        """
         for batch in batched(pieces, BATCH_CHARACTERS, MANY):
             if self._plain is None or not any(map(self.special_strings.search, batch)):
                 yield self._engine, batch
@@ -197,12 +219,12 @@ class Encoder:
                 yield self._plain if self.special_strings.search(piece) else self._engine, [piece]
 
     def _check(self, top: int) -> None:
-        """The largest id must fit int32 and be one of the vocabulary's, which may have holes."""
+        """Checks the largest id: it must fit int32 and be in the vocabulary, which may have holes."""
         if top >= self.vocab_size and (top > np.iinfo(np.int32).max or self.reference.id_to_token(top) is None):
-            raise DataError(f"id {top} is not one of the {self.vocab_size} tokens; mend tokenizer.json")
+            raise DataError(f"id {top} is not one of the tokenizer's {self.vocab_size} tokens; mend tokenizer.json")
 
     def _framed(self, ids: Ids, lengths: Lengths) -> tuple[Ids, Lengths]:
-        """Put BOS and (clean style) EOS ids around each text's ids."""
+        """Puts BOS and EOS ids around each text's ids, unless EOS was appended as a string."""
         front = np.full(len(lengths), self._bos is not None)
         back = np.full(len(lengths), (self._clean or self._plain is not None) and self._eos is not None)
         if self._clean and len(ids):
@@ -225,19 +247,26 @@ class Encoder:
 
 
 def special_strings(special: Sequence[str]) -> re.Pattern[str]:
-    """Finds special tokens that stand in a text as strings; nothing if there are none."""
+    """A pattern that finds special tokens which are in a text as strings. Without special tokens it finds nothing.
+
+    Args:
+        special: the special tokens. Of several at one place, the pattern finds the longest.
+
+    >>> special_strings(["<s>", "<s>x"]).findall("a <s> b <s>x")
+    ['<s>', '<s>x']
+    """
     return re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True))) or r"(?!)")
 
 
 def _specials_as_text(tokenizer_json: bytes) -> Reference:
-    """The reference, with special strings taken for text."""
+    """The reference, set to encode special strings like other words."""
     tokenizer = load_reference(tokenizer_json)
     tokenizer.encode_special_tokens = True
     return Reference(tokenizer)
 
 
 def _proven(tokenizer_json: str, facts: TokenizerFacts) -> tuple[Engine | None, str]:
-    """The fast engine if it supports the tokenizer and agrees with the reference on every probe; and why."""
+    """The fast engine and why; None in its place if it cannot load the tokenizer or gives other ids on some probe."""
     try:
         for fast in fast_engines(tokenizer_json):
             ids, lengths = fast.encode(facts.texts)
@@ -249,7 +278,12 @@ def _proven(tokenizer_json: str, facts: TokenizerFacts) -> tuple[Engine | None, 
 
 
 def _sums(lengths: Lengths, counts: Sequence[int]) -> Lengths:
-    """Lengths of texts from those of their pieces, of which each text has so many."""
+    """The lengths of texts, from the lengths of their pieces.
+
+    Args:
+        lengths: number of ids of each piece.
+        counts: number of pieces of each text.
+    """
     if len(lengths) == len(counts):
         return lengths
     ends = np.concatenate(([0], np.cumsum(lengths)))
@@ -257,7 +291,7 @@ def _sums(lengths: Lengths, counts: Sequence[int]) -> Lengths:
 
 
 def _refuse(number: int, text: object) -> None:
-    """Raises DataError if a text cannot be encoded: asked only when an engine refused some."""
+    """Raises DataError if a text cannot be encoded. It is called only after an engine has failed."""
     if not isinstance(text, str):
         raise DataError(f"text {number} of the batch is {type(text).__name__}, not a string; mend its document")
     try:

@@ -1,4 +1,4 @@
-"""The engines that turn texts into ids: `tokenizers`, the reference, and `fastokens`, which has to prove itself."""
+"""The engines that turn texts into ids: `tokenizers`, the reference, and `fastokens`, which is checked against it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
@@ -11,47 +11,55 @@ from tokenizers import Tokenizer
 from gristmill.errors import DataError
 from gristmill.stages.tokenization.space_runs import MARK, marked, without_runs
 
-Found = npt.NDArray[np.uint32]
+EngineIds = npt.NDArray[np.uint32]
 Lengths = npt.NDArray[np.int64]
 
 ONE_CORE = {"FASTOKENS_BPE_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-"""What both packages read when they first encode."""
-REFERENCE_CHARACTERS = 400_000  # what one call gets; its Encoding objects are large
-REFERENCE_TEXTS = 64
+"""Environment variables that both packages read when they first encode."""
+REFERENCE_CHARACTERS = 400_000  # per call of the reference, because its Encoding objects are large
+REFERENCE_TEXTS = 64  # likewise
 
 
 class Engine(Protocol):
-    """One implementation of the tokenizer: all texts' ids one after another, and each text's number of ids."""
+    """One implementation of a tokenizer. It uses one core.
+
+    `encode` returns the ids of all texts, one text after another (uint32), and each text's number of ids (int64).
+    """
 
     name: str
 
-    def encode(self, texts: list[str]) -> tuple[Found, Lengths]: ...
+    def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]: ...
 
 
 class Fast:
-    """The `fastokens` package. Its cache of pre-tokens stops growing at about 100 MB."""
+    """The `fastokens` package. Its cache of words stops growing at about 100 MB."""
 
     name = "fastokens"
 
     def __init__(self, tokenizer_json: str) -> None:
         self._tokenizer = FastTokenizer.from_json_str(tokenizer_json)
 
-    def encode(self, texts: list[str]) -> tuple[Found, Lengths]:
+    def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]:
         ids, offsets = self._tokenizer.encode_batch_flat(texts)
         bounds = np.frombuffer(offsets, "<u8").astype(np.int64)
         return np.frombuffer(ids, "<u4"), bounds[1:] - bounds[:-1]
 
 
 class FastWithRuns(Fast):
-    """The same, for tokenizers with a token for each run of spaces: see space_runs."""
+    """The `fastokens` package, for tokenizers with a token per run of spaces: see space_runs.
 
-    def __init__(self, tokenizer_json: str, of_length: Found) -> None:
+    Args:
+        tokenizer_json: the tokenizer without these tokens.
+        of_length: the id of a run of each length, by length in spaces.
+    """
+
+    def __init__(self, tokenizer_json: str, of_length: EngineIds) -> None:
         super().__init__(tokenizer_json)
         self._of_length = of_length
         (self._mark,) = super().encode([MARK])[0].tolist()
         self._of_length[0] = self._mark
 
-    def encode(self, texts: list[str]) -> tuple[Found, Lengths]:
+    def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]:
         short, runs = marked(texts, len(self._of_length) - 1)
         ids, lengths = super().encode(short)
         if not len(runs):
@@ -65,15 +73,15 @@ class FastWithRuns(Fast):
 
 
 class Reference:
-    """The `tokenizers` package, without offsets (`encode_batch_fast`: the same ids for two thirds of the CPU)."""
+    """The `tokenizers` package. `encode_batch_fast` gives the same ids, without offsets, in two thirds of the time."""
 
     name = "tokenizers"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
-    def encode(self, texts: list[str]) -> tuple[Found, Lengths]:
-        rows: list[Found] = []
+    def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]:
+        rows: list[EngineIds] = []
         for batch in batched(texts, REFERENCE_CHARACTERS, REFERENCE_TEXTS):
             encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
             rows.extend(np.array(encoding.ids, np.uint32) for encoding in encodings)
@@ -82,10 +90,13 @@ class Reference:
 
 
 def fast_engines(tokenizer_json: str) -> Iterator[Fast]:
-    """The fast engine in the forms that may do for this tokenizer, the fastest first.
+    """The fast engine, in the forms that may work for this tokenizer, the fastest first.
+
+    Args:
+        tokenizer_json: the text of `tokenizer.json`.
 
     Raises:
-        ValueError, RuntimeError: fastokens does not know such a tokenizer.
+        ValueError, RuntimeError: fastokens does not support such a tokenizer.
     """
     lean = without_runs(tokenizer_json)
     if lean is not None:
@@ -94,7 +105,16 @@ def fast_engines(tokenizer_json: str) -> Iterator[Fast]:
 
 
 def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[str]]:
-    """Batches of at most so many characters (or one text) and texts."""
+    """Groups texts into batches.
+
+    Args:
+        texts: the texts.
+        characters: most characters per batch. A longer text is a batch of its own.
+        most: most texts per batch.
+
+    >>> list(batched(["ab", "cd", "e"], 4, 9))
+    [['ab', 'cd'], ['e']]
+    """
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -108,7 +128,11 @@ def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[s
 
 
 def joined(parts: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """One array of all of them, which are let go one by one: `parts` ends empty."""
+    """One array of all parts. To save memory the parts are freed one by one; `parts` is empty afterwards.
+
+    >>> joined([np.array([1, 2]), np.array([3])], np.int64).tolist()
+    [1, 2, 3]
+    """
     whole = np.empty(sum(map(len, parts)), dtype)
     end = len(whole)
     while parts:

@@ -1,4 +1,4 @@
-"""Tokenizing: the tokenizers on the shelf, and how a text becomes a row of ids."""
+"""The files of a tokenizer: where they are in the lake, and how they are read and imported."""
 
 import hashlib
 import json
@@ -14,32 +14,32 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.reference import FACTS, TokenizerFacts, load_facts
 
 TOKENIZING = 1
-"""Version of the way we write token caches; the next number rebuilds all of them."""
+"""Version of the way we write token caches. Raising it rebuilds all of them."""
 
 JSON, CONFIG, JINJA = "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"
 BROUGHT = (JSON, CONFIG, JINJA)
-"""What of a tokenizer's folder is taken."""
+"""The files of a tokenizer's folder that are imported."""
 
 IN_LAKE = "lake:"
-"""What a path in the lake begins with, in a recipe."""
+"""Prefix, in a recipe, of a path in the lake."""
 
-VALIDATION_SEED = 0x76616C  # "val": another draw than the mixes' samples
-"""The seed of the draw that holds documents out for validation."""
+VALIDATION_SEED = 0x76616C  # "val"; not a seed of the mixes' samples, so that the draws are independent
+"""Seed of the draw that holds documents out for validation."""
 
 
 class TokenizerLedger(msgspec.Struct, frozen=True):
-    """What stands beside a tokenizer's files: written last.
+    """The ledger of a tokenizer. It is written after all other files.
 
     Attributes:
         schema: 1.
-        asset: the address.
-        fingerprint: sha256 of tokenizer.json.
-        recipe: how it was made.
-        inputs: fingerprints of what it was trained on: (asset, snapshot, fingerprint).
-        files: sha256 by file name.
-        vocabulary: entries.
-        documents: documents it was trained on.
-        characters: their characters.
+        asset: the tokenizer's address.
+        fingerprint: hex sha256 of tokenizer.json.
+        recipe: the recipe it was made from.
+        inputs: what it was trained on: (asset, snapshot, fingerprint).
+        files: hex sha256 of each file, by file name.
+        vocabulary: number of entries, with added tokens.
+        documents: number of documents it was trained on.
+        characters: number of characters of these documents.
     """
 
     schema: int
@@ -54,26 +54,34 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
 
 
 def tokenizer_path(name: str, file: str = "tokenizer.json") -> str:
-    """Where a tokenizer's file lies."""
+    """The path of a tokenizer's file in the lake.
+
+    >>> tokenizer_path("starter-bpe-1")
+    'tokenizers/starter-bpe-1/tokenizer.json'
+    """
     return f"{tokenizer_asset(name)}/{file}"
 
 
 def ledger_path(name: str) -> str:
-    """Where a tokenizer's ledger lies."""
+    """The path of a tokenizer's ledger in the lake.
+
+    >>> ledger_path("starter-bpe-1")
+    'tokenizers/starter-bpe-1/ledger.json'
+    """
     return tokenizer_path(name, "ledger.json")
 
 
 def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
-    """The ledger of a tokenizer, or None while there is none."""
+    """The ledger of a tokenizer, or None if it is not in the lake."""
     tagged = store.read_tagged(ledger_path(name))
     return msgspec.json.decode(tagged[0], type=TokenizerLedger) if tagged else None
 
 
 def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
-    """A tokenizer's ledger and its tokenizer.json.
+    """A tokenizer's ledger and the bytes of its tokenizer.json.
 
     Raises:
-        DataError: it is not there yet, or the file is not the one that the ledger names.
+        DataError: the tokenizer is not in the lake, or its file does not have the sha256 of the ledger.
     """
     ledger = read_tokenizer_ledger(store, name)
     if ledger is None:
@@ -88,10 +96,10 @@ def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
 
 
 def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
-    """What the reference says of a tokenizer in the lake; None where an earlier version of Gristmill put it there.
+    """The reference's answers for a tokenizer in the lake; None if an earlier version of Gristmill put it there.
 
     Raises:
-        DataError: the file is not the one that the ledger names.
+        DataError: the file does not have the sha256 of the ledger, or is lost.
     """
     if FACTS not in ledger.files:
         return None
@@ -103,11 +111,11 @@ def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
 
 
 def read_template(store: Store, name: str) -> str | None:
-    """The chat template that a tokenizer in the lake brings, or None.
+    """The chat template of a tokenizer in the lake, or None if it has none.
 
     Raises:
-        DataError: the tokenizer is not there yet, or one of its files changed under its name.
-        RecipeError: its configuration has templates, but none that counts.
+        DataError: the tokenizer is not in the lake, or one of its files changed.
+        RecipeError: its configuration has named templates, but no default.
     """
     ledger, _ = read_tokenizer(store, name)
     contents: dict[str, bytes] = {}
@@ -120,26 +128,29 @@ def read_template(store: Store, name: str) -> str | None:
 
 
 def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
-    """The template that a tokenizer brings.
+    """The chat template in the files of a tokenizer, or None.
 
     Args:
-        config: bytes of `tokenizer_config.json`, whose `chat_template` is a text, or a list of named ones of which
-            `default` counts.
-        jinja: bytes of `chat_template.jinja`, looked at if the configuration has none.
+        config: bytes of `tokenizer_config.json`. Its `chat_template` is a text, or a list of named templates, of which
+            `default` is used.
+        jinja: bytes of `chat_template.jinja`, used if the configuration has no template.
 
     Raises:
-        RecipeError: the configuration is no JSON, or has templates but no default.
+        RecipeError: the configuration is not a JSON object, or has named templates but no default.
+
+    >>> template_in(b'{"chat_template": [{"name": "default", "template": "{{ messages }}"}]}', None)
+    '{{ messages }}'
     """
     try:
         declared = json.loads(config).get("chat_template") if config else None
     except (ValueError, AttributeError) as error:
-        raise RecipeError(f"tokenizer_config.json is no JSON object ({error}); mend it") from error
+        raise RecipeError(f"tokenizer_config.json is not a JSON object ({error}); mend it") from error
     if isinstance(declared, list):
         named = {str(entry.get("name")): entry.get("template") for entry in declared if isinstance(entry, dict)}
         declared = named.get("default")
         if not isinstance(declared, str):
             raise RecipeError(
-                f"tokenizer_config.json has the chat templates {', '.join(sorted(named)) or 'of no name'}, but no"
+                f"tokenizer_config.json has named chat templates ({', '.join(sorted(named)) or 'none'}), but no"
                 " default; give the format its chat_template"
             )
     if isinstance(declared, str):
@@ -148,36 +159,50 @@ def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
 
 
 def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
-    """The files of a brought tokenizer: `tokenizer.json`, and what of the others lies beside it.
+    """The files of an imported tokenizer: `tokenizer.json`, and those of the others that are in the same folder.
+
+    Args:
+        store: the lake.
+        recipe: the tokenizer; its `file` says where the files are.
+
+    Returns:
+        Bytes by file name.
 
     Raises:
-        RecipeError: there is no such file, or it is another one.
+        RecipeError: there is no such file, or it does not have the sha256 of the recipe.
     """
     files = _files_in_lake(store, recipe) if (recipe.file or "").startswith(IN_LAKE) else _files_here(recipe)
     sha256 = hashlib.sha256(files[JSON]).hexdigest()
     if sha256 != recipe.sha256:
         raise RecipeError(
-            f"tokenizer {recipe.name!r}: {recipe.file} has sha256 {sha256}, the recipe pins {recipe.sha256}"
+            f"tokenizer {recipe.name!r}: {recipe.file} has sha256 {sha256}, the recipe says {recipe.sha256};"
+            " restore the file, or declare a tokenizer of the next number"
         )
     return files
 
 
 def _files_here(recipe: Tokenizer) -> dict[str, bytes]:
+    """The files from a path on this machine."""
     path = Path(recipe.file or "")
     if path.is_dir():
         files = {name: (path / name).read_bytes() for name in BROUGHT if (path / name).is_file()}
     else:
         files = {JSON: path.read_bytes()} if path.is_file() else {}
     if JSON not in files:
-        raise RecipeError(f"tokenizer {recipe.name!r}: no file {path / JSON if path.is_dir() else path}")
+        raise RecipeError(
+            f"tokenizer {recipe.name!r}: no file {path / JSON if path.is_dir() else path}; mend file= of the recipe"
+        )
     return files
 
 
 def _files_in_lake(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
+    """The files from a path in the lake."""
     path = (recipe.file or "").removeprefix(IN_LAKE).strip("/")
     whole = store.read_tagged(path) if path.endswith(".json") else None
     tagged = {JSON: whole} if whole else {name: store.read_tagged(f"{path}/{name}") for name in BROUGHT}
     files = {name: content[0] for name, content in tagged.items() if content is not None}
     if JSON not in files:
-        raise RecipeError(f"tokenizer {recipe.name!r}: neither {path} nor {path}/{JSON} is in {store.url}")
+        raise RecipeError(
+            f"tokenizer {recipe.name!r}: neither {path} nor {path}/{JSON} is in {store.url}; mend file= of the recipe"
+        )
     return files

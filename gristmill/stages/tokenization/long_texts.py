@@ -1,4 +1,7 @@
-"""Where Levanter cuts a text before it is encoded: extreme runs always, long texts as Marin does."""
+"""Levanter cuts some texts before it encodes them: always extreme runs, and with Marin's option also long texts.
+
+Source: marin-levanter 0.2, `levanter.data.text._batch_tokenizer` and `levanter.tokenizers`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,16 +11,21 @@ RUN = 25_000
 LONG = 10_000
 ANY_SPACE = re.compile(r"\s")
 LONG_RUN = re.compile(rf"\s{{{RUN},}}|\S{{{RUN},}}")
-# Marin cuts with the `regex` module, whose \s is Unicode's White_Space; Python's counts four separators more.
+# Marin uses the `regex` module, where \s is Unicode's White_Space. In Python \s also has four separators.
 WHITE_SPACE = re.compile(r"[^\S\x1c-\x1f]")
 
 
 def cut(text: str, *, marin: bool) -> Iterator[str]:
-    """The pieces of a text that are encoded apart, in order; most texts are one piece.
+    """The pieces of a text that are encoded separately, in order. Most texts are one piece.
 
     Args:
-        text: the text, its EOS token included.
+        text: the text, with its EOS token.
         marin: also cut texts of more than 10,000 characters.
+
+    >>> [len(piece) for piece in cut("a" * 60_000, marin=False)]
+    [25000, 25000, 10000]
+    >>> [len(piece) for piece in cut("mill " * 2_500, marin=True)]
+    [10004, 2496]
     """
     if not marin or len(text) <= LONG:
         return _cut_runs(text)
@@ -25,7 +33,7 @@ def cut(text: str, *, marin: bool) -> Iterator[str]:
 
 
 def _cut_runs(text: str) -> Iterator[str]:
-    """Cut runs of 25,000 and more white-space or other characters into pieces of 25,000."""
+    """Cuts runs of at least 25,000 white-space characters, or of other characters, into pieces of 25,000."""
     if len(text) <= RUN or not _may_run(text):
         yield text
         return
@@ -41,13 +49,13 @@ def _cut_runs(text: str) -> Iterator[str]:
 
 
 def _may_run(text: str) -> bool:
-    """Whether there may be a run to cut: it would fill one of the text's stretches of half its length."""
-    stretches = (text[start : start + RUN // 2] for start in range(0, len(text) - RUN // 2 + 1, RUN // 2))
-    return any(stretch.isspace() or ANY_SPACE.search(stretch) is None for stretch in stretches)
+    """Whether there may be a run to cut. Such a run fills at least one block of half its length."""
+    blocks = (text[start : start + RUN // 2] for start in range(0, len(text) - RUN // 2 + 1, RUN // 2))
+    return any(block.isspace() or ANY_SPACE.search(block) is None for block in blocks)
 
 
 def _cut_long(text: str) -> Iterator[str]:
-    """Cut before the first white space at or after each 10,000 characters."""
+    """Cuts before the first white space at or after each 10,000 characters."""
     start = 0
     while start < len(text):
         space = WHITE_SPACE.search(text, start + LONG) if len(text) - start > LONG else None

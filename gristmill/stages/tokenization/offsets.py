@@ -1,8 +1,8 @@
-"""Which token a character of a text lies in, from the ids alone: the fast engines give no offsets.
+"""Finds the token of a character from the ids alone, because the fast engines give no offsets.
 
-In a byte-level vocabulary every token stands for so many bytes; the sum over a text's ids must be the text's own
-bytes. Where it is not (a normalizer changed the text, an added token took white space with it), and where the start-up
-check disagrees, the reference tokenizer is asked instead.
+In a byte-level vocabulary every token stands for a number of bytes. Their sum over a text's ids must be the number of
+bytes of the text. It is not if a normalizer changed the text, or an added token took white space with it. Then, or if
+the check at the start fails, the reference tokenizer is asked.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 Spans = Sequence[tuple[int, int]]
 LEADING = (" the", "  the", " \u00e9t\u00e9 ", " 1", "\u00e9", "\n the")
-"""Further texts of the check: how they begin matters to offsets."""
+"""More texts for the check. Their first characters matter for offsets."""
 _COMPOSING = {"NFC", "NFD", "NFKC", "NFKD"}
 """Normalizers that leave ASCII as it is."""
 
 
 class TokenOffsets:
-    """Finds the tokens of stretches of text.
+    """Finds the tokens of spans of text.
 
     Args:
         tokenizer_json: the bytes of `tokenizer.json`.
@@ -37,7 +37,16 @@ class TokenOffsets:
         vocabulary: its tables.
 
     Attributes:
-        fast: whether ids alone tell it.
+        fast: whether the ids alone are enough for this tokenizer.
+
+    >>> from tokenizers import models, pre_tokenizers
+    >>> from gristmill.stages.tokenization.vocabulary import vocabulary_of
+    >>> tokenizer = Tokenizer(models.WordLevel({"mill": 0, "river": 1, "?": 2}, unk_token="?"))
+    >>> tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    >>> data = tokenizer.to_str().encode()
+    >>> offsets = TokenOffsets(data, tokenizer, vocabulary_of(data, tokenizer))
+    >>> offsets.mask("mill river", np.array([0, 1], np.int32), [(5, 10)]).tolist()
+    [False, True]
     """
 
     def __init__(self, tokenizer_json: bytes, reference: Tokenizer, vocabulary: Vocabulary) -> None:
@@ -52,11 +61,19 @@ class TokenOffsets:
         self.fast = vocabulary.byte_level and all(self._agrees(text) for text in (*FIXED, *LEADING))
 
     def mask(self, text: str, ids: Ids, spans: Spans) -> Flags:
-        """Which of a text's tokens lie in stretches of it: from the token of a stretch's first character to that of
-        its last one, both included.
+        """Marks the tokens of a text that are in spans of it.
 
-        A character that no token covers ends the search where it begins a stretch, and means "to the end" where it
-        ends one: so transformers and Levanter do it.
+        A span's tokens go from the token of its first character to that of its last one, both included. If no token
+        covers a span's first character, this span and all later ones are ignored. If no token covers its last
+        character, the span goes to the end of the text. transformers and Levanter do the same.
+
+        Args:
+            text: the text.
+            ids: its ids, int32.
+            spans: (begin, end) of each span, in characters; end is not included.
+
+        Returns:
+            For each id whether its token is in a span, bool.
         """
         flags = np.zeros(len(ids), np.bool_)
         spans = [(begin, end) for begin, end in spans if end > 0]
@@ -74,7 +91,7 @@ class TokenOffsets:
         return flags
 
     def _fast(self, text: str, ids: Ids, places: Sequence[int]) -> list[int] | None:
-        """The tokens of characters (-1: none); None where ids alone do not tell."""
+        """The tokens of characters (-1: no token). None if the ids alone are not enough."""
         size = size_of(text)
         at = np.asarray(places, np.int64)
         inside = (at >= 0) & (at < len(text))
@@ -87,14 +104,17 @@ class TokenOffsets:
         if self._trims:
             own = ids[tokens]
             starts_at = ends - self._bytes[own]
-            kept = np.where(starts_at == 0, self._prefixed, 0)  # a space that the tokenizer might have put there
+            kept = np.where(starts_at == 0, self._prefixed, 0)  # a space that the tokenizer may have added
             begins = starts_at + np.maximum(self._lead[own] - kept, 0)
             inside &= (at >= begins) & (at < ends - self._trail[own])
         covering: list[int] = np.where(inside, tokens, -1).tolist()
         return covering
 
     def _tokens_at(self, ids: Ids, at: Places) -> tuple[Places, Places, int]:
-        """The token of each byte, where that token ends, and the bytes of all tokens: some of them at a time."""
+        """The token of each byte, the end of that token in bytes, and the bytes of all tokens.
+
+        Ids are read in blocks, to limit memory.
+        """
         tokens, ends = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
         before = 0
         for start in range(0, len(ids), STRETCH):
@@ -106,14 +126,14 @@ class TokenOffsets:
         return tokens, ends, before
 
     def _is_kept(self, text: str) -> bool:
-        """Whether the normalizer leaves a text as it is; of a huge one, each of its windows."""
+        """Whether the normalizer leaves a text unchanged. A huge text is checked in parts."""
         if self._normalizer is None or (self._composes and text.isascii()):
             return True
         parts = (text,) if len(text) <= STRETCH else windows(text, "", BREAKS, lambda _, __: True)
         return all(self._normalizer.normalize_str(part) == part for part in parts)
 
     def _agrees(self, text: str) -> bool:
-        """Whether every character of a text lies where the reference says."""
+        """Whether every character of a text gets the token that the reference gives."""
         encoding = self._reference.encode(text, add_special_tokens=False)
         ids = np.array(encoding.ids, np.int32)
         if not len(ids):
@@ -123,7 +143,10 @@ class TokenOffsets:
 
 
 def _in_bytes(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Where characters begin in the text's UTF-8; no table of all of them, for a text may be 100 MB."""
+    """Where characters begin in the text's UTF-8.
+
+    There is no table of all characters, because a text may have 100 MB.
+    """
     begins: dict[int, int] = {}
     before = size = 0
     for place in sorted(set(places)):
@@ -135,12 +158,17 @@ def _in_bytes(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
 
 
 def _or_none(token: int | None) -> int:
+    """The token, or -1 for None."""
     return -1 if token is None else token
 
 
 def _trimming(post_processor: Any) -> bool | None:
-    """Whether offsets leave out the white space at a token's ends: a byte-level post-processor does, unless told. None
-    if they do not; True if the first space of a text stays, as one that the tokenizer may have put there itself.
+    """Whether the tokenizer's offsets leave out white space at the ends of a token.
+
+    A byte-level post-processor does so by default.
+
+    Returns:
+        None: no. True or False: yes. True: the first space of a text is kept, because the tokenizer may have added it.
     """
     if not isinstance(post_processor, dict):
         return None

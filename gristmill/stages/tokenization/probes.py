@@ -1,9 +1,8 @@
-"""Texts on which two implementations of one tokenizer are compared before the faster one is trusted.
+"""Texts on which two implementations of a tokenizer are compared, before the faster one is used.
 
-They go where implementations are known or likely to differ: where added tokens are found, white-space runs,
-the regex of the pre-tokenizer (contractions, digits, marks, scripts without spaces), normalization and the
-Unicode version behind it, control characters, very long pieces, and merges of the tokenizer's own
-vocabulary.
+They cover cases where implementations differ or may differ: where added tokens are found, white-space runs, the regex
+of the pre-tokenizer (contractions, digits, marks, scripts without spaces), normalization and its Unicode version,
+control characters, very long pieces, and merges of the tokenizer's own vocabulary.
 """
 
 from collections.abc import Sequence
@@ -11,11 +10,11 @@ from collections.abc import Sequence
 from tokenizers import Tokenizer
 
 PROBES = 2
-"""The version of the probes: the next number when they change."""
+"""Version of the probes. Raise it when they change."""
 
 SAMPLED_TOKENS = 4_096  # tokens of the vocabulary that are decoded into probes
 TOKENS_A_PROBE = 16
-SWEPT = (  # code points tried one by one: all blocks of letters, marks, symbols; not the ideographs nor Hangul
+SWEPT = (  # code points that are tried one by one: letters, marks and symbols, without ideographs and Hangul
     range(0x3400),
     range(0xA000, 0xAC00),
     range(0xF900, 0x10000),
@@ -29,7 +28,7 @@ SWEPT = (  # code points tried one by one: all blocks of letters, marks, symbols
 SWEPT_A_PROBE = 64
 
 RUN_EDGES = ("", "a", "1", ".", "'s", "\n", "\n\n", "\t", "\r\n", "\x0b", "\x0c", "\u00a0", "\u0301", "\u4f60")
-"""What stands before and behind runs of spaces."""
+"""Neighbours of runs of spaces, before and after."""
 RUNS = (1, 2, 3, 8, 24, 25, 26, 49)
 
 FIXED = (
@@ -98,28 +97,35 @@ FIXED = (
 
 
 def probes(reference: Tokenizer) -> list[str]:
-    """The fixed texts, runs of spaces, a sweep of code points, and texts made of this tokenizer's own tokens."""
+    """All probes for a tokenizer.
+
+    They are the fixed texts, runs of spaces, a sweep of code points, and texts made of the tokenizer's own tokens.
+
+    Args:
+        reference: the tokenizer, loaded by `tokenizers`.
+    """
     added = [token.content for _, token in sorted(reference.get_added_tokens_decoder().items())]
     decoded = _decoded(reference)
-    # All in one: implementations may take another path for long texts.
+    # The last probe joins the others, because implementations may treat long texts differently.
     return [*FIXED, *_runs(), *_sweep(), *_around(added), *decoded, " ".join((*FIXED, *decoded))]
 
 
 def _runs() -> list[str]:
-    """Runs of spaces between all kinds of neighbours."""
+    """Runs of spaces between all pairs of neighbours."""
     return [
         "x".join(f"{before}{' ' * count}{behind}" for before in RUN_EDGES for behind in RUN_EDGES) for count in RUNS
     ]
 
 
 def _sweep() -> list[str]:
+    """All code points of the swept blocks, each after a letter and after a space."""
     points = [chr(point) for block in SWEPT for point in block]
     groups = [points[start : start + SWEPT_A_PROBE] for start in range(0, len(points), SWEPT_A_PROBE)]
     return ["".join(f"a{point} {point}" for point in group) for group in groups]
 
 
 def _around(added: Sequence[str]) -> list[str]:
-    """Each added token by itself, in text, doubled, cut short, in another case; and all of them in a row."""
+    """Each added token alone, in text, doubled, cut short, in other case; and all of them in a row."""
     texts = ["".join(added), " ".join(added), "x".join(reversed(added))]
     for token in added[:256]:
         texts.append(f"{token} {token}{token}\n{token}a{token} b{token}1 {token}\u0301 .{token}. {token[:-1]} ")
@@ -128,6 +134,7 @@ def _around(added: Sequence[str]) -> list[str]:
 
 
 def _decoded(reference: Tokenizer) -> list[str]:
+    """Texts of tokens that are sampled evenly over the vocabulary."""
     top = reference.get_vocab_size()
     ids = range(0, top, max(1, top // SAMPLED_TOKENS))
     groups = [list(ids[start : start + TOKENS_A_PROBE]) for start in range(0, len(ids), TOKENS_A_PROBE)]

@@ -1,8 +1,8 @@
-"""What the reference says of a tokenizer, kept beside it in the lake.
+"""The reference's answers for a tokenizer, kept beside it in the lake.
 
-A worker that starts would else load the reference and let it encode all probes, only to see that the fast engine gives
-the same ids: half of its start. So the reference's answers are written when a tokenizer comes into the lake. The fast
-engine is still tried on every probe at every start, against them.
+The answers are written when a tokenizer comes into the lake. Without them, every worker would load the reference and
+let it encode all probes, which takes half of a worker's start. The fast engine still encodes all probes at every start
+and is compared with these answers.
 """
 
 from typing import NamedTuple
@@ -13,43 +13,43 @@ import zstandard
 from tokenizers import Tokenizer
 
 from gristmill.errors import RecipeError
-from gristmill.stages.tokenization.engines import Found, Lengths, Reference
+from gristmill.stages.tokenization.engines import EngineIds, Lengths, Reference
 from gristmill.stages.tokenization.probes import PROBES, probes
 from gristmill.stages.tokenization.safe_splits import breaks_of
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 from gristmill.stages.tokenization.vocabulary import Vocabulary, vocabulary_of
 
 FACTS = "facts.msgpack.zst"
-"""The file's name."""
-_MOST = 1 << 30  # bytes that it may unpack to
+"""Name of the file with the answers."""
+_MOST = 1 << 30  # largest unpacked size in bytes
 
 
 class TokenizerFacts(NamedTuple):
-    """A tokenizer as the reference knows it.
+    """A tokenizer, as the reference describes it.
 
     Attributes:
-        size: entries of the vocabulary, added tokens included.
-        added: the ids of the added tokens.
-        special: which of them are special.
+        size: entries of the vocabulary, with added tokens.
+        added: ids of the added tokens, by content.
+        special: the added tokens that are special.
         texts: the probes.
-        ids: theirs, one after another.
-        lengths: ids of each probe.
-        breaks: where texts may be parted: see windows.
-        vocabulary: its tables.
+        ids: their ids, one probe after another, uint32.
+        lengths: number of ids of each probe, int64.
+        breaks: the characters before which texts may be split: see safe_splits.breaks_of.
+        vocabulary: tables over the ids.
     """
 
     size: int
     added: dict[str, int]
     special: tuple[str, ...]
     texts: list[str]
-    ids: Found
+    ids: EngineIds
     lengths: Lengths
     breaks: str
     vocabulary: Vocabulary
 
 
 class _Written(msgspec.Struct):
-    """As it is written; arrays as the bytes of little-endian elements."""
+    """The form in the file. Arrays are the bytes of their little-endian elements."""
 
     probes: int
     size: int
@@ -65,10 +65,13 @@ class _Written(msgspec.Struct):
 
 
 def load_reference(tokenizer_json: bytes) -> Tokenizer:
-    """The tokenizer as `tokenizers` loads it.
+    """The tokenizer, loaded by `tokenizers`.
+
+    Args:
+        tokenizer_json: the bytes of `tokenizer.json`.
 
     Raises:
-        RecipeError: no tokenizer.json; one that truncates, pads or drops merges at random.
+        RecipeError: the bytes are not a tokenizer.json, or it truncates, pads or drops merges at random.
     """
     try:
         declared = parse_tokenizer_json(tokenizer_json)
@@ -79,12 +82,20 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
         if setting is not None:
             raise RecipeError(f"tokenizer.json declares {name}, which would change documents; set it to null")
     if declared.model.dropout:
-        raise RecipeError("tokenizer.json declares dropout: the same text would get other ids; set it to null")
+        raise RecipeError("tokenizer.json declares dropout, so the same text would get other ids; set it to null")
     return reference
 
 
 def facts_of(tokenizer_json: bytes, reference: Tokenizer | None = None) -> TokenizerFacts:
-    """Asks the reference (0.3 to 0.6 CPU seconds); errors as load_reference has them."""
+    """Asks the reference (0.3 to 0.6 CPU seconds).
+
+    Args:
+        tokenizer_json: the bytes of `tokenizer.json`.
+        reference: the same tokenizer, if it is loaded already.
+
+    Raises:
+        RecipeError: see load_reference.
+    """
     reference = reference or load_reference(tokenizer_json)
     decoder = reference.get_added_tokens_decoder()
     texts = probes(reference)
@@ -102,7 +113,7 @@ def facts_of(tokenizer_json: bytes, reference: Tokenizer | None = None) -> Token
 
 
 def dump_facts(facts: TokenizerFacts) -> bytes:
-    """The file's bytes: the same for the same facts."""
+    """The bytes of the file: MessagePack, compressed with zstd. Equal answers give equal bytes."""
     tables = facts.vocabulary
     written = _Written(
         PROBES,
@@ -126,7 +137,11 @@ def dump_facts(facts: TokenizerFacts) -> bytes:
 
 
 def load_facts(data: bytes) -> TokenizerFacts | None:
-    """What was written; None if other probes were tried then."""
+    """Reads the file. None if it was written with another version of the probes.
+
+    Args:
+        data: the bytes of the file.
+    """
     plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MOST)
     if msgspec.msgpack.decode(plain, type=_Tried).probes != PROBES:
         return None
@@ -147,4 +162,6 @@ def load_facts(data: bytes) -> TokenizerFacts | None:
 
 
 class _Tried(msgspec.Struct):
+    """The version of the probes alone: it is read before the rest."""
+
     probes: int

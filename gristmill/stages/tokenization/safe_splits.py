@@ -1,9 +1,9 @@
-"""Huge texts in windows: encoded one after another they give the ids of the whole, in bounded memory.
+"""Splits huge texts at places where this does not change ids. So they are encoded in bounded memory.
 
-A text is parted only where the tokenizer itself parts words: before a line feed or a space between two letters, if its
-pre-tokenizer does so (`breaks_of`), and only where the characters around the place have the same ids parted and whole.
-The patterns of pre-tokenizers look ahead but not back, so what follows is cut as in the whole, and no word that
-ends there is longer in the whole.
+A text is split only where the tokenizer itself ends a word: before a line feed or space between two letters, if its
+pre-tokenizer ends words there (`breaks_of`). The characters around the place must also have the same ids separately
+and joined. The patterns of pre-tokenizers look ahead but not back. So the text after a split is cut into the same words
+as in the whole text, and no word that ends at a split is longer in the whole text.
 """
 
 import re
@@ -12,16 +12,29 @@ from collections.abc import Callable, Iterator
 from tokenizers import Tokenizer
 
 WINDOW = 2**22
-"""Characters of a window, about; texts of up to one and a half windows are not parted."""
+"""Characters per part, about. Texts of up to one and a half times as many are not split."""
 AROUND = 256
-"""Characters on each side that are encoded to see whether a place is fit; longer than any added token."""
+"""Characters on each side of a place that are encoded to check it. No added token may be longer."""
 TRIES = 64
+"""Places that are tried before the rest of a text is left whole."""
 LETTERS = "aZqX\u00e9\u00df\u03a3\u0436\u05d0\u0628\u0915\u0e01\u4f60\u3042\ud55c"
+"""Letters of several scripts and cases, for the check of a tokenizer."""
 BREAKS = "\n "
+"""Characters before which a text may be split, if the tokenizer ends words there."""
 
 
 def breaks_of(reference: Tokenizer) -> str:
-    """The characters, of line feed and space, before which the tokenizer ends a word between any two letters."""
+    r"""The characters, of line feed and space, before which the tokenizer ends a word between any two letters.
+
+    Args:
+        reference: the tokenizer, loaded by `tokenizers`.
+
+    >>> from tokenizers import models, pre_tokenizers
+    >>> tokenizer = Tokenizer(models.BPE())
+    >>> tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    >>> breaks_of(tokenizer)
+    '\n '
+    """
     cutter = reference.pre_tokenizer
     if cutter is None or any(len(token.content) > AROUND for token in reference.get_added_tokens_decoder().values()):
         return ""
@@ -35,13 +48,16 @@ def breaks_of(reference: Tokenizer) -> str:
 
 
 def windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str], bool]) -> Iterator[str]:
-    """The text and what is put behind it, in windows.
+    r"""The parts of a text with its suffix. Encoded one after another, they give the ids of the whole.
 
     Args:
-        text: of any length.
-        suffix: is put behind the last window.
+        text: a text of any length. Up to one and a half times WINDOW characters it is one part.
+        suffix: is appended to the last part.
         breaks: see breaks_of.
-        agrees: whether two strings have the same ids apart and as one.
+        agrees: whether two strings have the same ids separately and joined.
+
+    >>> list(windows("a mill by a river", "</s>", "\n ", lambda left, right: True))
+    ['a mill by a river</s>']
     """
     start = 0
     fit = re.compile(rf"[^\W\d_](?=[{breaks}][^\W\d_])") if breaks else None
@@ -55,7 +71,7 @@ def windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str], bo
 
 
 def _place(text: str, begin: int, fit: re.Pattern[str], agrees: Callable[[str, str], bool]) -> int | None:
-    """The first place to part the text at, from some character on; None if none of many is fit."""
+    """The first place at or after `begin` to split the text; None if none of the first TRIES places is safe."""
     for _ in range(TRIES):
         match = fit.search(text, begin)
         if match is None:

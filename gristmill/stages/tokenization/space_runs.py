@@ -1,14 +1,14 @@
-"""Runs of spaces that are tokens of their own, kept out of the fast engine's slow path.
+"""Tokens for runs of spaces, handled outside of the fast engine because it is slow at them.
 
-GPT-NeoX and its kin have an added token for each run of 2 to 24 spaces. Looking for these costs fastokens three
-quarters of its time on code. So each run is put into the text as one vertical tab, the engine does not know the
-added tokens, and the ids of the vertical tabs become those of the runs.
+GPT-NeoX and similar tokenizers have an added token for each run of 2 to 24 spaces. Searching for these takes fastokens
+three quarters of its time on code. So each run is replaced by one vertical tab, and the engine gets a tokenizer without
+these added tokens. Then the ids of the vertical tabs are replaced by those of the runs.
 
-Why the ids are the same: the reference cuts a text at the added tokens, and each piece is cut into words apart. A
-vertical tab is white space, so GPT-2's pattern ends words before and behind it just where a piece ends; where it does
-join it with other white space to a word, no merge of the vocabulary holds a vertical tab, so the merges on both of
-its sides are those of the pieces. Tokenizers for which this is not certain are left alone (`without_runs`), and the
-engine behind it is compared with the reference like any other.
+Why the ids are the same: the reference cuts a text at the added tokens and splits each piece into words separately. A
+vertical tab is white space, so GPT-2's pattern ends words before and after it, just where a piece ends. The pattern may
+join it with other white space to one word. But no merge of the vocabulary holds a vertical tab, so the merges on both
+sides are those of the pieces. Tokenizers for which this is not certain are not changed (`without_runs`). Like any
+other engine, this one is compared with the reference.
 """
 
 import re
@@ -21,10 +21,10 @@ import numpy.typing as npt
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 
 MARK = "\x0b"
-SPELLED = re.compile("\u010b|\\\\u010[bB]")
-"""How a byte-level vocabulary writes the mark: itself, or escaped."""
-ENTRY = re.compile(f'"(?:{SPELLED.pattern})"\\s*:')
-_SPACE, _MARK, _BETWEEN = 0x20, 0x0B, b"\xff"  # the last is no part of any UTF-8
+MARK_IN_JSON = re.compile("\u010b|\\\\u010[bB]")
+"""The mark in the JSON of a byte-level vocabulary: as a character, or escaped."""
+MARK_ENTRY = re.compile(f'"(?:{MARK_IN_JSON.pattern})"\\s*:')
+_SPACE, _MARK, _BETWEEN = 0x20, 0x0B, b"\xff"  # UTF-8 never uses the last byte
 
 Lengths = npt.NDArray[np.int64]
 Table = npt.NDArray[np.uint32]
@@ -33,9 +33,12 @@ Table = npt.NDArray[np.uint32]
 def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
     """The tokenizer without its added tokens for runs of spaces.
 
+    Args:
+        tokenizer_json: the text of `tokenizer.json`.
+
     Returns:
-        Its `tokenizer.json`, and the id of each length of a run (0, 1: none); None where there are no such tokens,
-        or the ids would not certainly be the same.
+        The changed `tokenizer.json`, and a table of the ids of runs, by length in spaces (0 and 1 are unused). None if
+        there are no such tokens, or if it is not certain that the ids would be the same.
     """
     declared = parse_tokenizer_json(tokenizer_json)
     runs = {
@@ -51,7 +54,7 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
         and (declared.normalizer is None or declared.normalizer.get("type") == "NFC")
         and _cuts_as_gpt2(declared.pre_tokenizer)
         and declared.model.type == "BPE"
-        and len(SPELLED.findall(tokenizer_json)) == len(ENTRY.findall(tokenizer_json)) == 1
+        and len(MARK_IN_JSON.findall(tokenizer_json)) == len(MARK_ENTRY.findall(tokenizer_json)) == 1
     )
     if not certain:
         return None
@@ -65,19 +68,23 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
 
 
 def marked(texts: list[str], longest: int) -> tuple[list[str], Lengths]:
-    """Texts with a mark for each run of spaces.
+    r"""Replaces each run of spaces by a mark, a vertical tab.
 
     Args:
         texts: any texts without lone surrogates.
-        longest: the longest run that is one token; longer runs are cut from the left, as the reference does.
+        longest: length of the longest run that is one token. Longer runs are cut from the left, as the reference does.
 
     Returns:
-        The texts, and what each of their marks stands for, in order: the length of a run, or 0 for a mark that was in
-        the text itself.
+        The texts, and for each of their marks in order the length of its run. A length of 0 is a mark that was in the
+        text itself.
+
+    >>> texts, lengths = marked(["a  b    c"], 3)
+    >>> texts, lengths.tolist()
+    (['a\x0bb\x0b c'], [2, 3])
     """
     data = np.frombuffer(_BETWEEN.join([text.encode() for text in texts]), np.uint8)
     spaces = data == _SPACE
-    seconds = np.flatnonzero(spaces[1:] & spaces[:-1]) + 1  # all spaces of a run but its first
+    seconds = np.flatnonzero(spaces[1:] & spaces[:-1]) + 1  # all spaces of a run except its first
     own = np.flatnonzero(data == _MARK)
     if not len(seconds):
         return texts, np.zeros(len(own), np.int64)
@@ -88,7 +95,7 @@ def marked(texts: list[str], longest: int) -> tuple[list[str], Lengths]:
         starts, lengths = _cut(starts, lengths, longest)
     kept = np.ones(len(data), np.bool_)
     kept[seconds] = False
-    kept[starts] = True  # of long runs, also where they are cut
+    kept[starts] = True  # long runs also begin where they are cut
     data = data.copy()
     alone = lengths == 1
     data[starts[~alone]] = _MARK
@@ -100,7 +107,7 @@ def marked(texts: list[str], longest: int) -> tuple[list[str], Lengths]:
 
 
 def _cut(starts: Lengths, lengths: Lengths, longest: int) -> tuple[Lengths, Lengths]:
-    """Runs of at most `longest` spaces; a rest of one space is a run of one."""
+    """Cuts runs into pieces of at most `longest` spaces. A rest of one space is a run of one."""
     pieces = -(-lengths // longest)
     ends = np.cumsum(pieces)
     place = np.arange(int(ends[-1])) - np.repeat(ends - pieces, pieces)  # of each piece in its run
@@ -109,7 +116,7 @@ def _cut(starts: Lengths, lengths: Lengths, longest: int) -> tuple[Lengths, Leng
 
 
 def _cuts_as_gpt2(declared: dict[str, Any] | None) -> bool:
-    """Whether words are cut by GPT-2's pattern, without a space put in front."""
+    """Whether the pre-tokenizer uses GPT-2's pattern and adds no space at the beginning."""
     options = declared or {}
     return (
         options.get("type") == "ByteLevel"
@@ -119,5 +126,5 @@ def _cuts_as_gpt2(declared: dict[str, Any] | None) -> bool:
 
 
 def _touches(content: str) -> bool:
-    """Whether another added token could take spaces of a run or a mark."""
+    """Whether another added token could take a mark, or spaces of a run."""
     return content != content.strip() or "  " in content or MARK in content

@@ -1,4 +1,7 @@
-"""Training: a tokenizer from named snapshots of a mix, or one that is brought; the same bytes every time."""
+"""Puts a tokenizer into the lake: trained on named snapshots of a mix, or imported.
+
+The same recipe and snapshots give the same bytes every time.
+"""
 
 import hashlib
 import json
@@ -38,7 +41,12 @@ Slices = Mapping[str, Sequence[str]]
 
 
 def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
-    """What changes the tokenizer's files."""
+    """The recipe of a tokenizer, for its ledger: everything that changes its files.
+
+    Args:
+        tokenizer: the declaration.
+        slices: the snapshots it is trained on, by stream.
+    """
     if tokenizer.training is None:
         parameters: dict[str, Any] = {"sha256": tokenizer.sha256}
     else:
@@ -58,20 +66,20 @@ def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
 def make_tokenizer(
     store: Store, tokenizer: Tokenizer, say: Say, slices: Slices | None = None
 ) -> tuple[TokenizerLedger, bool]:
-    """Puts a tokenizer into the lake: trained, or brought; kept if it is there already.
+    """Trains or imports a tokenizer. One that is in the lake already is kept.
 
     Args:
         store: the lake.
         tokenizer: the recipe.
-        say: takes lines of progress.
-        slices: other snapshots than the recipe's.
+        say: receives lines of progress.
+        slices: snapshots by stream; None: those of the recipe.
 
     Returns:
-        Its ledger, and whether it was made now.
+        The tokenizer's ledger, and whether it was made now.
 
     Raises:
-        RecipeError: another tokenizer has the name already.
-        DataError: a snapshot it is to be trained on is not there.
+        RecipeError: the lake has another tokenizer of this name, or the imported file is not valid.
+        DataError: a snapshot to train on is not in the lake, or there is no document to train on.
     """
     chosen = slices or (tokenizer.training.snapshots if tokenizer.training else {})
     recipe = recipe_of(tokenizer, chosen)
@@ -97,12 +105,15 @@ def make_tokenizer(
 
 
 def _with_facts(store: Store, name: str, old: TokenizerLedger, data: bytes) -> TokenizerLedger:
-    """The ledger of a tokenizer that is there; what the reference says of it is written if it is missing or old."""
+    """The ledger of a tokenizer in the lake.
+
+    If the reference's answers are missing, changed or old, they are written again.
+    """
     try:
         if read_facts(store, old) is not None:
             return old
     except DataError:
-        pass  # lost or changed: the same is made again, from the tokenizer itself
+        pass  # the file is lost or changed; it is made again from the tokenizer
     facts = dump_facts(facts_of(data))
     store.put(tokenizer_path(name, FACTS), facts)
     ledger = msgspec.structs.replace(old, files=old.files | {FACTS: hashlib.sha256(facts).hexdigest()})
@@ -111,10 +122,12 @@ def _with_facts(store: Store, name: str, old: TokenizerLedger, data: bytes) -> T
 
 
 def _short(value: object) -> str:
+    """A value as JSON, at most 200 characters."""
     return shorten(json.dumps(value, sort_keys=True), 200)
 
 
 def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
+    """The fingerprints of the snapshots to train on."""
     inputs: list[tuple[str, str, str]] = []
     for stream, keys in sorted(slices.items()):
         for key in sorted(keys):
@@ -128,7 +141,11 @@ def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str
 def _train(
     store: Store, tokenizer: Tokenizer, training: Training, slices: Slices, say: Say
 ) -> tuple[bytes, dict[str, int]]:
-    """Byte-level BPE (Sennrich et al. 2016, on bytes as GPT-2 does), as `tokenizers` trains it."""
+    """Trains a byte-level BPE (Sennrich et al. 2016, on bytes as in GPT-2) with `tokenizers`.
+
+    Returns:
+        The bytes of tokenizer.json, and the number of documents and characters.
+    """
     model = Trained(models.BPE())
     model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     model.decoder = decoders.ByteLevel()
@@ -148,6 +165,7 @@ def _train(
 
 
 def _texts(store: Store, training: Training, slices: Slices, counts: dict[str, int], say: Say) -> Iterator[str]:
+    """The texts to train on, in order of stream, snapshot, shard and row. `counts` is updated."""
     for stream, keys in sorted(slices.items()):
         for key in sorted(keys):
             documents = place(mix_asset(training.mix, stream), key)
@@ -170,7 +188,7 @@ def _write(
     inputs: tuple[tuple[str, str, str], ...],
     counts: Mapping[str, int],
 ) -> TokenizerLedger:
-    """The files as Hugging Face reads them; the ledger last."""
+    """Writes the files in the form that Hugging Face reads, and the ledger last."""
     data = brought[JSON]
     template = tokenizer.chat_template or template_in(brought.get(CONFIG), brought.get(JINJA))
     config = {

@@ -1,4 +1,4 @@
-"""Tables over a tokenizer's ids: how many bytes each stands for, and which are no characters of their own."""
+"""Tables over a tokenizer's ids: how many bytes each token has, and which tokens are parts of a character."""
 
 import re
 from typing import NamedTuple
@@ -11,26 +11,27 @@ from tokenizers.pre_tokenizers import ByteLevel
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 
 SPACE = "\u0120"
-"""How a byte-level vocabulary writes a space."""
+"""A space in a byte-level vocabulary."""
 _FALLBACK = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _PRINTED = [*range(33, 127), *range(161, 173), *range(174, 256)]
-"""The bytes that a byte-level vocabulary writes as the character of the same number (GPT-2's table); the others are
-the characters from 256 on, in order."""
+"""The bytes that a byte-level vocabulary writes as the character of the same number (GPT-2's table). The other bytes
+are the characters from 256 on, in order."""
 
 Counts = npt.NDArray[np.int64]
 
 
 class Vocabulary(NamedTuple):
-    """Tables of as many elements as there are ids.
+    """Tables with one element per id.
 
     Attributes:
-        size: the highest id and one.
-        byte_level: whether every entry stands for bytes; else the three tables of bytes are 0.
-        unknown: the id of the unknown token, or None.
-        bytes: bytes that an id stands for.
-        lead: spaces in front, of these.
-        trail: spaces behind.
-        fragments: ids that are pieces of a character: bytes that are no UTF-8 alone, or a byte fallback (`<0x0A>`).
+        size: highest token id + 1.
+        byte_level: whether every entry stands for bytes; if not, the three tables of counts are 0.
+        unknown: id of the unknown token, or None.
+        bytes: number of bytes of the token, int64.
+        lead: number of leading spaces of the token, int64.
+        trail: number of trailing spaces of the token, int64.
+        fragments: whether the token is a part of a character, bool: its bytes alone are not UTF-8, or it is a byte
+            fallback (`<0x0A>`).
     """
 
     size: int
@@ -43,7 +44,18 @@ class Vocabulary(NamedTuple):
 
 
 def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
-    """The tables of a tokenizer: the bytes of its `tokenizer.json`, and the same, loaded."""
+    """The tables of a tokenizer.
+
+    Args:
+        tokenizer_json: the bytes of its `tokenizer.json`.
+        reference: the same tokenizer, loaded.
+
+    >>> from tokenizers import models
+    >>> tokenizer = Tokenizer(models.WordLevel({"mill": 0, "Ġriver": 1}))
+    >>> vocabulary = vocabulary_of(tokenizer.to_str().encode(), tokenizer)
+    >>> vocabulary.bytes.tolist(), vocabulary.lead.tolist()
+    ([4, 6], [0, 1])
+    """
     entries = reference.get_vocab(with_added_tokens=True)
     added = {number: token.content for number, token in reference.get_added_tokens_decoder().items()}
     unknown = parse_tokenizer_json(tokenizer_json).model.unk_token
@@ -75,14 +87,14 @@ def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
 
 
 def _around(token: str, space: str | None) -> tuple[int, int]:
-    """Spaces in front and behind; one that is all spaces has all of them at both ends."""
+    """Number of leading and trailing spaces. A token of spaces only has all of them at both ends."""
     bare = token.lstrip(space)
     lead = len(token) - len(bare)
     return lead, len(bare) - len(bare.rstrip(space)) if bare else lead
 
 
 def _is_fragment(token: str) -> bool:
-    """Whether the bytes of a byte-level token are no UTF-8."""
+    """Whether the bytes of a byte-level token are not UTF-8."""
     if token.lstrip(SPACE).isascii():
         return False
     try:
@@ -93,7 +105,7 @@ def _is_fragment(token: str) -> bool:
 
 
 def _byte_table() -> dict[int, int]:
-    """The byte of each character, both as numbers: what str.translate takes."""
+    """For each character of a byte-level vocabulary its byte, both as numbers, for str.translate."""
     printed = set(_PRINTED)
     others = [byte for byte in range(256) if byte not in printed]
     return {byte: byte for byte in _PRINTED} | {256 + place: byte for place, byte in enumerate(others)}
