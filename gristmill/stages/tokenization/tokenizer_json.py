@@ -1,4 +1,4 @@
-"""TokenizerJson: a `tokenizer.json` of Hugging Face, decoded as far as Gristmill asks for."""
+"""A typed view of Hugging Face's `tokenizer.json`, with only the settings that Gristmill reads."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from gristmill.errors import DataError
 
 
 class AddedTokenJson(msgspec.Struct, frozen=True):
-    """A token beside the model's vocabulary; see `tokenizers.AddedToken`."""
+    """A token that was added to the model's vocabulary. The fields are those of `tokenizers.AddedToken`."""
 
     id: int
     content: str
@@ -19,9 +19,12 @@ class AddedTokenJson(msgspec.Struct, frozen=True):
 
 
 class ModelJson(msgspec.Struct, frozen=True):
-    """The model: its kind, the token for what it does not know, and the share of merges that it leaves out at random.
+    """The settings of the model. Its vocabulary and merges are not decoded.
 
-    The vocabulary and the merges are passed over.
+    Attributes:
+        type: kind of model, such as `BPE`.
+        unk_token: the token for unknown words; some models give a number.
+        dropout: share of merges that the model leaves out at random.
     """
 
     type: str | None = None
@@ -30,14 +33,16 @@ class ModelJson(msgspec.Struct, frozen=True):
 
 
 class TokenizerJson(msgspec.Struct, frozen=True):
-    """The file. What is null or not there is None.
+    """The file. A setting that is null or missing is None.
 
     Attributes:
         model: see ModelJson.
-        added_tokens: in the file's order.
-        normalizer: as the file declares it; so are `pre_tokenizer` and `post_processor`.
-        truncation: how documents would be cut.
-        padding: how documents would be filled up.
+        added_tokens: in the order of the file.
+        normalizer: as the file declares it.
+        pre_tokenizer: as the file declares it.
+        post_processor: as the file declares it.
+        truncation: if set, long documents would be cut.
+        padding: if set, short documents would be filled up.
     """
 
     model: ModelJson
@@ -50,13 +55,16 @@ class TokenizerJson(msgspec.Struct, frozen=True):
 
 
 def parse_tokenizer_json(data: bytes | str) -> TokenizerJson:
-    """The typed view of a file.
+    """Decodes a `tokenizer.json`.
 
     Args:
         data: the whole file.
 
     Raises:
         DataError: the data are not a `tokenizer.json`.
+
+    >>> parse_tokenizer_json('{"model": {"type": "BPE", "dropout": 0.1}}').model
+    ModelJson(type='BPE', unk_token=None, dropout=0.1)
     """
     try:
         return msgspec.json.decode(data, type=TokenizerJson)
