@@ -26,7 +26,7 @@ class Unfit(DataError):  # noqa: N818 - the tree reads as English
 
 
 def fit_text(text: str) -> str:
-    r"""Checks that a text may be the text of a document, and returns it unchanged.
+    r"""The same text, after a check that it may be the text of a document.
 
     Raises:
         Unfit: "empty text" (nothing but white space), "text holds NUL", or "text holds a lone surrogate". UTF-8
@@ -48,7 +48,7 @@ def fit_text(text: str) -> str:
 
 
 def plain_text(raw: bytes) -> str:
-    r"""Decodes UTF-8 text, with or without a byte order mark.
+    r"""The text of UTF-8 bytes, with or without a byte order mark.
 
     Args:
         raw: the bytes.
@@ -67,7 +67,7 @@ def plain_text(raw: bytes) -> str:
 
 
 def python_text(raw: bytes) -> str:
-    r"""Decodes Python source in the encoding that it declares (PEP 263); UTF-8 if it declares none.
+    r"""The text of Python source, in the encoding that it declares (PEP 263); UTF-8 if it declares none.
 
     Args:
         raw: the bytes of the source file.

@@ -28,7 +28,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All recipes, by name."""
+    """All recipes, by name.
+
+    Attributes:
+        sources: see Source.
+        taggers: see Tagger.
+        mixes: see Mix.
+        tokenizers: see Tokenizer.
+        exports: see Export.
+    """
 
     sources: dict[str, Source]
     taggers: dict[str, Tagger]
@@ -74,6 +82,10 @@ class Catalogue:
         """The taggers of a dataset version.
 
         All taggers that apply to the source tag its newest version. Older versions have only the sets that rules name.
+
+        Args:
+            source: the source.
+            version: one of its versions.
         """
         applying = [t for t in self.taggers.values() if t.applies_to(source.name)]
         if version == source.current:
@@ -143,7 +155,7 @@ def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
 
 @cache
 def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
-    """Reads all shelves of these packages, once per process.
+    """The recipes on all shelves of these packages, read once per process.
 
     Args:
         packages: packages that have shelves, such as `("gristmill",)`.

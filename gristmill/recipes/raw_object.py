@@ -64,7 +64,7 @@ class RawObject:
         self.spot: Spot | None = None
 
     def taken_spot(self) -> Spot | None:
-        """Returns the spot of the document that was just yielded, and resets it."""
+        """The spot of the document that was just yielded. It is reset afterwards."""
         spot, self.spot = self.spot, None
         return spot
 

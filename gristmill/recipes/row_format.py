@@ -148,7 +148,7 @@ class Prebuilt:
 
     @property
     def pack(self) -> Pack:
-        """Always False, because rows are examples already."""
+        """No packing, because rows are examples already."""
         return False
 
     @property
@@ -179,7 +179,7 @@ _CHOICES = {
 
 
 def format_of(declared: Format | Mapping[str, Any]) -> Format:
-    """Reads a format from a mapping as in Levanter's YAML. Names of the code and of the reference are both accepted.
+    """A format from a mapping as in Levanter's YAML. Names of the code and of the reference are both accepted.
 
     Args:
         declared: the mapping; a format is returned as it is.

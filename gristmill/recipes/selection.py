@@ -54,11 +54,11 @@ class Selection:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """Names of the attribute sets that the columns read, sorted."""
+        """The names of the attribute sets that the columns read, sorted."""
         return tuple(sorted({set_of(c) for c in self.columns if is_attribute(c)}))
 
     def parameters(self) -> dict[str, Any]:
-        """Everything that changes the output, as JSON, for the recipe in a ledger."""
+        """All that changes the output, as JSON, for the recipe in a ledger."""
         return {
             "columns": [[c.name, c.path, c.type] for c in self.columns],
             "include": [[r.name, r.where] for r in self.include],
@@ -70,7 +70,7 @@ class Selection:
 
     @property
     def reasons(self) -> Mapping[str, str]:
-        """Why a row may be dropped: the reason of each rule, by the rule's name."""
+        """The reason of each rule, by the rule's name."""
         return {r.name: r.because for r in (*self.include, *self.exclude)}
 
 

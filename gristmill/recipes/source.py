@@ -42,7 +42,7 @@ class OneToOne:
         return check_shard(stem)
 
     def parameters(self) -> list[Any]:
-        """As JSON, for the recipe."""
+        """The parameters in a recipe, as JSON."""
         return ["one-to-one"]
 
 
@@ -69,7 +69,7 @@ class Hashed:
         return f"{xxhash.xxh3_64_intdigest(name.encode()) % self.count:0{width}d}"
 
     def parameters(self) -> list[Any]:
-        """As JSON, for the recipe."""
+        """The parameters in a recipe, as JSON."""
         return ["hashed", self.count]
 
 
@@ -116,7 +116,7 @@ class Matching:
     pattern: str
 
     def split(self, name: str) -> tuple[str, str] | None:
-        """See Folders.
+        """The snapshot of a raw object; see Folders.
 
         >>> Matching(r"(?P<snapshot>[0-9]{4})").split("crawl-2024/a.jsonl")
         ('2024', 'crawl-2024/a.jsonl')
@@ -125,7 +125,7 @@ class Matching:
         return (match["snapshot"], name) if match else None
 
     def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
-        """See Folders."""
+        """No prefix; see Folders."""
         return ""
 
 
@@ -134,11 +134,11 @@ class Everything:
     """All raw objects are one snapshot, `all`."""
 
     def split(self, name: str) -> tuple[str, str]:
-        """See Folders."""
+        """The snapshot of a raw object; see Folders."""
         return "all", name
 
     def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
-        """See Folders."""
+        """No prefix; see Folders."""
         return ""
 
 
@@ -221,7 +221,7 @@ class Source:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """v0 and all revisions, in order."""
+        """The names of all versions, in order: v0 and the revisions."""
         return ("v0", *(r.version for r in self.revisions))
 
     @property
@@ -230,7 +230,7 @@ class Source:
         return self.versions[-1]
 
     def conversion_parameters(self) -> dict[str, Any]:
-        """Everything that changes v0, as JSON, for the recipe."""
+        """All that changes v0, as JSON, for the recipe."""
         return {"shards": self.shards.parameters(), "select": self.select, **self.parameters}
 
     def is_marker(self, name: str) -> bool:

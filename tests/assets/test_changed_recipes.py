@@ -108,7 +108,7 @@ def test_a_brought_tokenizer_is_the_file_that_the_recipe_pins(made: Works, tmp_p
     load(works, tokenizers={"brought-1": brought})
     origin.write_bytes(b"{}")
     [said] = works.run("brought_1_train", None).failures.values()
-    assert "the recipe pins" in said
+    assert "the recipe says" in said
     origin.write_bytes(works.store.read(TOKENS))
     assert works.run("brought_1_train", None).success
     origin.write_bytes(b"{}")  # what the lake has is what counts from now on

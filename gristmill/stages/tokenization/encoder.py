@@ -147,7 +147,16 @@ class Encoder:
     def encode_bare(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
         """Encodes texts that are complete already: without BOS and EOS, and never cut.
 
-        See `encode`. An example are the texts that a chat template renders.
+        An example are the texts that a chat template renders.
+
+        Args:
+            texts: the texts.
+
+        Returns:
+            See `encode`.
+
+        Raises:
+            DataError: see `encode`.
         """
         counts: list[int] = []
         ids, lengths = self._encoded(self._split(texts, counts), texts)

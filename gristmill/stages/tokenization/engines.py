@@ -105,7 +105,7 @@ def fast_engines(tokenizer_json: str) -> Iterator[Fast]:
 
 
 def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[str]]:
-    """Groups texts into batches.
+    """The texts in batches, in order.
 
     Args:
         texts: the texts.
@@ -128,7 +128,11 @@ def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[s
 
 
 def joined(parts: list[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """One array of all parts. To save memory the parts are freed one by one; `parts` is empty afterwards.
+    """One array of all parts.
+
+    Args:
+        parts: the parts, in order. To save memory they are freed one by one: the list is empty afterwards.
+        dtype: the type of the array's elements.
 
     >>> joined([np.array([1, 2]), np.array([3])], np.int64).tolist()
     [1, 2, 3]

@@ -56,6 +56,10 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
 def tokenizer_path(name: str, file: str = "tokenizer.json") -> str:
     """The path of a tokenizer's file in the lake.
 
+    Args:
+        name: name of the tokenizer.
+        file: name of the file.
+
     >>> tokenizer_path("starter-bpe-1")
     'tokenizers/starter-bpe-1/tokenizer.json'
     """
@@ -72,13 +76,22 @@ def ledger_path(name: str) -> str:
 
 
 def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
-    """The ledger of a tokenizer, or None if it is not in the lake."""
+    """The ledger of a tokenizer, or None if it is not in the lake.
+
+    Args:
+        store: the lake.
+        name: name of the tokenizer.
+    """
     tagged = store.read_tagged(ledger_path(name))
     return msgspec.json.decode(tagged[0], type=TokenizerLedger) if tagged else None
 
 
 def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
     """A tokenizer's ledger and the bytes of its tokenizer.json.
+
+    Args:
+        store: the lake.
+        name: name of the tokenizer.
 
     Raises:
         DataError: the tokenizer is not in the lake, or its file does not have the sha256 of the ledger.
@@ -96,7 +109,11 @@ def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
 
 
 def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
-    """The reference's answers for a tokenizer in the lake; None if an earlier version of Gristmill put it there.
+    """The reference's answers for a tokenizer; None if an earlier version of Gristmill put the tokenizer into the lake.
+
+    Args:
+        store: the lake.
+        ledger: the tokenizer's ledger.
 
     Raises:
         DataError: the file does not have the sha256 of the ledger, or is lost.
@@ -112,6 +129,10 @@ def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
 
 def read_template(store: Store, name: str) -> str | None:
     """The chat template of a tokenizer in the lake, or None if it has none.
+
+    Args:
+        store: the lake.
+        name: name of the tokenizer.
 
     Raises:
         DataError: the tokenizer is not in the lake, or one of its files changed.

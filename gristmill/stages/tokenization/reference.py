@@ -87,7 +87,7 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
 
 
 def facts_of(tokenizer_json: bytes, reference: Tokenizer | None = None) -> TokenizerFacts:
-    """Asks the reference (0.3 to 0.6 CPU seconds).
+    """The reference's answers for a tokenizer. They take 0.3 to 0.6 CPU seconds.
 
     Args:
         tokenizer_json: the bytes of `tokenizer.json`.
@@ -137,7 +137,7 @@ def dump_facts(facts: TokenizerFacts) -> bytes:
 
 
 def load_facts(data: bytes) -> TokenizerFacts | None:
-    """Reads the file. None if it was written with another version of the probes.
+    """The answers in a file. None if it was written with another version of the probes.
 
     Args:
         data: the bytes of the file.

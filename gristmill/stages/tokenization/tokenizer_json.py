@@ -8,7 +8,16 @@ from gristmill.errors import DataError
 
 
 class AddedTokenJson(msgspec.Struct, frozen=True):
-    """A token that was added to the model's vocabulary. The fields are those of `tokenizers.AddedToken`."""
+    """A token that was added to the model's vocabulary.
+
+    Attributes:
+        id: its id.
+        content: its text.
+        single_word: whether it is found only as a whole word.
+        lstrip: whether it takes the white space before it.
+        rstrip: whether it takes the white space after it.
+        normalized: whether it is searched in the normalized text.
+    """
 
     id: int
     content: str
@@ -55,7 +64,7 @@ class TokenizerJson(msgspec.Struct, frozen=True):
 
 
 def parse_tokenizer_json(data: bytes | str) -> TokenizerJson:
-    """Decodes a `tokenizer.json`.
+    """The typed view of a `tokenizer.json`.
 
     Args:
         data: the whole file.
