@@ -124,19 +124,19 @@ def test_the_same_cache_gives_the_same_plan_and_rewrites_nothing(packing: Works)
 def test_a_plan_of_another_cache_or_format_and_a_damaged_one_are_refused(packing: Works) -> None:
     pack(packing, 8)
     stream = train(packing)
-    with pytest.raises(DataError, match="made for the cache or its format as it was"):
+    with pytest.raises(DataError, match="made before the cache or its format changed"):
         read_plan(packing.store, stream, Text(pack=3), STEM)
-    with pytest.raises(DataError, match="not there yet; materialize the cache's packing"):
+    with pytest.raises(DataError, match="does not exist yet; materialize the cache's packing"):
         read_plan(packing.store, stream, PACKED, f"{STEM}0")
     whole = packing.store.read(f"{STEM}.npy")
     packing.store.put(f"{STEM}.npy", whole[:-8] + b"\x09" + whole[-7:])
-    with pytest.raises(DataError, match=r"letters-train-8\.npy: missing, or not the one"):
+    with pytest.raises(DataError, match=r"letters-train-8\.npy: missing, or not the file"):
         read_plan(packing.store, stream, PACKED, STEM)
     assert pack(packing, 8).success
     assert packing.store.read(f"{STEM}.npy") == whole
     plan = packing.store.read(f"{STEM}.json")
     packing.store.put(f"{STEM}.json", plan.replace(stream.sha256.encode(), b"0" * 64))
-    with pytest.raises(DataError, match="made for the cache or its format as it was"):
+    with pytest.raises(DataError, match="made before the cache or its format changed"):
         read_plan(packing.store, stream, PACKED, STEM)
 
 

@@ -1,7 +1,7 @@
-"""Examples: what a trainer is given of a token cache, token by token, with loss weights and segments; without JAX.
+"""Training examples of a token cache: tokens, loss weights and segments, as a trainer receives them. JAX is not needed.
 
 Source: marin-levanter 0.2, `levanter.data.text.datasets.dataset_for_component` and
-`levanter.data.text.examples.GrugLmExample.causal`, with which they are compared element by element.
+`levanter.data.text.examples.GrugLmExample.causal`. Our tests compare the examples with theirs, element by element.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,17 +19,19 @@ from gristmill.stages.token_cache.token_stream import TokenStream
 
 MASKS = "assistant_masks"
 PADDING = -1
-"""The segment of places without a token; the token there is 0."""
+"""The segment number of padding: positions without a token. Their token id is 0."""
 
 
 class Example(NamedTuple):
-    """One example.
+    """One training example.
 
     Attributes:
-        tokens: (length,) int32.
-        loss_weight: (length,) float32: what the prediction of the next token counts; 0 at the last place.
-        segment_ids: (length,) int32: tokens see only those of their own segment; None: all before them. Packed, it is
-            the number of the document in its split; in a stream, how many ends of documents lie before it.
+        tokens: (length,) int32: token ids.
+        loss_weight: (length,) float32: at each position, the loss weight of predicting the next token. 0 at the last
+            position.
+        segment_ids: (length,) int32: a token attends only to tokens of its own segment. None: it attends to all
+            tokens before it. In packed documents, the segment is the document's number in its split. In text cut as
+            one stream, it is the number of document ends before the token in this example.
     """
 
     tokens: npt.NDArray[np.int32]
@@ -38,17 +40,20 @@ class Example(NamedTuple):
 
 
 class Examples(Protocol):
-    """All examples of a split."""
+    """All examples of a split. They are read from the cache when they are asked for."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of examples."""
 
     def __getitem__(self, number: int) -> Example:
-        """One of them.
+        """One example.
+
+        Args:
+            number: its number, from 0.
 
         Raises:
-            IndexError: there is none of this number.
-            DataError: the cache is damaged there.
+            IndexError: no example has this number.
+            DataError: an object of the cache that holds the example is missing or damaged.
         """
 
 
@@ -65,16 +70,21 @@ def examples_of(
 
     Args:
         stream: the split.
-        form: its format.
-        length: tokens of an example; prebuilt rows have their own.
-        eos: the id that ends a document, by which tokens that are not packed know their segment; None: they see all.
-        packed: a plan that was made already; by default it is made now, from the lengths of all documents.
-        see_others: whether tokens see other documents of their example (Levanter's `block_cross_document_attention:
-            false`).
+        form: the format of its rows.
+        length: tokens of one example. Prebuilt rows have a length of their own.
+        eos: the token id that ends a document. Documents that are not packed get their segments by it. None: no
+            segments.
+        packed: a plan that exists already. By default the plan is made now, from the lengths of all documents.
+        see_others: whether tokens attend to other documents of their example (Levanter's
+            `block_cross_document_attention: false`).
+
+    Returns:
+        The examples, in the order of the split.
 
     Raises:
-        DataError: a document is too long and must not be cut, or the cache is of another format.
-        RecipeError: the length is none.
+        DataError: a document is too long and must not be cut, the plan was made by another rule, or the cache has
+            another format.
+        RecipeError: the length is less than 1.
     """
     rule = rule_of(form, length)
     if rule is None:
@@ -82,7 +92,9 @@ def examples_of(
         return _Rows(stream, form, ends) if isinstance(form, Prebuilt) else _Windows(stream, length, ends)
     made = packed or plan(stream.lengths(*form.dtypes), rule)
     if made.rule != rule:
-        raise DataError(f"{stream.path}: a plan by {made.rule}, but the format asks for {rule}; plan it again")
+        raise DataError(
+            f"{stream.path}: the plan was made by {made.rule}, but the format asks for {rule}; plan it again"
+        )
     masks = MASKS if isinstance(form, Chat) and form.mask_user_turns else None
     return _Packed(stream, made, masks, see_others=see_others)
 
@@ -92,16 +104,33 @@ def causal(
     weights: npt.NDArray[np.float32] | None,
     segments: npt.NDArray[np.int32] | None,
 ) -> npt.NDArray[np.float32]:
-    """Loss weights by place: none at the last one, and none where the next one is padding."""
-    found = np.ones(len(tokens), np.float32) if weights is None else weights.astype(np.float32)
-    found[-1:] = 0
+    """The loss weights of an example: 0 at the last position, and 0 where the next position is padding.
+
+    Args:
+        tokens: (length,): token ids.
+        weights: (length,): weights of the row's own, or None: 1 everywhere.
+        segments: (length,): segment numbers, negative for padding, or None: no padding.
+
+    Returns:
+        (length,) float32: at each position, the loss weight of predicting the next token.
+
+    Source: marin-levanter 0.2, `levanter.data.text.examples.GrugLmExample.causal`.
+
+    Example:
+        Two tokens and two positions of padding:
+
+        >>> causal(np.array([7, 8, 0, 0], np.int32), None, np.array([0, 0, -1, -1], np.int32)).tolist()
+        [1.0, 0.0, 0.0, 0.0]
+    """
+    loss = np.ones(len(tokens), np.float32) if weights is None else weights.astype(np.float32)
+    loss[-1:] = 0
     if segments is not None:
-        found[np.roll(segments, -1) < 0] = 0
-    return found
+        loss[np.roll(segments, -1) < 0] = 0
+    return loss
 
 
 def _segments(tokens: npt.NDArray[np.int32], eos: int | None) -> npt.NDArray[np.int32] | None:
-    """How many ends of documents lie before each token."""
+    """For each token, the number of document ends before it."""
     if eos is None:
         return None
     ends = np.roll(tokens == eos, 1)
@@ -111,11 +140,11 @@ def _segments(tokens: npt.NDArray[np.int32], eos: int | None) -> npt.NDArray[np.
 
 def _check(number: int, count: int) -> None:
     if not 0 <= number < count:
-        raise IndexError(f"example {number} of {count}")
+        raise IndexError(f"example {number} of {count}: examples are numbered from 0")
 
 
 class _Windows:
-    """Text that is not packed: one stream, cut every `length` tokens; what is left at its end is no example."""
+    """Text that is not packed: one stream, cut every `length` tokens. Tokens left over at its end are not used."""
 
     def __init__(self, stream: TokenStream, length: int, eos: int | None) -> None:
         self._stream, self._length, self._eos = stream, length, eos
@@ -131,7 +160,7 @@ class _Windows:
 
 
 class _Packed:
-    """Whole documents, packed by a plan."""
+    """Whole documents, packed as a plan says."""
 
     def __init__(self, stream: TokenStream, packed: Plan, masks: str | None, *, see_others: bool) -> None:
         self._stream, self._plan, self._masks, self._see_others = stream, packed, masks, see_others
@@ -156,7 +185,7 @@ class _Packed:
         return Example(padded, loss, None if self._see_others else segments)
 
     def _field(self, field: str, first: int, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """A field's elements of these documents, cut as the rule says, and the documents' bounds before that."""
+        """A field's elements of these documents, cut as the rule says, and the documents' bounds before the cut."""
         length, slice_strategy = self._plan.rule.length, self._plan.rule.slice
         bounds = self._stream.bounds(field, first, first + count)
         start, stop = int(bounds[0]), int(bounds[-1])
@@ -166,7 +195,7 @@ class _Packed:
 
 
 class _Rows:
-    """Prebuilt rows: each is an example as it stands."""
+    """Prebuilt rows: each row is one example, unchanged."""
 
     def __init__(self, stream: TokenStream, form: Prebuilt, eos: int | None) -> None:
         self._stream, self._form, self._eos = stream, form, eos
@@ -181,18 +210,37 @@ class _Rows:
         if self._form.loss_weights_key is not None:
             weights = self._stream.row(self._form.loss_weights_key, number)
             if len(weights) != len(tokens):
-                raise DataError(f"{self._stream.path}: row {number}: {len(tokens)} tokens, {len(weights)} loss weights")
+                raise DataError(
+                    f"{self._stream.path}: row {number}: {len(tokens)} tokens, {len(weights)} loss weights; write a"
+                    " weight for each token"
+                )
         return Example(tokens, causal(tokens, weights, None), _segments(tokens, self._eos))
 
 
 Decode = Callable[[Sequence[int]], str]
-"""Ids as text, special tokens included."""
+"""A function that gives token ids as text, special tokens included."""
 
 
 def show(example: Example, decode: Decode) -> str:
-    """An example for people: its text by segments, what is learnt of it in ⟦ ⟧, with the weight if it is not 1.
+    """Prints an example for people, segment by segment.
 
-    A token is learnt where the place before it has a loss weight.
+    Text that the model learns to predict is put into ⟦ ⟧, with its weight if that is not 1. A token is learnt if the
+    position before it has a loss weight.
+
+    Args:
+        example: the example.
+        decode: gives token ids as text.
+
+    Returns:
+        The text, a heading line and a text line for each segment. Padding has a heading only.
+
+    Example:
+        >>> tokens, segments = np.array([97, 98, 99, 0], np.int32), np.array([0, 0, 0, -1], np.int32)
+        >>> example = Example(tokens, causal(tokens, None, segments), segments)
+        >>> print(show(example, lambda ids: bytes(ids).decode()), end="")
+        --- segment 0, tokens 0 to 3
+        a⟦bc⟧
+        --- padding, tokens 3 to 4
     """
     lines: list[str] = []
     size = len(example.tokens)
@@ -208,7 +256,7 @@ def show(example: Example, decode: Decode) -> str:
 
 
 def _runs(values: npt.NDArray[np.int32] | npt.NDArray[np.float32]) -> Iterator[tuple[int, int]]:
-    """Where equal values follow each other."""
+    """The ranges [start, stop) in which all values are equal."""
     cuts = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
     return ((a, b) for a, b in pairwise(cuts) if a < b)
 

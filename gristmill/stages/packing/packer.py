@@ -1,8 +1,9 @@
-"""Packing: which documents share an example of training, as Levanter fills them: in order, each until the next document
-would not fit.
+"""Packing: choose which whole documents share a training example, in the way Levanter does.
 
-Source: marin-levanter 0.2, `levanter.data.packing.pack_documents` and `levanter.data.text.datasets`, whose
-examples it is compared with.
+Documents are taken in order. Each example takes documents until the next one would not fit.
+
+Source: marin-levanter 0.2, `levanter.data.packing.pack_documents` and `levanter.data.text.datasets`. Our tests compare
+our examples with theirs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,16 +18,16 @@ from gristmill.recipes.row_format import SEGMENTS, Format, Prebuilt, Slice, Text
 
 Integers = npt.NDArray[np.int64]
 Lengths = Sequence[Integers]
-"""For each field, the elements of each of the same documents."""
+"""One array per field, each of shape (documents,): the number of elements of each document in that field."""
 
 
 class Rule(NamedTuple):
     """How documents are packed.
 
     Attributes:
-        length: elements of an example, in each field.
-        segments: documents in an example at the most.
-        slice: what becomes of a document that is longer than an example.
+        length: elements of one example, in each field.
+        segments: the largest number of documents in one example.
+        slice: what happens to a document that is longer than one example.
     """
 
     length: int
@@ -36,13 +37,15 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Which documents lie in which example. Documents between two examples were dropped.
+    """Which documents each example holds. Documents that no example holds were dropped.
 
     Attributes:
-        rule: how it was made.
-        first: (examples,), the first document of each.
-        count: (examples,), how many documents follow each other in it. A document that is too long is alone in its
-            example, cut as the rule says.
+        rule: the rule that made the plan.
+        first: (examples,) int64: the number of the first document of each example.
+        count: (examples,) int64: how many consecutive documents each example holds. A document that is too long is
+            the only one of its example; the rule says which end is cut off.
+
+    `len(plan)` is the number of examples.
     """
 
     rule: Rule
@@ -50,18 +53,32 @@ class Plan:
     count: Integers
 
     def __len__(self) -> int:
-        """Examples."""
+        """Number of examples."""
         return len(self.first)
 
 
 def rule_of(form: Format, length: int) -> Rule | None:
-    """How a format's documents are packed; None if they are not: text is cut as one stream, prebuilt rows are examples.
+    """The packing rule of a format.
+
+    Args:
+        form: the format of the rows.
+        length: tokens of one example.
+
+    Returns:
+        The rule, or None if documents of this format are not packed. Such text is cut as one stream. Prebuilt rows
+        already are examples.
 
     Raises:
-        RecipeError: the length is none.
+        RecipeError: the length is less than 1.
+
+    Example:
+        >>> rule_of(Text(pack=8), 4096)
+        Rule(length=4096, segments=8, slice='left')
+        >>> rule_of(Text(), 4096) is None
+        True
     """
     if length < 1:
-        raise RecipeError(f"examples of {length} tokens: give 1 or more")
+        raise RecipeError(f"examples of {length} tokens: give a length of 1 or more")
     if isinstance(form, Prebuilt) or (isinstance(form, Text) and not form.pack):
         return None
     if form.pack is False:
@@ -71,24 +88,53 @@ def rule_of(form: Format, length: int) -> Rule | None:
 
 
 def plan(lengths: Iterable[Lengths], rule: Rule) -> Plan:
-    """The plan of documents, given in blocks; holds one block and the plan itself (16 bytes an example).
+    """Packs all documents of a split.
+
+    Memory holds one block and the plan itself (16 bytes per example).
+
+    Args:
+        lengths: the documents' lengths, in blocks of consecutive documents.
+        rule: how to pack.
+
+    Returns:
+        The plan. Document 0 is the first document of the first block.
 
     Raises:
-        DataError: a document is longer than an example, and the rule says `raise`.
+        DataError: a document is longer than one example, and the rule says `raise`.
+
+    Example:
+        Five documents in two blocks, with one field. 4 + 4 + 2 tokens fill the first example; 5 + 3 are the second.
+
+        >>> blocks = [[np.array([4, 4, 2])], [np.array([5, 3])]]
+        >>> made = plan(blocks, Rule(length=10, segments=64, slice="left"))
+        >>> made.first.tolist(), made.count.tolist()
+        ([0, 3], [3, 2])
     """
-    found = [(first, count) for first, count, _ in packs(lengths, rule)]
+    blocks = [(first, count) for first, count, _ in packs(lengths, rule)]
     empty = np.empty(0, np.int64)
-    firsts, counts = [first for first, _ in found], [count for _, count in found]
+    firsts, counts = [first for first, _ in blocks], [count for _, count in blocks]
     return Plan(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *counts]))
 
 
 def packs(lengths: Iterable[Lengths], rule: Rule) -> Iterator[tuple[Integers, Integers, Integers]]:
-    """First document, documents and elements of the first field of the examples, block by block.
+    """Packs documents block by block; `plan` joins the result.
 
-    The last example of a block stays open until the next block has shown what else fits into it.
+    The last example of a block stays open until the next block shows which documents still fit into it.
+
+    Args:
+        lengths: as for `plan`.
+        rule: how to pack.
+
+    Returns:
+        An iterator. Each item has three int64 arrays of shape (examples,): the first document of each example, its
+        number of documents, and its number of elements in the first field.
 
     Raises:
-        DataError: see plan().
+        DataError: as for `plan`.
+
+    Example:
+        >>> [[column.tolist() for column in block] for block in packs([[np.array([6, 5, 4])]], Rule(10, 64, "left"))]
+        [[[0], [1], [6]], [[1], [2], [9]]]
     """
     begin = 0
     rest: Lengths | None = None
@@ -98,49 +144,49 @@ def packs(lengths: Iterable[Lengths], rule: Rule) -> Iterator[tuple[Integers, In
         starts = _chain(ends)
         if len(starts) == 0:
             continue
-        kept = int(starts[-1])  # the last example goes to the documents' end: more may fit
+        kept = int(starts[-1])  # the last example stays open: documents of the next block may fit into it
         yield _closed(whole, starts[:-1], ends, rule, begin)
-        rest, begin = [each[kept:] for each in whole], begin + kept
+        rest, begin = [field[kept:] for field in whole], begin + kept
     if rest is not None:
         yield _closed(rest, np.zeros(1, np.int64), np.array([len(rest[0])]), rule, begin)
 
 
 def _ends(lengths: Lengths, rule: Rule, begin: int) -> Integers:
-    """Behind which document an example ends that begins at each of them."""
+    """For each document: if an example began with it, the number of the first document after that example."""
     count = len(lengths[0])
     ends = np.arange(count, dtype=np.int64) + rule.segments
-    for each in lengths:
-        bounds = np.concatenate(([0], np.cumsum(each, dtype=np.int64)))
+    for field in lengths:
+        bounds = np.concatenate(([0], np.cumsum(field, dtype=np.int64)))
         np.minimum(ends, np.searchsorted(bounds, bounds[:-1] + rule.length, "right") - 1, out=ends)
     alone = np.arange(1, count + 1, dtype=np.int64)
     if rule.slice == "raise" and (ends < alone).any():
         number = int(np.argmax(ends < alone))
         raise DataError(
-            f"document {begin + number}: {max(int(each[number]) for each in lengths)} tokens, an example has"
-            f" {rule.length}: take longer examples, or another slice_strategy (with pack: false there is none)"
+            f"document {begin + number}: {max(int(field[number]) for field in lengths)} tokens, but an example has"
+            f" {rule.length}: take longer examples, or another slice_strategy (pack: false allows none)"
         )
     return np.maximum(ends, alone, out=ends)
 
 
 def _chain(ends: Integers) -> Integers:
-    """The documents at which examples begin, from the first on."""
-    hops = ends.tolist()
+    """The documents at which examples begin, if the first example begins at document 0."""
+    next_start = ends.tolist()
     starts: list[int] = []
-    at = 0
-    while at < len(hops):
-        starts.append(at)
-        at = hops[at]
+    document = 0
+    while document < len(next_start):
+        starts.append(document)
+        document = next_start[document]
     return np.array(starts, np.int64)
 
 
 def _closed(
     lengths: Lengths, starts: Integers, ends: Integers, rule: Rule, begin: int
 ) -> tuple[Integers, Integers, Integers]:
-    """The examples that begin there: without the documents that are dropped."""
+    """The examples that begin at `starts`, in the form that `packs` yields; without documents that are dropped."""
     if rule.slice == "drop":
         fits = np.ones(len(starts), np.bool_)
-        for each in lengths:
-            fits &= each[starts] <= rule.length
+        for field in lengths:
+            fits &= field[starts] <= rule.length
         starts = starts[fits]
     bounds = np.concatenate(([0], np.cumsum(lengths[0], dtype=np.int64)))
     elements = np.minimum(bounds[ends[starts]] - bounds[starts], rule.length)

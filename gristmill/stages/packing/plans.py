@@ -1,4 +1,4 @@
-"""Packing plans in the lake: how each split of a token cache becomes examples of one length, before anybody trains."""
+"""Packing plans in the lake: they say, before a training run, how each split of a token cache becomes examples."""
 
 import hashlib
 from collections.abc import Iterator
@@ -25,22 +25,29 @@ _PIECE = 1 << 18
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """Where a plan's examples lie: a .npy file, int64, (examples, 2): the first document of each, and how many."""
+    """The object that holds a plan's examples.
+
+    It is a .npy file of int64, shape (examples, 2): each example's first document and its number of documents.
+
+    Attributes:
+        path: the object's path in the lake.
+        sha256: SHA-256 of the object's bytes, hexadecimal.
+    """
 
     path: str
     sha256: str
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """The plan of a split.
+    """The plan of one split, as the lake's JSON file holds it.
 
     Attributes:
-        schema: 1.
+        schema: version of this form: 1.
         cache: the address of the stream's token cache.
         split: `train` or `validation`.
-        ledger: sha256 of the split's merged ledger: of another one, this is not the plan.
-        fill_rate: see Report.
-        examples: None where documents are not packed.
+        ledger: sha256 of the split's merged ledger. The plan is valid for the split with this ledger only.
+        fill_rate: as in the report, rounded to six decimals.
+        examples: where the examples are stored; None if documents are not packed.
         report: what the examples hold.
     """
 
@@ -54,11 +61,21 @@ class Planned(msgspec.Struct, frozen=True):
 
 
 def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: Say) -> list[Planned]:
-    """Plans all splits of a token cache, as its index has merged them, for examples of so many tokens.
+    """Plans all splits of a token cache, as its index has merged them, and writes the plans into the lake.
+
+    Args:
+        store: the lake.
+        mix: the mix whose cache it is.
+        tokenizer: the tokenizer of the cache.
+        length: tokens of one example.
+        say: receives a progress line for each split.
+
+    Returns:
+        The plans: for each stream, train and then validation (if the mix has a validation split).
 
     Raises:
-        DataError: the index is not there yet, the cache is damaged, or a document is too long and must not be cut.
-        RecipeError: the length is none.
+        DataError: the index does not exist yet, the cache is damaged, or a document is too long and must not be cut.
+        RecipeError: the length is less than 1.
     """
     planned: list[Planned] = []
     for stream in mix.streams:
@@ -80,52 +97,55 @@ def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, 
     stored = None if plan is None else _store(store, f"{stem}.npy", plan)
     split = sequence.path.rpartition("/")[2]
     made = Planned(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report)
-    put_unless_same(store, f"{stem}.json", dump(made) + b"\n")  # last: it names the other
+    put_unless_same(store, f"{stem}.json", dump(made) + b"\n")  # last, because it names the .npy file
     return made
 
 
 def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> Plan:
-    """A plan that was made for this very split.
+    """Reads the packing plan of a split, and checks that it was made for the split as it is now.
 
     Args:
         store: the lake.
         sequence: the split, opened.
-        form: its format.
-        stem: `address.packing_stem` of the plan.
+        form: the format of its rows.
+        stem: the plan's path without its ending, see `address.packing_stem`.
+
+    Returns:
+        The plan.
 
     Raises:
-        DataError: there is none, it was made for the split as it was, or its bytes are not what was written.
+        DataError: the plan does not exist, it was made before the split or its format changed, or it is damaged.
         RecipeError: documents of this format are not packed.
     """
-    found = store.read_tagged(f"{stem}.json")
-    if found is None:
-        raise DataError(f"{stem}.json: not there yet; materialize the cache's packing")
+    tagged = store.read_tagged(f"{stem}.json")
+    if tagged is None:
+        raise DataError(f"{stem}.json: does not exist yet; materialize the cache's packing")
     try:
-        planned = msgspec.json.decode(found[0], type=Planned)
+        planned = msgspec.json.decode(tagged[0], type=Planned)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{stem}.json: no packing plan ({error}); {MEND}") from error
+        raise DataError(f"{stem}.json: not a valid packing plan ({error}); {MEND}") from error
     rule = rule_of(form, planned.report.length)
     if planned.examples is None or rule is None:
         raise RecipeError(f"{stem}.json: documents of format {form.type} are not packed; read them without a plan")
-    said = (planned.ledger, planned.report.segments, planned.report.slice_strategy)
-    if said != (sequence.sha256, rule.segments, rule.slice):
-        raise DataError(f"{stem}.json: made for the cache or its format as it was; {MEND}")
+    recorded = (planned.ledger, planned.report.segments, planned.report.slice_strategy)
+    if recorded != (sequence.sha256, rule.segments, rule.slice):
+        raise DataError(f"{stem}.json: made before the cache or its format changed; {MEND}")
     tagged = store.read_tagged(planned.examples.path)
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != planned.examples.sha256:
-        raise DataError(f"{planned.examples.path}: missing, or not the one that {stem}.json names; {MEND}")
+        raise DataError(f"{planned.examples.path}: missing, or not the file that {stem}.json names; {MEND}")
     pairs = np.load(BytesIO(tagged[0]), allow_pickle=False)
     return Plan(rule, pairs[:, 0], pairs[:, 1])
 
 
 def _store(store: Store, path: str, plan: Plan) -> Stored:
-    """Writes a plan's examples, unless they are there already."""
+    """Writes a plan's examples, unless the object already holds them."""
     digest, size = hashlib.sha256(), 0
     for piece in _npy(plan):
         digest.update(piece)
         size += len(piece)
     stored = Stored(path, digest.hexdigest())
-    there = store.head(path)
-    if there is None or there.size != size or hashlib.sha256(store.read(path)).hexdigest() != stored.sha256:
+    entry = store.head(path)
+    if entry is None or entry.size != size or hashlib.sha256(store.read(path)).hexdigest() != stored.sha256:
         upload = store.upload(path)
         try:
             for piece in _npy(plan):
@@ -138,10 +158,10 @@ def _store(store: Store, path: str, plan: Plan) -> Stored:
 
 
 def _npy(plan: Plan) -> Iterator[bytes]:
-    """The bytes of a .npy file, format 1.0 (numpy's NEP 1)."""
+    """The bytes of a .npy file, format 1.0 (numpy's NEP 1), in pieces."""
     head = BytesIO()
-    form: dict[str, Any] = {"descr": "<i8", "fortran_order": False, "shape": (len(plan), 2)}
-    np.lib.format.write_array_header_1_0(head, form)
+    header: dict[str, Any] = {"descr": "<i8", "fortran_order": False, "shape": (len(plan), 2)}
+    np.lib.format.write_array_header_1_0(head, header)
     yield head.getvalue()
     for begin in range(0, len(plan), _PIECE):
         pair = (plan.first[begin : begin + _PIECE], plan.count[begin : begin + _PIECE])

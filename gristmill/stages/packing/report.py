@@ -1,4 +1,4 @@
-"""What examples of one length hold of a token cache: how full they are, and what of its documents is in none."""
+"""Report on the examples of a token cache at one length: how full they are, and which documents they do not hold."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -12,34 +12,41 @@ from gristmill.stages.packing.packer import Integers, Lengths, Plan, Rule, packs
 from gristmill.stages.token_cache.token_stream import TokenStream
 
 Kind = Literal["windows", "packed", "rows"]
-"""How documents become examples: one stream, cut every so many tokens; whole documents, packed; each row one."""
+"""How documents become examples.
+
+`windows`: all documents are one stream, cut every `length` tokens. `packed`: whole documents share an example. `rows`:
+each row is one example.
+"""
 
 LONGEST = 1 << 40
-"""Tokens; the last bin of documents' lengths ends there."""
+"""In tokens: the histogram of document lengths ends there."""
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Every token of a split is in an example, or stands under truncated, dropped or unfit.
+    """What the examples of one split hold.
+
+    Each token of the split is in an example, or is counted as truncated, dropped or unfit:
+    `tokens = filled + truncated_tokens + dropped_tokens + unfit_tokens`.
 
     Attributes:
-        kind: see Kind.
-        length: tokens of an example.
-        segments: documents an example, at the most, where they are packed.
-        slice_strategy: of documents that are longer, where they are packed.
-        documents: rows of the split.
-        tokens: all of them.
-        examples: how many there are.
-        filled: tokens in them.
-        padding: places in them without a token.
-        truncated_documents: of which the beginning or the end alone is in an example.
-        truncated_tokens: what of these is not.
-        dropped_documents: of which nothing is in an example; empty ones are not counted.
-        dropped_tokens: theirs.
-        split_documents: that lie in more than one example.
-        unfit_documents: rows that are examples of another length: a trainer of this length stops at them.
-        unfit_tokens: theirs.
-        lengths: documents by their length in tokens.
-        fill: examples by their tokens; the last bin is the full ones.
+        kind: how documents become examples, see Kind.
+        length: tokens of one example.
+        segments: the largest number of documents in one example; None if they are not packed.
+        slice_strategy: what happens to documents longer than one example; None if they are not packed.
+        documents: number of rows of the split.
+        tokens: number of tokens of the split.
+        examples: number of examples.
+        filled: number of tokens in the examples.
+        padding: number of positions in the examples that hold no token.
+        truncated_documents: number of documents of which one end was cut off.
+        truncated_tokens: number of tokens cut off from these.
+        dropped_documents: number of documents of which no token is in an example; empty documents are not counted.
+        dropped_tokens: number of their tokens.
+        split_documents: number of documents that span more than one example.
+        unfit_documents: number of prebuilt rows of another length. A trainer with this length stops at such a row.
+        unfit_tokens: number of their tokens.
+        lengths: histogram of the documents' lengths in tokens.
+        fill: histogram of the tokens per example; the last bin holds the full examples.
     """
 
     kind: Kind
@@ -63,21 +70,40 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def fill_rate(self) -> float:
-        """The share of the examples' places that hold a token; 1 if there is no example."""
+        """The share of the examples' positions that hold a token, from 0 to 1. 1 if there are no examples."""
         return self.filled / (self.filled + self.padding) if self.examples else 1.0
 
 
 def ids_of(form: Format) -> str:
-    """The field with the token ids."""
+    """The name of the cache field that holds the token ids.
+
+    Args:
+        form: the format of the rows.
+
+    Returns:
+        The field's name.
+
+    Example:
+        >>> ids_of(Prebuilt(input_ids_key="tokens"))
+        'tokens'
+    """
     return form.input_ids_key if isinstance(form, Prebuilt) else "input_ids"
 
 
 def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Plan | None]:
-    """How a split becomes examples of a length, and the plan where documents are packed. No token is read.
+    """Reports on the examples that a split gives at one length. Reads the rows' lengths, not their tokens.
+
+    Args:
+        stream: the split.
+        form: the format of its rows.
+        length: tokens of one example.
+
+    Returns:
+        The report; and the packing plan, or None if documents of this format are not packed.
 
     Raises:
-        DataError: the cache is damaged or of another format, or a document is too long and must not be cut.
-        RecipeError: the length is none.
+        DataError: the cache is damaged or has another format, or a document is too long and must not be cut.
+        RecipeError: the length is less than 1.
     """
     rule = rule_of(form, length)
     counts = _Counts(length)
@@ -99,7 +125,7 @@ def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Pla
 
 
 class _Counts:
-    """A report while its numbers come in."""
+    """Adds up the numbers of a report, block by block."""
 
     def __init__(self, length: int) -> None:
         self._length = length
@@ -109,20 +135,20 @@ class _Counts:
         self._truncated, self._dropped, self._unfit = [0, 0], [0, 0], [0, 0]
 
     def packed(self, blocks: Iterator[list[Integers]], rule: Rule) -> Iterator[Lengths]:
-        """Hands the blocks on; counts documents that are too long."""
-        spot = self._dropped if rule.slice == "drop" else self._truncated
+        """Passes the blocks through unchanged; counts the documents that are too long."""
+        counter = self._dropped if rule.slice == "drop" else self._truncated
         for block in blocks:
             self._documents_seen(block[0])
             longer = np.zeros(len(block[0]), np.bool_)
-            for each in block:
-                longer |= each > rule.length
-            spot[0] += int(longer.sum())
+            for field in block:
+                longer |= field > rule.length
+            counter[0] += int(longer.sum())
             lost = block[0] if rule.slice == "drop" else np.maximum(block[0] - rule.length, 0)
-            spot[1] += int(lost[longer].sum())
+            counter[1] += int(lost[longer].sum())
             yield block
 
     def windows(self, blocks: Iterator[list[Integers]], total: int) -> None:
-        """Counts documents of one stream that is cut; what is left at its end is no example."""
+        """Counts the documents of one stream that is cut into examples. Tokens left over at its end are not used."""
         size = self._length
         number, begin = total // size, 0
         end = number * size
@@ -141,7 +167,7 @@ class _Counts:
         self._examples, self._filled = number, end
 
     def rows(self, blocks: Iterator[list[Integers]]) -> None:
-        """Counts rows that are examples as they stand."""
+        """Counts prebuilt rows: each row of the right length is one example."""
         for (lengths,) in blocks:
             self._documents_seen(lengths)
             fits = lengths == self._length
@@ -149,7 +175,7 @@ class _Counts:
             self._unfit = [self._unfit[0] + int((~fits).sum()), self._unfit[1] + int(lengths[~fits].sum())]
 
     def examples(self, elements: Integers) -> None:
-        """Counts examples by the tokens in each."""
+        """Counts examples; `elements` has the number of tokens of each."""
         self._fill.add(elements)
         self._examples += len(elements)
         self._filled += int(elements.sum())
@@ -160,7 +186,7 @@ class _Counts:
         self._tokens += int(lengths.sum())
 
     def report(self, kind: Kind, rule: Rule | None) -> Report:
-        """What was counted."""
+        """The report of everything counted so far."""
         return Report(
             kind=kind,
             length=self._length,

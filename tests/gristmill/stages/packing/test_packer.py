@@ -69,7 +69,7 @@ def test_a_document_that_is_dropped_ends_the_example_before_it() -> None:
 
 
 def test_a_document_that_must_not_be_cut_is_an_error_that_numbers_it() -> None:
-    with pytest.raises(DataError, match="document 3: 11 tokens, an example has 10: take longer examples"):
+    with pytest.raises(DataError, match="document 3: 11 tokens, but an example has 10: take longer examples"):
         plan(blocks_of([[3, 4, 5, 11, 12]], 2), Rule(10, 64, "raise"))
     assert packed([10, 10], 10, slice_strategy="raise") == [[0], [1]]
 
@@ -118,7 +118,7 @@ def test_how_a_format_is_packed(form: Format, expected: Rule | None) -> None:
 
 @pytest.mark.parametrize("pack", [None, True])
 def test_examples_have_a_token_at_least(pack: Pack) -> None:
-    with pytest.raises(RecipeError, match="examples of 0 tokens: give 1 or more"):
+    with pytest.raises(RecipeError, match="examples of 0 tokens: give a length of 1 or more"):
         rule_of(Text(pack=pack), 0)
 
 

@@ -47,7 +47,7 @@ def test_dropped_documents(lake: FolderStore) -> None:
     report = report_of(lake, Chat(slice_strategy="drop"), 10)
     assert (report.examples, report.filled) == (2, 7)
     assert (report.dropped_documents, report.dropped_tokens) == (2, 26)
-    with pytest.raises(DataError, match="document 1: 15 tokens, an example has 10"):
+    with pytest.raises(DataError, match="document 1: 15 tokens, but an example has 10"):
         report_of(lake, Chat(pack=False), 10)
 
 
