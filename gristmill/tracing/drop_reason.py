@@ -1,7 +1,7 @@
-"""The reason for which a selection has dropped a document.
+"""Explains why a selection dropped a document.
 
-The rules are those in the ledger of the selected partition. They are applied again, to the one row and its attribute
-rows. Blocklists are read as they are now: a ledger has their digest, not their entries.
+The rules come from the ledger of the selected partition. They are applied again, to this row and its attribute rows.
+Blocklists are read in their current state, because a ledger has only their digest, not their entries.
 """
 
 import re
@@ -18,7 +18,7 @@ from gristmill.tracing.rows import REMADE, Located, Standing, row_of, standing
 
 
 class _OneRow:
-    """The one row of a set that stands beside a document."""
+    """The attribute row of the one document, in the form of an attribute feed."""
 
     def __init__(self, row: Located) -> None:
         self.path = row.path
@@ -29,52 +29,53 @@ class _OneRow:
 
 
 def drop_reason(selected: Standing, documents: Standing, document: Located) -> str:
-    """Why a document is not in a slice or the next version.
+    """Why a document is not in a mix's slice or in the next dataset version.
 
     Args:
         selected: the slice, or the next version.
-        documents: what it was selected from.
-        document: the document's row in them.
+        documents: the documents that it was selected from.
+        document: the document's row there.
+
+    Returns:
+        The reason in words, for people.
 
     Raises:
-        DataError: its attribute rows are not there, or are another document's; a value is of another type.
-        RecipeError: a blocklist is not there any longer.
+        DataError: the document's attribute rows are missing or belong to another document, or a value has another type.
+        RecipeError: a blocklist no longer exists.
     """
     name = document.shard.name
     if name not in selected.shards:
-        return f"has no shard {name}: it is due to be made again"
+        return f"has no shard {name}: it is due to be rebuilt"
     sets = dict(_sets(selected))
-    if not all(selected.has_read(above, name) for above in (documents, *sets.values())):
+    if not all(selected.has_read(upstream, name) for upstream in (documents, *sets.values())):
         return REMADE
     selection = selection_of(selected.head.recipe.parameters)
     blocklists = [read_blocklist(selected.store, blocklist) for blocklist in selection.blocklists]
-    row_filter = RowFilter(selected.store, documents.here, selection, blocklists)
+    row_filter = RowFilter(selected.store, documents.place, selection, blocklists)
     feeds = {key: _OneRow(row_of(attributes, name, document.row)) for key, attributes in sets.items()}
     block = row_filter.decide(document.line + b"\n", feeds, document.path, document.row, {})
     decision = int(block.decisions[0])
     if not decision:
-        return "its rules keep it now: a blocklist changed since, or the lake is not as it says (verify it)"
+        return "the rules keep it now: a blocklist has changed since, or the lake is damaged (verify it)"
     values = {column: of_rows[0] for column, of_rows in block.values.items()}
     return _in_words(block.reasons[decision - 1], document, selection, blocklists, values)
 
 
 def _sets(selected: Standing) -> Iterator[tuple[str, Standing]]:
-    """The attribute sets that a selection read, by name."""
+    """(name, partition) of each attribute set that a selection read."""
     for upstream in selected.head.inputs:
         if kind_of(upstream.asset) is ATTRIBUTES:
             partition = place(upstream.asset, upstream.snapshot)
             attributes = standing(selected.store, partition)
             if attributes is None:
-                raise DataError(
-                    f"{partition.asset}: snapshot {partition.snapshot} is not there any longer; materialize it"
-                )
+                raise DataError(f"{partition.asset}: snapshot {partition.snapshot} no longer exists; materialize it")
             yield names_of(upstream.asset)["set"], attributes
 
 
 def _in_words(
     reason: str, document: Located, selection: Selection, blocklists: Sequence[Blocklist], values: Mapping[str, Any]
 ) -> str:
-    """A reason in words: the counter's name in the ledger, and what is behind it."""
+    """A reason in words: the name of the ledger's counter, and the rate, the blocklist entry or the rule."""
     if reason == SAMPLED_OUT:
         return f"{reason}: rate {selection.rate:g}, seed {selection.seed}"
     for blocklist in blocklists:

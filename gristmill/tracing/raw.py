@@ -1,7 +1,7 @@
-"""Raw places: the bytes of a raw object that a document of v0 was made from.
+"""Finds the bytes of the raw object that a document of v0 was made from.
 
-Conversion writes them down behind v0's id index, as far as the source's converter tells them. Where a shard is older
-than that, its raw objects are converted once more, until the converter gives the very row that lies in v0.
+Conversion writes these raw spans at the end of v0's id index, if the source's converter reports them. Shards of
+Gristmill 0.1 have none. For these, raw objects are converted again, until the converter gives the same row as v0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,28 +24,33 @@ from gristmill.recipes.source import Source
 from gristmill.stages.conversion.grinder import converted
 from gristmill.tracing.rows import Located, Standing
 
-UNTOLD = "its converter does not say where in the object"
+UNTOLD = "the converter does not report the position in the object"
 
 
 class Shelves(NamedTuple):
-    """Where recipes are found, and how the bucket of a source with raw data elsewhere is reached."""
+    """The recipes, and the access to raw data outside of the lake.
+
+    Attributes:
+        packages: names of the Python packages with recipes.
+        options: options of the store that holds a source's raw data.
+    """
 
     packages: tuple[str, ...]
     options: Mapping[str, str]
 
 
 class RawPlace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a document lies in raw.
+    """The position of a document in the raw data.
 
     Attributes:
-        asset: of the raw snapshots.
-        object: name of the raw object, below the snapshot; empty if it is not known.
-        sha256: of the object as it was converted.
-        path: of the object; empty if it is not there.
-        range: [start, end) of the record; None if nobody knows.
-        counted_in: what it counts: bytes of the `object`, of the `unpacked object`, of a `member`; or `rows`.
-        member: the file of the archive.
-        why: what is not known, and why.
+        asset: the asset of the raw snapshots.
+        object: name of the raw object, below the snapshot; empty if it is unknown.
+        sha256: sha256 of the object when it was converted.
+        path: path of the object; empty if the object does not exist.
+        range: [start, end) of the record; None if it is unknown.
+        counted_in: the unit of `range`: bytes of the `object`, of the `unpacked object` or of a `member`; or `rows`.
+        member: the file inside the archive; empty if the object is not an archive.
+        why: explains which of these are unknown, and why.
     """
 
     asset: str
@@ -58,30 +63,30 @@ class RawPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
 
-def raw_place(documents: Standing, found: Located, shelves: Shelves) -> RawPlace:
-    """Where a document of v0 lies in raw.
+def raw_place(documents: Standing, row: Located, shelves: Shelves) -> RawPlace:
+    """Finds a document of v0 in the raw data.
 
     Args:
         documents: the partition of v0.
-        found: the document's row there.
-        shelves: asked only where the lake itself does not tell.
+        row: the document's row there.
+        shelves: recipes; used only if the lake itself does not have the answer.
 
     Raises:
-        DataError: the index is damaged.
+        DataError: the id index is damaged.
         StoreError: the lake does not answer.
     """
-    inputs = [each for each in found.shard.inputs if kind_of(each.asset) is RAW]
-    packed = IdIndex(documents.store, documents.here, found.shard).spots()
+    inputs = [upstream for upstream in row.shard.inputs if kind_of(upstream.asset) is RAW]
+    packed = IdIndex(documents.store, documents.place, row.shard).spots()
     finder = _Finder(documents, shelves, names_of(inputs[0].asset)["source"])
     if not packed:
-        return finder.by_conversion(inputs, found)
-    index = documents.here.index(found.shard.name)
-    number, spot = find_spot(packed, found.row, index)
+        return finder.by_conversion(inputs, row)
+    index = documents.place.index(row.shard.name)
+    number, spot = find_spot(packed, row.row, index)
     return finder.placed(inputs[number], spot)
 
 
 class _Object(NamedTuple):
-    """Where a raw object lies: `path` in the store, as `shown` to people; or both empty, and why."""
+    """A raw object: its `path` in the store, and the path `shown` to people. If it is missing, both are empty."""
 
     store: Store
     path: str
@@ -90,59 +95,59 @@ class _Object(NamedTuple):
 
 
 class _Finder:
-    """Knows where the raw objects of one source's snapshot lie."""
+    """Finds the raw objects of one source's snapshot."""
 
     def __init__(self, documents: Standing, shelves: Shelves, source: str) -> None:
-        self._store, self._snapshot, self._source = documents.store, documents.here.snapshot, source
+        self._store, self._snapshot, self._source = documents.store, documents.place.snapshot, source
         self._shelves = shelves
 
     def placed(self, read: Input, spot: Spot | None) -> RawPlace:
-        """A raw object and a spot in it, in words."""
-        there = self._object(read.shard)
+        """The result for a raw object and the span in it."""
+        raw = self._object(read.shard)
         if spot is None:
-            why = "; ".join(filter(None, (there.why, UNTOLD)))
-            return RawPlace(read.asset, read.shard, read.content, there.shown, why=why)
+            why = "; ".join(filter(None, (raw.why, UNTOLD)))
+            return RawPlace(read.asset, read.shard, read.content, raw.shown, why=why)
         bounds = (spot.start, spot.end)
         counted_in = _counted_in(read.shard.lower(), spot)
-        return RawPlace(read.asset, read.shard, read.content, there.shown, bounds, counted_in, spot.member, there.why)
+        return RawPlace(read.asset, read.shard, read.content, raw.shown, bounds, counted_in, spot.member, raw.why)
 
     def _object(self, name: str) -> _Object:
         for lead in (f"{self._snapshot}/", ""):
             path = f"{raw_folder(self._source)}{lead}{name}"
             if self._store.head(path) is not None:
                 return _Object(self._store, path, path)
-        here = f"it does not lie under {raw_folder(self._source)}"
+        missing = f"the object is not under {raw_folder(self._source)}"
         try:
             recipe = self._recipe()
         except RecipeError:
-            return _Object(self._store, "", "", f"{here}, and no --shelves name another place")
+            return _Object(self._store, "", "", f"{missing}, and no recipe in --shelves names another place")
         if recipe.raw is None:
-            return _Object(self._store, "", "", f"{here} any longer")
+            return _Object(self._store, "", "", f"{missing} any longer")
         store = open_store(recipe.raw, self._shelves.options)
         path = recipe.partition.prefix(self._snapshot) + name
         if store.head(path) is None:
-            return _Object(store, "", "", f"it does not lie in {store.url} any longer")
+            return _Object(store, "", "", f"the object is not in {store.url} any longer")
         return _Object(store, path, f"{store.url}/{path}")
 
     def _recipe(self) -> Source:
         return find("sources", Source, self._shelves.packages, self._source)
 
-    def by_conversion(self, inputs: Sequence[Input], found: Located) -> RawPlace:
-        """Converts raw objects until one gives the row."""
-        asset, old = inputs[0].asset, "v0 was made before such places were written down"
+    def by_conversion(self, inputs: Sequence[Input], located: Located) -> RawPlace:
+        """Converts raw objects again, until one gives the row."""
+        asset, old = inputs[0].asset, "v0 was made before raw spans were recorded"
         try:
             recipe = self._recipe()
         except RecipeError as error:
             return RawPlace(asset, why=f"{old}, and {error}")
         for read in inputs:
-            there = self._object(read.shard)
-            entry = there.store.head(there.path) if there.path else None
+            listed = self._object(read.shard)
+            entry = listed.store.head(listed.path) if listed.path else None
             if entry is None:
                 continue
-            raw = RawObject(there.store, there.path, read.shard, entry.size)
+            raw = RawObject(listed.store, listed.path, read.shard, entry.size)
             for row in converted(recipe, raw, self._snapshot):
                 spot = raw.taken_spot()
-                if _gives(row, found):
+                if _gives(row, located):
                     return self.placed(read, spot)
         return RawPlace(asset, why=f"{old}, and no raw object gives this row any longer: convert again")
 
@@ -158,8 +163,8 @@ def _counted_in(name: str, spot: Spot) -> str:
 _encoder = msgspec.json.Encoder()
 
 
-def _gives(row: Converted, found: Located) -> bool:
-    """Whether what a converter gives is the row that lies in v0."""
+def _gives(row: Converted, located: Located) -> bool:
+    """Whether a converter's result is the same row as in v0."""
     if isinstance(row, Copied):
-        return row.line == found.line
-    return isinstance(row, Document) and (row.source, row.id) == found.pair and _encoder.encode(row) == found.line
+        return row.line == located.line
+    return isinstance(row, Document) and (row.source, row.id) == located.pair and _encoder.encode(row) == located.line

@@ -1,7 +1,7 @@
-"""Locating: the row of a finished partition in which a document stands, proven on the row itself.
+"""Finds a document's row in a finished partition, and checks that the row is the document's.
 
-A shard's id index says where; the ledger's table says which gzip member holds that row; the member is read, and the row
-must be the document's.
+A shard's id index gives the row number. The ledger's table gives the gzip member that holds this row. The member is
+read, and the row must have the document's source and id.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ from gristmill.lake.rows.shard_file import member_of, member_rows
 from gristmill.lake.store.protocol import Store
 
 AT_ONCE = 64
-"""Indexes that are read at the same time: a bucket answers each in some 20 ms."""
+"""Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
 
 _GROUPS = 4 * AT_ONCE
-"""Into how many pieces of work a partition's shards are divided: a small file costs less than a thread's turn."""
+"""Number of tasks for the shards of a partition. Reading a small file costs less than starting a thread's task."""
 
 
-REMADE = "made from another state of this shard: it is due to be made again"
-"""What is said of a shard whose inputs are no longer what they were."""
+REMADE = "made from another version of this shard: it is due to be rebuilt"
+"""The explanation for a shard whose inputs have changed since it was made."""
 
 
 class _PairOfRow(IdPair):
-    """Of any row: an attribute row may have no source."""
+    """The source and id of any row. An attribute row may have no source."""
 
     source: str = ""
 
@@ -45,35 +45,47 @@ _pair = msgspec.json.Decoder(_PairOfRow)
 
 @dataclass(frozen=True)
 class Standing:
-    """A finished partition: its ledger, with the table's rows by name."""
+    """A finished partition.
+
+    Attributes:
+        store: the lake.
+        place: the partition's asset and snapshot.
+        head: the head of its ledger.
+        shards: the rows of its ledger's table, by name.
+    """
 
     store: Store
-    here: Place
+    place: Place
     head: Ledger
     shards: dict[str, Shard]
 
     @property
     def parent(self) -> Upstream | None:
-        """The documents that it was selected from, or stands beside."""
+        """The documents that it was selected from or that it annotates; None if there are none."""
         return parent_of(self.head)
 
-    def has_read(self, above: "Standing", name: str) -> bool:
-        """Whether a shard was made from the shard of this name above it as that is now."""
-        if name not in self.shards or name not in above.shards:
+    def has_read(self, upstream: "Standing", name: str) -> bool:
+        """Whether a shard was made from the current version of the upstream shard of the same name."""
+        if name not in self.shards or name not in upstream.shards:
             return False
-        content = above.shards[name].content
-        return any(i.asset == above.here.asset and i.content == content for i in self.shards[name].inputs)
+        content = upstream.shards[name].content
+        return any(i.asset == upstream.place.asset and i.content == content for i in self.shards[name].inputs)
 
 
 def parent_of(head: Ledger) -> Upstream | None:
-    """The dataset version that a partition was made from, if it was."""
-    return next((each for each in head.inputs if kind_of(each.asset) is DOCUMENTS), None)
+    """The dataset version that a partition was made from, or None."""
+    return next((upstream for upstream in head.inputs if kind_of(upstream.asset) is DOCUMENTS), None)
 
 
-def standing(store: Store, here: Place) -> Standing | None:
-    """The partition, or None while it is not finished; errors are those of read_ledger."""
-    found = find_ledger(store, here)
-    return Standing(store, here, found[0], {shard.name: shard for shard in found[1]}) if found else None
+def standing(store: Store, place: Place) -> Standing | None:
+    """The partition, or None if it is not finished.
+
+    Raises:
+        DataError: the ledger is not valid.
+        StoreError: the partition is being rebuilt, or the lake does not answer.
+    """
+    ledger = find_ledger(store, place)
+    return Standing(store, place, ledger[0], {shard.name: shard for shard in ledger[1]}) if ledger else None
 
 
 @dataclass(frozen=True)
@@ -81,11 +93,11 @@ class Located:
     """A row of a partition.
 
     Attributes:
-        shard: the shard's row of the table.
-        path: of the shard.
-        row: its number, from 0.
-        member: bytes [start, end) of the gzip member that holds it.
-        line: the row.
+        shard: the shard's row of the ledger's table.
+        path: path of the shard.
+        row: number of the row in the shard, from 0.
+        member: bytes [start, end) of the gzip member that holds the row.
+        line: the row's bytes, without the line feed.
     """
 
     shard: Shard
@@ -96,10 +108,10 @@ class Located:
 
     @property
     def pair(self) -> Pair:
-        """Whose the row is; attribute rows may have no source.
+        """The row's (source, id). The source of an attribute row may be empty.
 
         Raises:
-            DataError: it is nobody's.
+            DataError: the row has no valid id.
         """
         try:
             return _pair.decode(self.line).pair
@@ -107,66 +119,78 @@ class Located:
             raise DataError(f"{self.path}: row {self.row}: {error}; make its shard again") from error
 
 
-def row_of(there: Standing, name: str, number: int) -> Located:
-    """A row by its number.
+def row_of(partition: Standing, name: str, number: int) -> Located:
+    """Reads one row.
+
+    Args:
+        partition: the partition.
+        name: the shard's name.
+        number: the row's number in the shard, from 0.
 
     Raises:
-        StoreError: there is no such row: the shard was replaced since its table was read.
+        StoreError: no such row exists; the shard was replaced after its table was read.
     """
-    shard, path = there.shards[name], there.here.shard(name)
+    shard, path = partition.shards[name], partition.place.shard(name)
     members = list(shard.members)
     start, end, first = member_of(members, shard.bytes, number)
-    rows = member_rows(there.store, path, members, shard.bytes, number)
+    rows = member_rows(partition.store, path, members, shard.bytes, number)
     if not 0 <= number - first < len(rows):
         raise _replaced(path, number)
     return Located(shard, path, number, (start, end), rows[number - first])
 
 
-def find_in(there: Standing, name: str, pair: Pair) -> Located | None:
-    """A document in one shard, or None; also where there is no such shard.
+def find_in(partition: Standing, name: str, pair: Pair) -> Located | None:
+    """Finds a document in one shard.
+
+    Returns:
+        The document's row, or None if the shard does not exist or does not contain the document.
 
     Raises:
-        StoreError: the row that the index names is another's: the shard is being rebuilt.
+        DataError: the shard's id index is missing or damaged.
+        StoreError: the row that the index names belongs to another document; the shard is being rebuilt.
     """
-    if name not in there.shards:
+    if name not in partition.shards:
         return None
-    index = IdIndex(there.store, there.here, there.shards[name])
-    place = index.place_of(hash_of(pair))
-    return None if place is None else _at(there, index, name, place, pair)
+    index = IdIndex(partition.store, partition.place, partition.shards[name])
+    position = index.place_of(hash_of(pair))
+    return None if position is None else _at(partition, index, name, position, pair)
 
 
-def find(there: Standing, pair: Pair) -> Located | None:
-    """A document in any shard of a partition, or None; errors are those of find_in."""
-    wanted = hash_of(pair)
-    names = list(there.shards)
+def find(partition: Standing, pair: Pair) -> Located | None:
+    """Finds a document in any shard of a partition; returns and raises the same as `find_in`."""
+    digest = hash_of(pair)
+    names = list(partition.shards)
     step = -(-len(names) // _GROUPS) or 1
     groups = [names[start : start + step] for start in range(0, len(names), step)]
 
-    def look(group: Sequence[str]) -> list[tuple[str, IdIndex, int]]:
-        indexes = ((name, IdIndex(there.store, there.here, there.shards[name])) for name in group)
-        places = ((name, index, index.place_of(wanted)) for name, index in indexes)
-        return [(name, index, place) for name, index, place in places if place is not None]
+    def search(group: Sequence[str]) -> list[tuple[str, IdIndex, int]]:
+        indexes = ((name, IdIndex(partition.store, partition.place, partition.shards[name])) for name in group)
+        positions = ((name, index, index.place_of(digest)) for name, index in indexes)
+        return [(name, index, position) for name, index, position in positions if position is not None]
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for found in pool.map(look, groups):
-            for name, index, place in found:
-                return _at(there, index, name, place, pair)
+        for hits in pool.map(search, groups):
+            for name, index, position in hits:
+                return _at(partition, index, name, position, pair)
     return None
 
 
-def _at(there: Standing, index: IdIndex, name: str, place: int, pair: Pair) -> Located:
-    row = index.row_at(place)
-    if row is None:  # hashes alone, as Gristmill 0.1 wrote them: the shard is read through
+def _at(partition: Standing, index: IdIndex, name: str, position: int, pair: Pair) -> Located:
+    row = index.row_at(position)
+    if row is None:  # an index of Gristmill 0.1 has hashes only, so the whole shard is searched
         high = np.frombuffer(hash_of(pair)[:8], ">u8").astype(np.uint64)
-        seen = sightings(there.store, there.here, there.shards[name], high)
-        row = next((each.row for each in seen if each.pair == pair), None)
+        candidates = sightings(partition.store, partition.place, partition.shards[name], high)
+        row = next((sighting.row for sighting in candidates if sighting.pair == pair), None)
     if row is None:
-        raise _replaced(there.here.shard(name), place)
-    found = row_of(there, name, row)
-    if found.pair != pair:
-        raise _replaced(found.path, row)
-    return found
+        raise _replaced(partition.place.shard(name), position)
+    located = row_of(partition, name, row)
+    if located.pair != pair:
+        raise _replaced(located.path, row)
+    return located
 
 
 def _replaced(path: str, row: int) -> StoreError:
-    return StoreError(f"{path}: row {row} is not what its index says: it is being rebuilt; try again, or verify it")
+    return StoreError(
+        f"{path}: row {row} is not the row that the shard's index names: the shard is being rebuilt; try again, or"
+        " verify it"
+    )

@@ -1,8 +1,9 @@
-"""Token places: where the tokens of a document lie in a token cache, and which document a token belongs to.
+"""Finds the tokens of a document in a token cache, and the document of a token.
 
-A cache keeps its documents' order. The ledger's row of a part says where the rows of each shard begin in each split,
-which documents have no row, and which were held out for validation: counting them leads from a document to its row and
-back. Caches of Gristmill 0.1 do not say who was held out: there the shard is read, and drawn once more.
+A cache keeps the order of its documents. For each shard, the ledger's row of a part has the first row in each split,
+the documents that have no row, and the documents held out for validation. Counting them leads from a document to its
+row, and back. Ledgers of Gristmill 0.1 do not list the documents held out. For these, the shard is read and the draw
+is repeated.
 """
 
 from collections.abc import Iterator
@@ -31,20 +32,20 @@ from gristmill.stages.token_cache.part import (
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, open_split
 from gristmill.tracing.rows import REMADE, Located, Standing, row_of, standing
 
-NOT_YET = "not in the cache's index, and so in no stream: materialize the index, unless another edition replaced it"
-NO_ROW = "dropped when it was tokenized: its row was in trouble, and the stream's format drops such rows"
+NOT_YET = "not in the cache's index: materialize the index (a source that replaces snapshots has only the newest there)"
+NO_ROW = "dropped when it was tokenized: its row had an error, and the stream's format drops such rows"
 
 
 class TokenPlace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a document lies in a token cache.
+    """The position of a document in a token cache.
 
     Attributes:
-        asset: of the cache.
-        split: `train` or `validation`; empty if it has no row.
+        asset: address of the cache.
+        split: `train` or `validation`; empty if the document has no row.
         part: folder of the part.
-        row: number of its row in the part.
+        row: number of the document's row in the part, from 0.
         tokens: [start, end) in the stream of all parts of the split; None while the index does not name the part.
-        why: what is not there, and why.
+        why: explains what is missing, and why.
     """
 
     asset: str
@@ -57,13 +58,18 @@ class TokenPlace(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class _Shard:
-    """A shard in a part of a cache: for each of its documents the split, as a number; -1: it has no row."""
+    """A shard in a part of a cache.
+
+    Attributes:
+        old: the part's record of the shard.
+        splits: (documents,) int8: the number of each document's split in SPLITS; -1: the document has no row.
+    """
 
     old: PartShard
     splits: NDArray[np.int8]
 
     def row_of(self, document: int) -> tuple[str, int] | None:
-        """The split of a document and its row in the part, or None."""
+        """The split of a document and its row in the part; None if it has no row."""
         number = int(self.splits[document])
         if number < 0:
             return None
@@ -71,35 +77,35 @@ class _Shard:
         return SPLITS[number], self.old.ranges[SPLITS[number]][0] + before
 
     def document_at(self, split: str, row: int) -> int:
-        """The document whose row in the part this is."""
-        here = np.flatnonzero(self.splits == SPLITS.index(split))
-        return int(here[row - self.old.ranges[split][0]])
+        """The number of the document that has this row of the part."""
+        documents = np.flatnonzero(self.splits == SPLITS.index(split))
+        return int(documents[row - self.old.ranges[split][0]])
 
 
-def token_place(cache: Standing, mix: Standing, found: Located) -> TokenPlace:
-    """Where a document of a mix lies in one of its caches.
+def token_place(cache: Standing, mix: Standing, document: Located) -> TokenPlace:
+    """Finds a document of a mix in one of the mix's caches.
 
     Args:
         cache: the slice of the cache.
         mix: the slice of the mix, of the same snapshot.
-        found: the document's row there.
+        document: the document's row in the mix.
 
     Raises:
         DataError: the ledger contradicts itself, or the cache is damaged.
     """
-    name, asset = found.shard.name, cache.here.asset
+    name, asset = document.shard.name, cache.place.asset
     row = row_with_shard(cache.shards.values(), name)
     if row is None:
-        return TokenPlace(asset, why=f"has no shard {name}: it is due to be made again")
-    part = read_part_record(row, cache.here.table)
-    if part.shards[name].content != found.shard.content:
+        return TokenPlace(asset, why=f"has no shard {name}: it is due to be rebuilt")
+    part = read_part_record(row, cache.place.table)
+    if part.shards[name].content != document.shard.content:
         return TokenPlace(asset, why=REMADE)
-    at = _shard(cache, mix, part.shards[name], found.shard).row_of(found.row)
-    return TokenPlace(asset, why=NO_ROW) if at is None else _placed(cache, part, *at)
+    position = _shard(cache, mix, part.shards[name], document.shard).row_of(document.row)
+    return TokenPlace(asset, why=NO_ROW) if position is None else _placed(cache, part, *position)
 
 
 def _placed(cache: Standing, part: PartRecord, split: str, row: int) -> TokenPlace:
-    folder, asset = part.folders[split], cache.here.asset
+    folder, asset = part.folders[split], cache.place.asset
     top = f"{asset}/{split}"
     if cache.store.head(f"{top}/{LEDGER_NAME}") is None:
         return TokenPlace(asset, split, folder, row, why=NOT_YET)
@@ -113,7 +119,15 @@ def _placed(cache: Standing, part: PartRecord, split: str, row: int) -> TokenPla
 
 @dataclass(frozen=True)
 class TokenOwner:
-    """Whose a token is: the slice of the mix, the document's row there, and its tokens from `start` to before `end`."""
+    """The document of a token.
+
+    Attributes:
+        mix: the slice of the mix that contains the document.
+        found: the document's row there.
+        place: the document's position in the cache.
+        start: offset of the document's first token in the split's stream.
+        end: offset after its last token.
+    """
 
     mix: Standing
     found: Located
@@ -123,21 +137,21 @@ class TokenOwner:
 
 
 def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
-    """Whose a token of a stream is.
+    """Finds the document of a token.
 
     Args:
         store: the lake.
-        asset: `token_caches/<mix>/<tokenizer>/<stream>`.
+        asset: address of the cache, `token_caches/<mix>/<tokenizer>/<stream>`.
         split: `train` or `validation`.
-        offset: of the token, from 0, in the stream of all parts of the split.
+        offset: the token's offset, from 0, in the stream of all parts of the split.
 
     Raises:
-        DataError: there is no such token; or the cache, its index and its mix do not agree.
+        DataError: no such token exists; or the cache, its index and its mix do not agree.
     """
     stream = open_split(store, asset, split, verified=False)
     count = stream.count(stream.fields[0]) if stream.fields else 0
     if not 0 <= offset < count:
-        end = f"the last one is {count - 1:,}" if count else "it has none"
+        end = f"the last one is {count - 1:,}" if count else "the stream has no tokens"
         raise DataError(f"{stream.path}: there is no token {offset:,}: {end}")
     row = stream.row_of(stream.fields[0], offset)
     path, number = stream.part_of(row)
@@ -145,19 +159,21 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     name = next((n for n, old in part.shards.items() if _holds(old, split, number)), None)
     names = names_of(asset)
     documents = mix_asset(names["mix"], names["stream"])
-    mix = standing(store, place(documents, cache.here.snapshot))
+    mix = standing(store, place(documents, cache.place.snapshot))
     if name is None or mix is None or name not in mix.shards:
-        raise DataError(f"{stream.path}/{path}: row {number} is of no shard of {documents}")
+        raise DataError(
+            f"{stream.path}/{path}: row {number} belongs to no shard of {documents}; materialize the cache again"
+        )
     old, shard = part.shards[name], mix.shards[name]
     if old.content != shard.content:
         raise DataError(
-            f"{asset} ({cache.here.snapshot}): shard {name} was tokenized from another state of it: {mix.here.asset}"
-            " was made again since; materialize the cache"
+            f"{asset} ({cache.place.snapshot}): shard {name} was tokenized from another version of it:"
+            f" {mix.place.asset} was rebuilt since; materialize the cache"
         )
-    found = row_of(mix, name, _shard(cache, mix, old, shard).document_at(split, number))
+    document = row_of(mix, name, _shard(cache, mix, old, shard).document_at(split, number))
     start, end = stream.bounds(stream.fields[0], row, row + 1).tolist()
-    here = TokenPlace(asset, split, part.folders[split], number, (start, end))
-    return TokenOwner(mix, found, here, start, end)
+    position = TokenPlace(asset, split, part.folders[split], number, (start, end))
+    return TokenOwner(mix, document, position, start, end)
 
 
 def _holds(old: PartShard, split: str, row: int) -> bool:
@@ -166,19 +182,19 @@ def _holds(old: PartShard, split: str, row: int) -> bool:
 
 
 def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Standing, PartRecord]:
-    """The slice that a part lies in, and what its ledger says of the part."""
+    """The slice that a part belongs to, and the record of the part in its ledger."""
     cache = standing(store, place(asset, path.partition("/")[0]))
     row = row_with_folder(cache.shards.values(), split, f"{asset}/{split}/{path}/") if cache else None
     if cache and row:
-        return cache, read_part_record(row, cache.here.table)
+        return cache, read_part_record(row, cache.place.table)
     raise DataError(f"{asset}/{split}/{path}: no ledger names this part any longer; {INDEX_MEND}")
 
 
 def _shard(cache: Standing, mix: Standing, old: PartShard, shard: Shard) -> _Shard:
-    """Where each document of a shard went.
+    """The split of each document of a shard.
 
     Raises:
-        DataError: they are not as many as the ranges have rows.
+        DataError: the number of documents in a split differs from the number of its rows in the ledger.
     """
     splits = np.zeros(shard.rows, np.int8)
     share = float(cache.head.recipe.parameters["validation"])
@@ -187,19 +203,19 @@ def _shard(cache: Standing, mix: Standing, old: PartShard, shard: Shard) -> _Sha
     elif share:
         splits[_drawn(mix, shard, share, int(cache.head.recipe.parameters["validation_seed"]))] = 1
     splits[list(old.dropped)] = -1
-    found = {split: int(np.count_nonzero(splits == number)) for number, split in enumerate(SPLITS)}
-    said = {split: old.ranges[split][1] if split in old.ranges else 0 for split in SPLITS}
-    if found != said:
+    documents = {split: int(np.count_nonzero(splits == number)) for number, split in enumerate(SPLITS)}
+    recorded = {split: old.ranges[split][1] if split in old.ranges else 0 for split in SPLITS}
+    if documents != recorded:
         raise DataError(
-            f"{cache.here.table}: shard {shard.name}: documents by split are {found}, its rows {said};"
+            f"{cache.place.table}: shard {shard.name}: documents by split are {documents}, but its rows are {recorded};"
             " materialize the cache again"
         )
     return _Shard(old, splits)
 
 
 def _drawn(mix: Standing, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
-    """Which documents a draw by the hash of (source, id) holds out."""
-    path = mix.here.shard(shard.name)
+    """For each document, whether the draw by the hash of (source, id) holds it out for validation."""
+    path = mix.place.shard(shard.name)
     flags: list[bool] = []
     for _, rows in read_rows(mix.store, path, shard.sha256, IdPair):
         flags += [fraction(row.pair, seed) < share for row in rows]
@@ -207,15 +223,15 @@ def _drawn(mix: Standing, shard: Shard, share: float, seed: int) -> NDArray[np.b
 
 
 class Traced(msgspec.Struct, frozen=True):
-    """One document's tokens as they stand in a cache, from some token of the stream on.
+    """Tokens of one document in a cache.
 
     Attributes:
-        offset: of the first of these tokens in the stream's split.
+        offset: offset of the first of these tokens in the split's stream.
         ids: the token ids (at most as many as were asked for).
-        source: of the document.
-        id: of the document.
-        shard: the mix's shard it stands in.
-        snapshot: of that shard.
+        source: the document's source.
+        id: the document's id.
+        shard: the shard of the mix that contains the document.
+        snapshot: the shard's snapshot.
         part: the part of the cache.
     """
 
@@ -229,10 +245,17 @@ class Traced(msgspec.Struct, frozen=True):
 
 
 def first_tokens(store: Store, mix: str, tokenizer: str, stream: str, count: int) -> Iterator[Traced]:
-    """The first tokens of a stream's training split, document by document, in the order that a trainer reads them.
+    """The first tokens of a stream's training split, document by document, in the order in which a trainer reads them.
+
+    Args:
+        store: the lake.
+        mix: name of the mix.
+        tokenizer: name of the tokenizer.
+        stream: name of the stream.
+        count: number of tokens.
 
     Raises:
-        DataError: the cache has no merged ledger yet, or it and the slices' ledgers disagree.
+        DataError: the cache has no merged ledger yet, or it contradicts the slices' ledgers.
     """
     asset, split = cache_asset(mix, tokenizer, stream), SPLITS[0]
     tokens = open_split(store, asset, split, verified=False)
@@ -243,5 +266,5 @@ def first_tokens(store: Store, mix: str, tokenizer: str, stream: str, count: int
         stop = min(owner.end, end)
         ids: list[int] = tokens.elements(field, offset, stop).tolist()
         part = owner.place.part.removeprefix(f"{asset}/{split}/").rstrip("/")
-        yield Traced(offset, tuple(ids), *owner.found.pair, owner.found.shard.name, owner.mix.here.snapshot, part)
+        yield Traced(offset, tuple(ids), *owner.found.pair, owner.found.shard.name, owner.mix.place.snapshot, part)
         offset = stop

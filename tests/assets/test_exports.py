@@ -247,7 +247,7 @@ def test_trace_names_the_part_that_was_made_from_the_document_s_shard(
     assert json.loads(run(capsys, *asked, "--json")[1])["parts"] == [{"asset": TARBALLS, "path": part}]
     assert run(capsys, *asked)[1].splitlines()[-1] == f"  {part}: made from its shard"
     change(works)
-    due = "made from another state of this shard: it is due to be made again"
+    due = "made from another version of this shard: it is due to be rebuilt"
     assert run(capsys, *asked)[1].splitlines()[-1] == f"  {part}: made from its shard; {due}"
     blocked = ("trace", str(works.root), "letters", "letter-5", "--json", "--shelves", ",".join(PACKAGES))
     assert json.loads(run(capsys, *blocked)[1])["parts"] == []  # the mix dropped it

@@ -75,7 +75,7 @@ def test_a_value_too_long_to_read_is_cut(tmp_path: Path) -> None:
 
 def test_a_list_that_changed_since_is_taken_as_it_is_now_and_said_so(mill: Mill) -> None:
     mill.store.put("blocklists/takedowns.jsonl", b"")
-    assert why(mill, BLOCKED)[1].startswith("its rules keep it now: a blocklist changed since")
+    assert why(mill, BLOCKED)[1].startswith("the rules keep it now: a blocklist has changed since")
     mill.store.put("blocklists/takedowns.jsonl", TAKEDOWN.replace(b"author", b"heirs"))
     assert why(mill, BLOCKED)[1] == "blocklist: takedowns: asked for by its heirs"
 
@@ -90,15 +90,15 @@ def test_what_was_selected_from_another_state_is_not_judged(mill: Mill) -> None:
     mill.raw("b.jsonl", b'{"id":"new","text":"one document more","source":"pages","metadata":{"language":"en"}}\n')
     mill.convert()
     (found,) = of_document(mill.store, "pages", "new", KNOWN)
-    assert found.documents[1].why == "made from another state of this shard: it is due to be made again"
+    assert found.documents[1].why == "made from another version of this shard: it is due to be rebuilt"
     mill.raw("d.jsonl", b'{"id":"newer","text":"and another","source":"pages"}\n')
     mill.convert()
     (found,) = of_document(mill.store, "pages", "newer", KNOWN)
-    assert found.documents[1].why == "has no shard d: it is due to be made again"
+    assert found.documents[1].why == "has no shard d: it is due to be rebuilt"
 
 
 def test_a_set_that_is_gone_is_an_error_that_names_it(mill: Mill) -> None:
     here = place("sources/pages/v0/attributes/words-1", SNAPSHOT)
     mill.store.delete([here.ledger])
-    with pytest.raises(DataError, match=r"attributes/words-1: snapshot 2024 is not there any longer"):
+    with pytest.raises(DataError, match=r"attributes/words-1: snapshot 2024 no longer exists"):
         where(mill, 5)

@@ -84,7 +84,7 @@ def test_a_converter_that_says_nothing_still_tells_the_object_among_several(mill
     for number in range(9):
         raw = raw_of(mill, "notes", f"note-{number}")
         assert (raw.object, raw.range) == (f"{number}.txt", None)
-        assert raw.why == "its converter does not say where in the object"
+        assert raw.why == "the converter does not report the position in the object"
 
 
 def test_a_document_out_of_a_wheel_names_the_file_in_it(mill: Mill) -> None:
@@ -124,7 +124,7 @@ def test_an_old_shard_whose_recipe_is_on_no_shelf_says_so(mill: Mill) -> None:
     grow_old(mill, "a")
     raw = raw_of(mill, "pages", "doc-00001", UNKNOWN)
     assert (raw.asset, raw.object, raw.range) == ("sources/pages/raw", "", None)
-    assert raw.why.startswith("v0 was made before such places were written down, and sources: no 'pages' on this shelf")
+    assert raw.why.startswith("v0 was made before raw spans were recorded, and sources: no 'pages' on this shelf")
 
 
 def test_an_old_shard_whose_raw_rows_changed_gives_no_range(mill: Mill) -> None:
@@ -147,8 +147,8 @@ def test_a_raw_object_that_is_gone_is_told_with_the_range_that_it_had(mill: Mill
     raw = raw_of(mill, "pages", "doc-00001")
     assert (raw.path, raw.object) == ("", "a.jsonl")
     assert raw.range is not None
-    assert raw.why == "it does not lie under sources/pages/raw/ any longer"
-    assert raw_of(mill, "pages", "doc-00001", UNKNOWN).why.endswith("and no --shelves name another place")
+    assert raw.why == "the object is not under sources/pages/raw/ any longer"
+    assert raw_of(mill, "pages", "doc-00001", UNKNOWN).why.endswith("and no recipe in --shelves names another place")
 
 
 def test_raw_data_elsewhere_are_named_by_their_own_address(

@@ -73,7 +73,7 @@ def test_documents_dropped_by_their_format_have_no_row_and_shift_no_other(tmp_pa
     dropped = [number for number, each in found.items() if not each.split]
     assert dropped == [number for number in in_mix() if number % 8 == 0]
     assert {found[number].why for number in dropped} == {
-        "dropped when it was tokenized: its row was in trouble, and the stream's format drops such rows"
+        "dropped when it was tokenized: its row had an error, and the stream's format drops such rows"
     }
     for number in set(found) - set(dropped):
         there = found[number]
@@ -96,8 +96,8 @@ def test_a_cache_whose_flags_do_not_fit_its_ranges_is_an_error(mill: Mill) -> No
 def test_a_cache_that_lacks_a_shard_is_due(mill: Mill) -> None:
     rows = [msgspec.structs.replace(row, extra={**row.extra, "shards": {}}) for row in mill.table(HERE).values()]
     reseal(mill, HERE, rows)
-    assert where(mill, 4).token_caches[0].why == "has no shard a: it is due to be made again"
-    with pytest.raises(DataError, match="is of no shard of mixes/even/documents/pages"):
+    assert where(mill, 4).token_caches[0].why == "has no shard a: it is due to be rebuilt"
+    with pytest.raises(DataError, match="belongs to no shard of mixes/even/documents/pages"):
         whose(mill, 0)
 
 

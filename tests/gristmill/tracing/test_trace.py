@@ -148,7 +148,9 @@ def test_a_shard_that_was_replaced_behind_its_ledger_is_an_error_and_no_answer(m
     turned = gzip.compress(b"\n".join([*rows[1:], rows[0], b""]), mtime=0)
     reseal_shard(mill, place("sources/pages/v0/documents", SNAPSHOT), "a", bytes=len(turned))
     mill.store.put(path, turned)
-    with pytest.raises(StoreError, match="row 8 is not what its index says: it is being rebuilt"):
+    with pytest.raises(
+        StoreError, match="row 8 is not the row that the shard's index names: the shard is being rebuilt"
+    ):
         where(mill, 8)
     mill.store.put(path, b"short")
     with pytest.raises(StoreError, match="it was replaced meanwhile"):
@@ -174,7 +176,7 @@ def test_a_set_beside_another_state_of_its_documents_is_not_read(mill: Mill) -> 
     found = where(mill, 8)
     assert found.documents[0].row == 21
     assert {each.why for each in found.attributes if "/v0/" in each.asset} == {
-        "made from another state of this shard: it is due to be made again"
+        "made from another version of this shard: it is due to be rebuilt"
     }
     assert found.documents[1].row == 4
     assert found.documents[1].why == found.attributes[0].why
@@ -218,7 +220,7 @@ def test_a_cache_without_its_index_has_no_stream(mill: Mill) -> None:
         whose(mill, 0)
     places = {place for number in in_mix() for place in where(mill, number).token_caches}
     assert {(each.tokens is None, each.why[:27]) for each in places if each.split == "train"} == {
-        (True, "not in the cache's index, a")
+        (True, "not in the cache's index: m")
     }
     assert all(each.tokens for each in places if each.split == "validation")
 
@@ -234,8 +236,8 @@ def test_a_mix_that_was_made_again_since_its_cache_is_an_error_that_names_the_sh
         except DataError as error:
             messages.add(str(error))
     assert len(messages) == 1
-    assert "shard b was tokenized from another state of it" in messages.pop()
-    assert where(mill, 44).token_caches[0].why.startswith("made from another state of this shard")
+    assert "shard b was tokenized from another version of it" in messages.pop()
+    assert where(mill, 44).token_caches[0].why.startswith("made from another version of this shard")
 
 
 def test_whereabouts_are_plain_json(clean: Mill) -> None:

@@ -98,5 +98,5 @@ def test_row_numbers_that_are_wrong_are_found_by_verify(new: Mill, tmp_path: Pat
     mill.store.put(V1.index("a"), bytes(index))
     reseal_shard(mill, V1, "a", index=hashlib.sha256(index).hexdigest())
     assert main(["verify", str(mill.root), "--asset", "sources/pages/v1/documents"]) == 1
-    with pytest.raises(StoreError, match="is not what its index says"):
+    with pytest.raises(StoreError, match="is not the row that the shard's index names"):
         [where(mill, number) for number in range(0, 30, 2)]
