@@ -1,10 +1,10 @@
-"""Direct caches: a token cache written row by row, by logic of one's own, that a trainer reads as it is.
+"""Writes a token cache row by row, from your own code. A trainer reads it directly.
 
 with DirectCache("s3://bucket/caches/mine/train", {"input_ids": "int32", "loss_weights": "float32"}) as cache:
     cache.append({"input_ids": [1, 2, 3], "loss_weights": [1, 1, 0.5]})
 
-It is consolidated and of the level that every Levanter reads. `sums.json` beside it has the sha256 of each object,
-which `verify` proves; Levanter itself reads a lost object as zeros.
+The cache is consolidated, and has the zstd level that every version of Levanter reads. `sums.json` beside it has the
+sha256 of each object, and `verify` checks them. Levanter itself reads a missing object as zeros.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,23 +27,25 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.consolidate import CLEVEL
 
 BATCH = 1 << 20
-"""Elements that are held before they are written."""
+"""Number of token ids that are kept in memory before they are written."""
 
 Row = Mapping[str, Sequence[float] | npt.NDArray[Any]]
 
 
 class DirectCache:
-    """Writes one split of a cache. What is not closed well leaves no ledger: it is no cache.
+    """Writes one split of a cache.
+
+    If the writer is not closed without an error, no ledger is written, and readers do not accept the folder as a cache.
 
     Args:
-        url: the folder, or `s3://bucket/prefix`, that becomes the cache: by Levanter's rule its name is the split's.
-        fields: the type of each field, ids first. They are declared, never guessed from rows.
-        vocab_size: ids must be below it; None: not checked.
+        url: the folder, or `s3://bucket/prefix`, of the cache. Levanter expects the split's name as its last part.
+        fields: the type of each field, the token ids first. Types are never guessed from rows.
+        vocab_size: each id must be less than this; None: ids are not checked.
         metadata: Levanter's `preprocessor_metadata`.
-        options: of the bucket: endpoint, region.
+        options: options of the bucket: endpoint, region.
 
     Raises:
-        RecipeError: a field has no type that Levanter reads, or there is a finished cache already.
+        RecipeError: Levanter cannot read the type of a field, or the folder contains a finished cache.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class DirectCache:
             raise RecipeError(f"fields {dict(fields)}: give each one of the types {', '.join(ITEM_BYTES)}")
         self._store: Store = _made(url, options)
         if self._store.head(SUMS) is not None:
-            raise RecipeError(f"{url}: there is a finished cache; a cache never changes: write to another folder")
+            raise RecipeError(f"{url}: contains a finished cache; a cache never changes: write to another folder")
         self._fields, self._vocab_size, self._metadata = dict(fields), vocab_size, metadata
         self._sums: dict[str, str] = {}
         self._writer = CacheWriter(self._open, self._fields, clevel=CLEVEL)
@@ -74,20 +76,23 @@ class DirectCache:
     def append(self, row: Row) -> None:
         """Adds a row.
 
+        Args:
+            row: for each field, the values of the row; all fields have the same length.
+
         Raises:
-            DataError: it has other fields, fields of different lengths, values that its type cannot hold, or ids
-                outside the vocabulary; names the row.
+            DataError: the row has other fields, fields of different lengths, values that the type cannot represent,
+                or ids outside the vocabulary. The message names the row.
         """
         if set(row) != set(self._fields):
             raise self._error(f"it has the fields {sorted(row)}, the cache {sorted(self._fields)}")
-        found = {name: self._values(name, row[name], dtype) for name, dtype in self._fields.items()}
-        lengths = {name: len(values) for name, values in found.items()}
+        arrays = {name: self._values(name, row[name], dtype) for name, dtype in self._fields.items()}
+        lengths = {name: len(values) for name, values in arrays.items()}
         if len(set(lengths.values())) > 1:
             raise self._error(f"its fields have different lengths: {lengths}")
-        ids = next(iter(found.values()))
+        ids = next(iter(arrays.values()))
         if self._vocab_size is not None and len(ids) and not 0 <= ids.min() <= ids.max() < self._vocab_size:
             raise self._error(f"ids from {ids.min()} to {ids.max()}, the vocabulary has 0 to {self._vocab_size - 1}")
-        self._rows.append(found)
+        self._rows.append(arrays)
         self._held += len(ids)
         self._number += 1
         if self._held >= BATCH:
@@ -95,22 +100,22 @@ class DirectCache:
 
     def _values(self, name: str, values: object, dtype: DType) -> npt.NDArray[Any]:
         try:
-            given = np.asarray(values)
+            array = np.asarray(values)
         except ValueError as error:
-            raise self._error(f"{name} is no row of numbers ({error})") from error
-        if given.ndim != 1 or (given.size and given.dtype.kind not in "iuf"):
-            raise self._error(f"{name} is no row of numbers")
-        if dtype != "float32" and given.size and given.dtype.kind == "f":
-            raise self._error(f"{name} holds fractions, but is declared {dtype}")
+            raise self._error(f"{name} is not a list of numbers ({error})") from error
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
+            raise self._error(f"{name} is not a list of numbers")
+        if dtype != "float32" and array.size and array.dtype.kind == "f":
+            raise self._error(f"{name} has fractions, but is declared {dtype}")
         if dtype == "float32":
-            if not np.isfinite(given).all() or np.abs(given).max(initial=0) > np.finfo(np.float32).max:
-                raise self._error(f"{name} holds what float32 cannot")
-        elif given.size and (given.min() < np.iinfo(dtype).min or given.max() > np.iinfo(dtype).max):
-            raise self._error(f"{name} holds what {dtype} cannot")
-        return given.astype(dtype)
+            if not np.isfinite(array).all() or np.abs(array).max(initial=0) > np.finfo(np.float32).max:
+                raise self._error(f"{name} has values that float32 cannot represent")
+        elif array.size and (array.min() < np.iinfo(dtype).min or array.max() > np.iinfo(dtype).max):
+            raise self._error(f"{name} has values that {dtype} cannot represent")
+        return array.astype(dtype)
 
     def _error(self, what: str) -> DataError:
-        return DataError(f"row {self._number}: {what}; mend the row")
+        return DataError(f"row {self._number}: {what}; correct the row")
 
     def _flush(self) -> None:
         if self._rows:
@@ -120,20 +125,20 @@ class DirectCache:
         self._rows, self._held = [], 0
 
     def close(self) -> Ledger:
-        """Finishes the cache; its Levanter ledger."""
+        """Finishes the cache, and returns its Levanter ledger."""
         self._flush()
         ledger = self._writer.close(preprocessor=self._metadata)
         put_sums(self._store, "", self._sums)
         return ledger
 
     def __enter__(self) -> Self:
-        """The cache itself."""
+        """The writer itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it, or drops what was written if the block failed."""
+        """Closes the cache, or aborts it if the block ended with an error."""
         if kind is None:
             self.close()
         else:
@@ -141,7 +146,18 @@ class DirectCache:
 
 
 def verify(url: str, options: Mapping[str, str] | None = None) -> Ledger:
-    """Proves a cache from its bytes; see summed_objects.prove()."""
+    """Verifies a cache from its bytes; see `gristmill.formats.levanter.checksums`.
+
+    Args:
+        url: the folder, or `s3://bucket/prefix`, of the cache.
+        options: options of the bucket: endpoint, region.
+
+    Returns:
+        The cache's Levanter ledger.
+
+    Raises:
+        DataError: an object is missing or damaged.
+    """
     return prove(open_store(url, options), "")
 
 

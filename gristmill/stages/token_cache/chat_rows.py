@@ -1,4 +1,4 @@
-"""Rows of conversations: rendered by a chat template, encoded once, with a mask over what the assistant said."""
+"""Rows of conversations: rendered by a chat template, encoded once, with a mask of the assistant's tokens."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from gristmill.stages.tokenization.offsets import TokenOffsets
 from gristmill.text.utf8 import sizes_of
 
 FORBIDDEN = ("tokenize", "return_assistant_tokens_mask", "return_dict")
-"""What a row may not tell the template: they are arguments of the one who renders, not of the template."""
+"""Variables that a row may not set: they are arguments of the rendering function, not of the template."""
 
 
 class _Conversation(msgspec.Struct):
@@ -35,13 +35,13 @@ class ChatRows:
 
     Args:
         declared: the format.
-        template: the template that counts: the recipe's, else the tokenizer's.
-        offsets: of the tokenizer.
-        encoder: of the same.
-        name: the tokenizer's, as Levanter's metadata has it.
+        template: the chat template: from the recipe or, if it has none, from the tokenizer.
+        offsets: finds the tokens of a span of text.
+        encoder: encodes the texts; it has the same tokenizer as `offsets`.
+        name: the tokenizer's name in Levanter's metadata.
 
     Raises:
-        RecipeError: the template is no Jinja.
+        RecipeError: the template is not valid Jinja.
     """
 
     row_type = _Conversation
@@ -97,7 +97,7 @@ class ChatRows:
     def _render(
         self, messages: Sequence[Turn], variables: Mapping[str, Any], number: int
     ) -> tuple[_Rendered, Trouble | None]:
-        """The text of a conversation; one with an undefined variable can still be kept, with nothing in its place."""
+        """The text of a conversation. An undefined variable renders as nothing, and the row can still be kept."""
         own = variables.get("chat_template")
         try:
             if own is not None:
@@ -115,7 +115,7 @@ class ChatRows:
         return _Rendered("", []), trouble
 
     def _special(self, messages: Sequence[Turn], number: int) -> Trouble | None:
-        """The first special string that somebody said, if that is refused."""
+        """The error of a conversation that contains a special token, if the recipe refuses these."""
         refused = self._encoder.refused
         if refused is None:
             return None
@@ -126,7 +126,7 @@ class ChatRows:
         return None
 
     def _own(self, template: object) -> ChatTemplate:
-        """A template that a row brings."""
+        """Compiles a template that a row has among its variables."""
         if not self._declared.row_templates:
             raise Unrendered(
                 "row brings its own template", "only a format with row_templates=True lets data bring templates"
@@ -160,7 +160,7 @@ class ChatRows:
         )
 
     def _variables(self, document: Any) -> dict[str, Any]:
-        """What a row tells the template."""
+        """The row's own variables for the template."""
         key = self._declared.chat_template_kwargs
         variables = MISSING if key is None else field_of(document, key)
         if variables is MISSING or variables is None:
@@ -175,7 +175,7 @@ class ChatRows:
 
 
 def words_in(value: object) -> str:
-    """All strings in a turn, however deep."""
+    """All strings in a turn, at any depth, joined by line feeds."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

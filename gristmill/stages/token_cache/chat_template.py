@@ -1,8 +1,8 @@
-"""Chat templates: turns in, one text out, with the places that the assistant said.
+"""Chat templates: render the turns of a conversation as one text, and report the spans of the assistant's words.
 
-Templates are Jinja in a sandbox, with the settings, filters and globals that Hugging Face's chat templates know:
+Templates run in Jinja's sandbox, with the settings, filters and globals of Hugging Face's chat templates:
 `trim_blocks`, `lstrip_blocks`, loop controls, `tojson` without HTML escapes, `raise_exception`, `strftime_now`, and
-`{% generation %}` around what the assistant said.
+`{% generation %}` around the assistant's words.
 
 Source: Hugging Face, "Writing a chat template"; marin-levanter 0.2, `levanter.tokenizers`.
 """
@@ -24,12 +24,12 @@ from gristmill.errors import RecipeError
 
 Turn = Mapping[str, Any]
 Span = tuple[int, int]
-"""Begin and end of what the assistant said, in code points of the rendered text."""
+"""Begin and end of a passage of the assistant's words, in code points of the rendered text."""
 
 BEGIN, END = "\x7fgristmill:said\x7f", "\x7fgristmill:end\x7f"
-"""Put around what the assistant said while a template runs, and taken out again. They are no white space, so that a
-template that trims does what it would do without them; JSON does not escape them; and they are ASCII, for one wider
-character would make a huge text four times as large."""
+"""Markers around the assistant's words while a template runs; they are removed afterwards. They are not white space,
+so that trimming in a template works as without them. JSON does not escape them. They are ASCII, because one wider
+character would make Python store a huge text in four times the memory."""
 _MARKS = re.compile(f"({BEGIN}|{END})")
 
 
@@ -37,8 +37,8 @@ class Unrendered(Exception):  # noqa: N818 - caught by chat_rows alone, which co
     """A conversation that a template cannot render.
 
     Args:
-        reason: short and stable: it becomes a counter.
-        detail: what was said.
+        reason: short and stable, because the ledger counts rows by it.
+        detail: what exactly is wrong.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -82,16 +82,16 @@ class ChatTemplate:
 
     Args:
         text: the template.
-        bos: the tokenizer's token, as the template sees it; "" if it has none.
-        eos: the same.
-        strict: whether a variable that is not there is an error; else it renders nothing.
-        today: what `strftime_now` tells, as `2026-11-30`.
+        bos: the tokenizer's BOS token, for the template; "" if it has none.
+        eos: the tokenizer's EOS token, for the template; "" if it has none.
+        strict: whether an undefined variable is an error; otherwise it renders as nothing.
+        today: the date that `strftime_now` returns, such as `2026-11-30`.
 
     Attributes:
-        has_generation: whether the template says what the assistant said.
+        has_generation: whether the template marks the assistant's words with `{% generation %}`.
 
     Raises:
-        RecipeError: the template is no Jinja, or `today` is no date.
+        RecipeError: the template is not valid Jinja, or `today` is not a date.
     """
 
     def __init__(
@@ -109,16 +109,23 @@ class ChatTemplate:
             self.has_generation = _has_generation(self._environment, text)
             self._template = self._environment.from_string(text)
         except jinja2.TemplateError as error:
-            raise RecipeError(f"the chat template is no Jinja ({error}); mend it") from error
+            raise RecipeError(f"the chat template is not valid Jinja ({error}); correct it") from error
         self._known = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": False}
         if not strict:
             self._known |= {"tools": None, "documents": None}
 
     def render(self, messages: Sequence[Turn], variables: Mapping[str, Any]) -> tuple[str, list[Span]]:
-        """The text of a conversation, and where the assistant speaks in it.
+        """Renders a conversation.
+
+        Args:
+            messages: the turns.
+            variables: the row's own variables for the template.
+
+        Returns:
+            The text, and the spans of the assistant's words in it.
 
         Raises:
-            Unrendered: an undefined variable, the template's own refusal, or whatever else keeps it from rendering.
+            Unrendered: a variable is undefined, the template refuses the conversation, or rendering fails.
         """
         try:
             return _without_marks(self._template.render({**self._known, **variables, "messages": messages}))
@@ -137,29 +144,29 @@ def _without_marks(rendered: str) -> tuple[str, list[Span]]:
     del rendered  # it may be huge
     pieces: list[str] = []
     spans: list[Span] = []
-    place, begun = 0, -1
+    length, start = 0, -1
     for piece in marked:
         if piece == BEGIN:
-            begun = place
+            start = length
         elif piece == END:
-            if begun >= 0:
-                spans.append((begun, place))
-            begun = -1
+            if start >= 0:
+                spans.append((start, length))
+            start = -1
         else:
             pieces.append(piece)
-            place += len(piece)
+            length += len(piece)
     return "".join(pieces), spans
 
 
 def _has_generation(environment: jinja2.Environment, text: str) -> bool:
-    """By Jinja's lexer: every form of white-space control counts."""
-    before = ""
+    """Whether a template has the block. Jinja's lexer finds it with every form of white-space control."""
+    previous = ""
     for _, kind, value in environment.lex(text):
         if kind == "whitespace":
             continue
-        if before == "block_begin" and kind == "name" and value == "generation":
+        if previous == "block_begin" and kind == "name" and value == "generation":
             return True
-        before = kind
+        previous = kind
     return False
 
 
@@ -168,7 +175,7 @@ def _clock(today: str | None) -> Any:
 
         def missing(_: str) -> NoReturn:
             raise Unrendered(
-                "asks for the date", "strftime_now: give the format today=, or ids would change by the day"
+                "asks for the date", "strftime_now: give the format today=, otherwise ids would change daily"
             )
 
         return missing

@@ -1,4 +1,4 @@
-"""Consolidating: a stream's parts copied into one cache, for Levanter before Marin's and for fewer objects."""
+"""Copies the parts of a stream into one cache: for Levanter before Marin's version, and to have fewer objects."""
 
 from collections.abc import Mapping
 
@@ -13,30 +13,34 @@ from gristmill.recipes.row_format import Format
 from gristmill.stages.token_cache.token_stream import TokenStream
 
 CLEVEL = 5
-"""The one level that Levanter before Marin's reads."""
+"""The only zstd level that Levanter before Marin's version reads."""
 
 
 def consolidated_folder(top: str, stream: Stream, merged: Mapping[str, Ledger]) -> str:
-    """Where the copies of a stream's splits lie: parts never change, so their names say what is in them."""
+    """The folder of the copies of a stream's splits. Parts never change, so their names define the content."""
     parts = {split: ledger["finished_shards"] for split, ledger in merged.items()}
     digest = digest_of([parts, stream.format.type, list(stream.format.dtypes.items())])[:16]
     return f"{top}{stream.key}-{digest}"
 
 
 def consolidate(store: Store, source: TokenStream, merged: Ledger, declared: Format, folder: str) -> Ledger:
-    """Copies the parts of a merged cache, in order, into one; kept if it is there already.
+    """Copies the parts of a merged cache, in order, into one cache. A finished copy is kept.
 
     Args:
         store: the lake.
-        source: the merged cache. What is copied of it is proven first: a copy would certify a flipped bit.
-        merged: its ledger.
-        declared: the format, which says the fields.
-        folder: where the copy goes, with its closing slash.
+        source: the merged cache. Each object is verified before it is copied, because the copy gets new checksums,
+            and these would make a damaged object look valid.
+        merged: the merged cache's ledger.
+        declared: the format, which defines the fields.
+        folder: the folder of the copy, with a closing slash.
+
+    Returns:
+        The Levanter ledger of the copy.
 
     Raises:
         DataError: a part is missing or damaged.
     """
-    if store.head(folder + SUMS) is not None:  # written last: the rest is there
+    if store.head(folder + SUMS) is not None:  # it is written last, so the copy is complete
         return load_ledger(store.read(folder + LEDGER_NAME), folder + LEDGER_NAME)
     sums: dict[str, str] = {}
 

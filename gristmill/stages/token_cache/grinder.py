@@ -1,7 +1,7 @@
-"""The grinder of token caches: a group of shards becomes one Levanter part; unchanged shards are copied as ids.
+"""The grinder of token caches: makes one Levanter part from a group of shards; copies the ids of unchanged shards.
 
-A part's folder carries the digest of everything it is made from, so it is never changed: another content is another
-folder, and the ledger says which one counts.
+The name of a part's folder has the digest of everything the part is made from. So a part is never changed: other
+inputs give another folder, and the ledger names the folder that is valid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ from gristmill.stages.tokenization.files import VALIDATION_SEED, read_facts, rea
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """What all parts share; `format`, `tokenizer` and `options` are what row_encoder takes."""
+    """The settings that all parts share. `format`, `tokenizer` and `options` are arguments of row_encoder."""
 
     documents: Place
     place: Place
@@ -47,7 +47,14 @@ class Spec(msgspec.Struct, frozen=True):
 
 
 class Body(msgspec.Struct, frozen=True):
-    """One part: its folder's name, its shards in order, and the part it replaces."""
+    """One part.
+
+    Attributes:
+        folder: name of its folder.
+        shards: its shards of documents, in order.
+        inputs: the shards and the tokenizer, with their digests.
+        old: the record of the part that it replaces, if unchanged shards may be copied from it.
+    """
 
     folder: str
     shards: tuple[Shard, ...]
@@ -56,7 +63,12 @@ class Body(msgspec.Struct, frozen=True):
 
 
 class _Apart(msgspec.Struct):
-    """What becomes of the documents of a shard that have no row in the train split, block after block."""
+    """The documents of a shard that have no row in the train split.
+
+    Attributes:
+        dropped: numbers of the documents that have no row.
+        held: for each block, flags of the documents in the validation split.
+    """
 
     dropped: list[int]
     held: list[Any]
@@ -70,7 +82,7 @@ class Tokenizing:
         self._store = job.lake.store()
         ledger, data = read_tokenizer(self._store, spec.tokenizer)
         if ledger.fingerprint != spec.fingerprint:
-            raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned")
+            raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned; start the run again")
         self._format = format_of(spec.format)
         facts = read_facts(self._store, ledger)
         self._encoder, self._vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
@@ -96,8 +108,9 @@ class Tokenizing:
         return Outcome(ground, facts)
 
     def _proven(self, old: PartRecord) -> bool:
-        """Whether every object of the part as it was is what its ledger says: blosc does not see every flipped bit,
-        and a copy would certify it.
+        """Whether every object of the old part has the sha256 in its ledger.
+
+        blosc does not detect every flipped bit, and the new part's checksums would make the damage look valid.
         """
         for path, (sha256, _) in old.objects.items():
             try:
@@ -108,15 +121,15 @@ class Tokenizing:
         return True
 
     def _copy(self, shard: Shard, old: PartRecord | None, part: Part) -> bool:
-        """Copies a shard's ids from the part as it was, if they were made from the same content."""
-        before = old.shards.get(shard.name) if old else None
-        if old is None or before is None or before.content != shard.content or not before.is_counted:
+        """Copies a shard's ids from the old part, if they were made from the same content. Returns whether it did."""
+        recorded = old.shards.get(shard.name) if old else None
+        if old is None or recorded is None or recorded.content != shard.content or not recorded.is_counted:
             return False
-        for split, (first, rows, _, _) in before.ranges.items():
+        for split, (first, rows, _, _) in recorded.ranges.items():
             if rows:
                 reader = CacheReader(ranges_of(self._store), old.folders[split].rstrip("/"))
                 copy_range(reader, first, first + rows, part.writers[split])
-        part.end(shard, before.facts, before.dropped, before.held)
+        part.end(shard, recorded.facts, recorded.dropped, recorded.held)
         return True
 
     def _tokenize(self, shard: Shard, part: Part) -> None:
@@ -125,7 +138,7 @@ class Tokenizing:
         apart = _Apart([], [])
         for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
             self._append(documents, path, first, part, counting, apart)
-            del documents  # a text may be huge: it is not held beside the next one
+            del documents  # a text may be huge: free it before the next batch is read
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
         part.end(shard, counting.facts(), tuple(apart.dropped), held)
 
@@ -152,7 +165,7 @@ class Tokenizing:
 
 
 class _PartOutput:
-    """A part while it is written, and its future row of the table."""
+    """The output of one item: closes the part, and makes its future row of the table."""
 
     def __init__(self, spec: Spec, name: str, body: Body, part: Part, metadata: Mapping[str, Any]) -> None:
         self.place, self.token = spec.place, spec.token
@@ -191,7 +204,7 @@ class _PartOutput:
 
 
 def _counted(facts: Facts) -> dict[str, int]:
-    """What of a part's facts goes into the ledger's totals; the lengths are read from the table."""
+    """The statistics of a part that the ledger's totals include. The histogram of lengths stays in the table."""
     counts = {"text bytes": facts.bytes, "unknown tokens": facts.unknown, "tokens inside a character": facts.fragments}
     kept = {f"kept: {reason}": rows for reason, rows in facts.kept.items()}
     return {name: number for name, number in counts.items() if number} | kept

@@ -1,4 +1,4 @@
-"""Indexes: a mix or a token cache closed over the ledgers that exist; what is absent is listed, not waited for."""
+"""Builds the index of a token cache from the ledgers that exist. Missing partitions are listed, not waited for."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,45 +26,54 @@ def index_cache(
     *,
     consolidated: bool = False,
 ) -> Index:
-    """Closes a token cache: a merged Levanter ledger a stream and split, and what a trainer is given beside them.
+    """Builds the index: a merged Levanter ledger for each stream and split, and the trainer's configuration files.
 
     Args:
         store: the lake.
-        mix: the recipe.
-        tokenizer: the recipe.
+        mix: the mix's recipe.
+        tokenizer: the tokenizer's recipe.
         sources: the source of each stream.
         known: the snapshots of each stream's source.
         consolidated: whether each stream and split is also copied into one cache, with a `data.yaml` of its own.
+
+    Returns:
+        The index, as it was written.
+
+    Raises:
+        DataError: a ledger is not valid, or a part to be copied is damaged.
+        StoreError: a slice is being rebuilt, or the lake does not answer.
     """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
     merged: dict[str, dict[str, Ledger]] = {}
-    for stream in (each.key for each in mix.streams):
+    for stream in (declared.key for declared in mix.streams):
         asset = cache_asset(mix.name, tokenizer.name, stream)
-        chosen = [s.snapshot for s in index.slices if s.stream == stream]
+        snapshots = [s.snapshot for s in index.slices if s.stream == stream]
         for split in SPLITS if mix.validation else SPLITS[:1]:
-            merged.setdefault(split, {})[stream] = _merge(store, asset, split, chosen)
+            merged.setdefault(split, {})[stream] = _merge(store, asset, split, snapshots)
     catalog = {
-        split: {name: (f"{cache_asset(mix.name, tokenizer.name, name)}/{split}", each) for name, each in found.items()}
-        for split, found in merged.items()
+        split: {
+            name: (f"{cache_asset(mix.name, tokenizer.name, name)}/{split}", ledger) for name, ledger in ledgers.items()
+        }
+        for split, ledgers in merged.items()
     }
     if consolidated:
         _consolidate(store, mix, tokenizer, index.asset, merged)
     put_unless_same(store, f"{index.asset}/cache_catalog.json", cache_catalog(store.url, catalog))
     put_unless_same(store, f"{index.asset}/data.yaml", data_yaml(store.url, mix, tokenizer))
-    put_unless_same(store, f"{index.asset}/index.json", dump(index))  # last: where it is, the rest is
+    put_unless_same(store, f"{index.asset}/index.json", dump(index))  # last: if it exists, the rest does
     return index
 
 
 def _consolidate(
     store: Store, mix: Mix, tokenizer: Tokenizer, asset: str, merged: Mapping[str, Mapping[str, Ledger]]
 ) -> None:
-    """One cache a stream and split; the folder of a stream carries the digest of what it is made of."""
+    """Copies each stream and split into one cache. The name of a stream's folder has the digest of its parts."""
     top = f"{asset}/consolidated/"
     folders: dict[str, str] = {}
     catalog: dict[str, dict[str, tuple[str, Ledger]]] = {split: {} for split in merged}
     for stream in mix.streams:
-        ledgers = {split: found[stream.key] for split, found in merged.items()}
+        ledgers = {split: by_stream[stream.key] for split, by_stream in merged.items()}
         folders[stream.key] = folder = consolidated_folder(top, stream, ledgers)
         cache = cache_asset(mix.name, tokenizer.name, stream.key)
         for split, ledger in ledgers.items():
@@ -91,20 +100,20 @@ def is_closed(
     sources: Mapping[str, Source],
     known: Mapping[str, Sequence[str]],
 ) -> bool:
-    """Whether the indexes of a mix and of its token caches are there, as they would be closed now."""
+    """Whether the indexes of a mix and of its token caches exist and are up to date."""
     due = [_of_mix(store, mix, sources, known), *(_of_cache(store, mix, t, sources, known) for t in tokenizers)]
     return all(read_index(store, index.asset) == index for index in due)
 
 
 def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> Ledger:
-    """The ledger in Levanter's sharded layout: parts by their path below it, in order."""
+    """Writes a split's merged ledger in Levanter's sharded layout: the parts in order, by their paths below it."""
     parts: dict[str, Ledger] = {}
     metadata: Mapping[str, Any] | None = None
     top = f"{asset}/{split}/"
     for snapshot in snapshots:
-        here = place(asset, snapshot)
-        for row in read_ledger(store, here)[1]:
-            folder = read_part_record(row, here.table).folders[split]
+        partition = place(asset, snapshot)
+        for row in read_ledger(store, partition)[1]:
+            folder = read_part_record(row, partition.table).folders[split]
             path = folder + LEDGER_NAME
             ledger = load_ledger(store.read(path), path)
             metadata = ledger["metadata"]["preprocessor_metadata"]

@@ -1,4 +1,4 @@
-"""What a trainer is given beside the caches: `data.yaml` and `cache_catalog.json`, as Levanter and Marin read them.
+"""Configuration files for the trainer: `data.yaml` and `cache_catalog.json`, as Levanter and Marin read them.
 
 Source: marin-levanter 0.2, `levanter.data.text.datasets.LmDataConfig`, `levanter.store.cache.CacheCatalog`.
 """
@@ -14,17 +14,20 @@ from gristmill.recipes.row_format import Text
 from gristmill.recipes.tokenizer import Tokenizer
 
 Catalog = Mapping[str, Mapping[str, tuple[str, Ledger]]]
-"""By split and stream: the folder of the cache, and its ledger."""
+"""For each split and stream: the folder of the cache, and its ledger."""
 
 
 def data_yaml(root: str, mix: Mix, tokenizer: Tokenizer, folders: Mapping[str, str] | None = None) -> bytes:
-    """Levanter's LmDataConfig over the caches, as JSON, which is YAML.
+    """Levanter's LmDataConfig for the caches of a mix, as JSON, which is also valid YAML.
 
     Args:
         root: the lake's address.
-        mix: the recipe.
-        tokenizer: the recipe.
-        folders: where the caches of streams lie in the lake, if not where they were made.
+        mix: the mix's recipe.
+        tokenizer: the tokenizer's recipe.
+        folders: the folder of each stream's cache in the lake; None: the folders where the caches were made.
+
+    Returns:
+        The bytes of the file.
     """
     catalog = "cache_catalog.json" if folders is None else "consolidated/cache_catalog.json"
     components: dict[str, Any] = {}
@@ -48,7 +51,7 @@ def data_yaml(root: str, mix: Mix, tokenizer: Tokenizer, folders: Mapping[str, s
 
 
 def cache_catalog(root: str, catalog: Catalog) -> bytes:
-    """All ledgers in one object: a trainer reads this instead of one of each cache."""
+    """All ledgers in one object. A trainer reads it instead of the ledger of each cache."""
     splits = {
         split: {name: {"cache_dir": f"{root}/{folder}", "ledger": ledger} for name, (folder, ledger) in streams.items()}
         for split, streams in catalog.items()

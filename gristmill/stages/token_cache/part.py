@@ -1,7 +1,7 @@
 """A part of a token cache: one Levanter cache for each split, over some shards of a snapshot.
 
-`PartRecord` is what the row of the cache's table says of a part. Only this module reads and writes that piece of the
-row (`extra` of lake/ledger/model.py). `Part` writes a part.
+`PartRecord` is the record of a part in its row of the cache's table. Only this module reads and writes this piece of
+the row (`extra` in lake/ledger/model.py). `Part` writes a part.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,22 +24,22 @@ from gristmill.stages.token_cache.rows import RowLengths, Values
 from gristmill.stages.token_cache.statistics import Facts
 
 CLEVEL = 1
-"""Of zstd, in parts: level 3 costs 9% less space, and a fifth more of the time that a cache takes. It stands in
-the parts' names: what has one name has one content, to the byte."""
+"""The zstd level of parts. Level 3 would save 9% of space, but building a cache would take 20% longer. The digest in
+a part's name covers the level, so that two parts of one name are equal to the byte."""
 
 Range = tuple[int, int, int, int]
-"""First row, rows, first token, tokens: where a shard lies in a part."""
+"""The range of a shard in a part: (first row, rows, first token, tokens)."""
 
 
 class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
     """A shard of documents in a finished part.
 
     Attributes:
-        content: what it was tokenized from.
-        ranges: where it lies in each split.
-        facts: counted over its rows.
+        content: content digest of the shard that was tokenized.
+        ranges: the shard's range in each split.
+        facts: statistics of its rows.
         dropped: numbers of the documents that have no row.
-        held: the documents that went to the validation split, as `pack_bits` packs flags; "" where there is none.
+        held: flags of the documents in the validation split, in the form of `pack_bits`; "" if there is no such split.
     """
 
     content: str
@@ -50,25 +50,25 @@ class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def rows(self) -> int:
-        """Rows over all splits."""
-        return sum(spot[1] for spot in self.ranges.values())
+        """Number of rows in all splits."""
+        return sum(bounds[1] for bounds in self.ranges.values())
 
     @property
     def documents(self) -> int:
-        """Documents of the shard: its rows, and those that have no row."""
+        """Number of documents in the shard: with a row and without."""
         return self.rows + len(self.dropped)
 
     @property
     def is_counted(self) -> bool:
-        """Whether facts and held documents are known: version 0.1 wrote neither."""
+        """Whether `facts` and `held` were recorded; Gristmill 0.1 wrote neither."""
         return not self.rows or bool(self.facts.lengths)
 
 
 class PartRecord(msgspec.Struct, frozen=True):
-    """What a row of the table says of its part.
+    """The record of a part in its row of the table.
 
     Attributes:
-        folders: the folder of each split, with its closing slash.
+        folders: the folder of each split, with a closing slash.
         objects: (sha256, size) of each object, by its path.
         shards: the shards in the part, by name.
     """
@@ -79,23 +79,23 @@ class PartRecord(msgspec.Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """Bytes of all objects."""
+        """Total size of all objects, in bytes."""
         return sum(size for _, size in self.objects.values())
 
     @property
     def sha256(self) -> str:
-        """One digest for all objects."""
+        """One digest over the paths and digests of all objects."""
         return digest_of([[path, sha256] for path, (sha256, _) in sorted(self.objects.items())])
 
     def in_order(self, split: str) -> list[tuple[str, Range]]:
-        """(shard, range) of a split as they should follow each other; empty ranges first where they begin."""
-        spots = [(name, shard.ranges[split]) for name, shard in self.shards.items() if split in shard.ranges]
-        return sorted(spots, key=lambda spot: (spot[1], spot[0]))
+        """(shard, range) for each shard of a split, by position; at the same position an empty range is first."""
+        ranges = [(name, shard.ranges[split]) for name, shard in self.shards.items() if split in shard.ranges]
+        return sorted(ranges, key=lambda named: (named[1], named[0]))
 
     def as_extra(self) -> dict[str, Any]:
-        """The record as `extra` of the table's row."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        """The record in the form of the field `extra` of the table's row."""
+        extra: dict[str, Any] = msgspec.to_builtins(self)
+        return extra
 
 
 def read_part_record(row: Shard, table: str) -> PartRecord:
@@ -119,17 +119,17 @@ def read_part_record(row: Shard, table: str) -> PartRecord:
 
 def part_records(rows: Iterable[Shard]) -> dict[str, PartRecord]:
     """The records of all rows that hold one, by the part's name; a check or an audit reports the others."""
-    found: dict[str, PartRecord] = {}
+    records: dict[str, PartRecord] = {}
     for row in rows:
         try:
-            found[row.name] = msgspec.convert(row.extra, PartRecord)
+            records[row.name] = msgspec.convert(row.extra, PartRecord)
         except msgspec.ValidationError:
             continue
-    return found
+    return records
 
 
 def row_with_shard(rows: Iterable[Shard], name: str) -> Shard | None:
-    """The row of the part that holds a shard of documents; None if no row lists it.
+    """The row of the part that contains a shard of documents; None if no row lists the shard.
 
     No record is decoded: a table may have thousands of rows.
     """
@@ -137,12 +137,12 @@ def row_with_shard(rows: Iterable[Shard], name: str) -> Shard | None:
 
 
 def row_with_folder(rows: Iterable[Shard], split: str, folder: str) -> Shard | None:
-    """The row of the part whose split lies in a folder; see row_with_shard."""
+    """The row of the part that has a split in this folder; None if no row has. No record is decoded."""
     return next((row for row in rows if row.extra.get("folders", {}).get(split) == folder), None)
 
 
 class _Split(CacheWriter):
-    """One split of a part: a Levanter cache, and the digests of its rows."""
+    """Writes one split of a part: a Levanter cache, and the digests of its rows."""
 
     def __init__(
         self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, Stamp]]
@@ -170,29 +170,31 @@ class _Split(CacheWriter):
 
 
 class RowDigests:
-    """Digests over all rows of a split, however they are divided: of each field's elements, and of its lengths.
+    """For each field, a digest of its elements and a digest of its rows' lengths, over all rows of a split.
+
+    The digests do not depend on the sizes of the batches.
 
     Args:
-        fields: their names, ids first.
+        fields: names of the fields, the token ids first.
     """
 
     def __init__(self, fields: Iterable[str]) -> None:
         self._of = {name: (xxhash.xxh3_128(), xxhash.xxh3_128()) for name in fields}
 
     def update(self, batch: Mapping[str, tuple[Values, RowLengths]]) -> None:
-        """Adds rows."""
+        """Adds the rows of a batch."""
         for name, (flat, lengths) in batch.items():
             elements, rows = self._of[name]
             elements.update(np.ascontiguousarray(flat).data)
             rows.update(np.ascontiguousarray(lengths).data)
 
     def hexdigests(self) -> list[str]:
-        """Two a field."""
-        return [each.hexdigest() for pair in self._of.values() for each in pair]
+        """Two digests for each field: elements, then lengths."""
+        return [digest.hexdigest() for pair in self._of.values() for digest in pair]
 
 
 class Part:
-    """A part while it is written: a cache a split, and where each shard lies in them."""
+    """Writes a part: one cache for each split, and the ranges of each shard in them."""
 
     def __init__(
         self, store: Store, place: Place, folder: str, splits: Sequence[str], dtypes: Mapping[str, DType]
@@ -205,31 +207,34 @@ class Part:
         self._starts: dict[str, tuple[int, int]] = {}
 
     def begin(self) -> None:
-        """A shard begins."""
+        """Starts a shard: rows appended from now on belong to it."""
         self._starts = {split: (writer.rows, writer.tokens) for split, writer in self.writers.items()}
 
     def end(self, shard: Shard, facts: Facts, dropped: tuple[int, ...], held: str) -> None:
-        """The shard that began is whole; the arguments are those of PartShard.
+        """Ends the shard; all its rows were appended. `facts`, `dropped` and `held` are as in PartShard.
 
         Raises:
-            DataError: rows and dropped documents are not as many as the shard has.
+            DataError: the number of rows and dropped documents differs from the number of documents of the shard.
         """
         ranges: dict[str, Range] = {}
         for split, writer in self.writers.items():
             rows, tokens = self._starts[split]
             ranges[split] = (rows, writer.rows - rows, tokens, writer.tokens - tokens)
             self.shard_rows[split][shard.name] = writer.rows - rows
-        found = sum(r[1] for r in ranges.values()) + len(dropped)
-        if found != shard.rows:
-            raise DataError(f"shard {shard.name}: {shard.rows} documents in its ledger, {found} rows tokenized")
+        documents = sum(bounds[1] for bounds in ranges.values()) + len(dropped)
+        if documents != shard.rows:
+            raise DataError(
+                f"shard {shard.name}: {shard.rows} documents in its ledger, but {documents} were tokenized; make the"
+                " mix's slice again"
+            )
         self.shards[shard.name] = PartShard(shard.content, ranges, facts, dropped, held)
 
     def record(self) -> PartRecord:
-        """What the table's row says of the part: complete when all splits are closed."""
+        """The record for the table's row. It is complete when all splits are closed."""
         objects = {path: (sha256, size) for path, (sha256, size, _) in sorted(self.objects.items())}
         return PartRecord(self.folders, objects, self.shards)
 
     def abort(self) -> None:
-        """Leaves nothing that counts."""
+        """Aborts all uploads; readers accept none of the part's objects."""
         for writer in self.writers.values():
             writer.abort()

@@ -1,4 +1,4 @@
-"""Rows that others built: ids, and loss weights, as they stand in a document's metadata."""
+"""Prebuilt rows: token ids and loss weights are taken unchanged from a document's metadata."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ class _Built(msgspec.Struct):
 
 
 class PrebuiltRows:
-    """Takes ids and weights over; ids must be below `vocab_size`."""
+    """Copies ids and weights. Each id must be at least 0 and less than `vocab_size`."""
 
     row_type = _Built
     engine = ""
@@ -66,13 +66,15 @@ class PrebuiltRows:
             )
         low, high = min(values), max(values)
         if low < 0 or high >= self._vocab_size:
-            what = f"metadata.{key} has ids from {low} to {high}, the vocabulary 0 to {self._vocab_size - 1}"
+            what = f"metadata.{key} has ids from {low} to {high}, but the vocabulary has 0 to {self._vocab_size - 1}"
             return nothing, Trouble(number, "token ids outside the vocabulary", what, keepable=False)
         ids = np.array(values, np.int32)
         length = self._declared.length
         if length is not None and len(ids) != length:
             return ids, Trouble(
-                number, "wrong number of token ids", f"metadata.{key} has {len(ids)} ids, the format asks {length}"
+                number,
+                "wrong number of token ids",
+                f"metadata.{key} has {len(ids)} ids, but the format requires {length}",
             )
         return ids, None
 
@@ -88,6 +90,6 @@ class PrebuiltRows:
             return nothing, Trouble(number, "wrong number of loss weights", what, keepable=False)
         if not np.isfinite(weights).all() or np.abs(weights).max(initial=0) > np.finfo(np.float32).max:
             return nothing, Trouble(
-                number, "loss weights out of range", f"metadata.{key} passes 32 bits", keepable=False
+                number, "loss weights out of range", f"metadata.{key} exceeds float32", keepable=False
             )
         return weights.astype(np.float32), None

@@ -1,4 +1,4 @@
-"""Which encoder makes the rows of a format, with which tokenizer."""
+"""Selects the encoder for the rows of a format."""
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
@@ -27,12 +27,12 @@ def row_encoder(
         declared: the format.
         tokenizer: the tokenizer's name.
         tokenizer_json: the bytes of `tokenizer.json`.
-        options: how the tokenizer is used.
-        facts: what the reference says of it; None: it is asked.
-        reference: whether the reference engine encodes, whatever its check says of a faster one.
+        options: options of the tokenizer's recipe.
+        facts: stored answers of the reference tokenizer; None: the reference is loaded and asked.
+        reference: whether the reference engine encodes even if a faster engine passes its check.
 
     Raises:
-        RecipeError: the tokenizer or the template cannot be used so.
+        RecipeError: the tokenizer or the template cannot be used with these options.
     """
     facts = facts or facts_of(tokenizer_json)
     encoder = Encoder(tokenizer_json, options, engine="tokenizers" if reference else "auto", facts=facts)
@@ -42,7 +42,7 @@ def row_encoder(
     if isinstance(declared, Chat):
         if options.chat_template is None:
             raise RecipeError(f"{name}: no chat template; give the format its chat_template")
-        from gristmill.stages.token_cache.chat_rows import ChatRows  # noqa: PLC0415 - Jinja, which texts do without
+        from gristmill.stages.token_cache.chat_rows import ChatRows  # noqa: PLC0415 - imports Jinja, which texts do not need
         from gristmill.stages.tokenization.offsets import TokenOffsets  # noqa: PLC0415
 
         offsets = TokenOffsets(tokenizer_json, encoder.reference, facts.vocabulary)

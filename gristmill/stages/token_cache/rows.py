@@ -1,4 +1,4 @@
-"""What documents become in a token cache: rows of fields, and the trouble that some of them are in."""
+"""The rows of a token cache that documents become, and the errors of rows."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -12,22 +12,24 @@ from gristmill.text.utf8 import ByteSizes
 
 Values = npt.NDArray[Any]
 RowLengths = npt.NDArray[np.int64]
-"""Elements of each row."""
+"""(rows,) int64: the number of elements of each row."""
 
 Fields = dict[str, tuple[Values, RowLengths]]
-"""Of each field all rows' elements one after another, and each row's number of elements."""
+"""For each field: the elements of all rows, concatenated, and the number of elements of each row."""
 MISSING = object()
+"""Stands for a field that a document does not have; None stands for null."""
 SPECIAL = "special token in the text"
+"""The reason counted for texts that contain a special token which the recipe refuses."""
 
 
 class Trouble(NamedTuple):
-    """What is wrong with a row.
+    """An error of a row.
 
     Attributes:
-        row: its number in the batch.
-        reason: short and stable: it becomes a counter.
-        detail: what was found, for the one who mends it.
-        keepable: whether the row made of it may stay.
+        row: the row's number in the batch.
+        reason: short and stable, because the ledger counts rows by it.
+        detail: what exactly is wrong, for the person who corrects it.
+        keepable: whether the row is usable, so that the policy `keep` keeps it.
     """
 
     row: int
@@ -37,12 +39,12 @@ class Trouble(NamedTuple):
 
 
 class CacheRows(NamedTuple):
-    """The rows of a batch: one a document, also of those in trouble.
+    """The rows of a batch: one for each document, even if the document has an error.
 
     Attributes:
-        fields: the ids first.
-        troubles: in any order.
-        sizes: bytes of UTF-8 of each row's text.
+        fields: the fields of all rows, the token ids first.
+        troubles: the errors, in any order.
+        sizes: (rows,): size of each row's text in bytes of UTF-8.
     """
 
     fields: Fields
@@ -55,7 +57,7 @@ class RowEncoder(Protocol):
 
     @property
     def row_type(self) -> Any:
-        """The msgspec type of a document, as far as the format looks at it: with `id` and `source`."""
+        """The msgspec type of a document, with `id`, `source` and the fields that the format reads."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -63,14 +65,14 @@ class RowEncoder(Protocol):
 
     @property
     def engine(self) -> str:
-        """Which engine encodes; "" if none does."""
+        """Name of the engine that encodes; "" if the format needs none."""
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
-        """The rows of some documents."""
+        """Encodes a batch of documents."""
 
 
 def field_of(document: Any, name: str) -> Any:
-    """A field that a format names: `text`, or a key of `metadata`; MISSING if it is not there."""
+    """The value of a field that a format names: `text`, or a key of `metadata`. MISSING if there is no such field."""
     if name == "text":
         return document.text
     metadata = document.metadata
@@ -78,19 +80,19 @@ def field_of(document: Any, name: str) -> Any:
 
 
 def words_of(value: Any) -> str:
-    """What a value is, in words for a message."""
+    """The type of a value, in words for a message."""
     return "missing" if value is MISSING else "null" if value is None else f"{type(value).__name__}"
 
 
 class Settled(NamedTuple):
-    """A batch after its troubles were dealt with.
+    """A batch to which the policy was applied.
 
     Attributes:
-        fields: of the rows that stay.
-        sizes: of the rows that stay.
-        stays: a flag a document.
-        dropped: rows by reason.
-        kept: rows in trouble that stay, by reason.
+        fields: fields of the kept rows.
+        sizes: sizes of the kept rows, in bytes of UTF-8.
+        stays: (documents,) bool: whether the document's row was kept.
+        dropped: number of dropped rows, by reason.
+        kept: number of rows that were kept although they have an error, by reason.
     """
 
     fields: Fields
@@ -101,17 +103,17 @@ class Settled(NamedTuple):
 
 
 def settle(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int) -> Settled:
-    """Deals with the troubles of a batch as the recipe says.
+    """Applies the recipe's policy to the rows with errors.
 
     Args:
-        rows: as a RowEncoder gave them.
-        count: documents in the batch.
-        policy: `keep` keeps what can be kept and drops the rest.
-        path: of the shard, for messages.
+        rows: the rows from a RowEncoder.
+        count: number of documents in the batch.
+        policy: `raise`, `drop`, or `keep`, which keeps usable rows and drops the others.
+        path: path of the shard, for messages.
         first: number of the batch's first row in the shard.
 
     Raises:
-        DataError: a row is in trouble and the policy is `raise`; names shard, row and mend.
+        DataError: a row has an error and the policy is `raise`; the message names shard, row and remedy.
     """
     stays = np.ones(count, np.bool_)
     dropped: dict[str, int] = {}
@@ -132,7 +134,7 @@ def settle(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int
 
 
 def chosen(fields: Fields, flags: npt.NDArray[np.bool_]) -> Fields:
-    """The flagged rows alone."""
+    """Only the rows whose flag is set."""
     flagged: Fields = {}
     for name, (flat, lengths) in fields.items():
         flagged[name] = (flat[np.repeat(flags, lengths)], lengths[flags])

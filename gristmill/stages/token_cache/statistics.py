@@ -1,4 +1,4 @@
-"""What a token cache's rows look like: lengths, bytes a token, pieces of characters; counted while they are written."""
+"""Statistics of a token cache's rows: lengths, text bytes, unknown tokens; counted while the rows are written."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,19 +13,19 @@ Ids = npt.NDArray[np.int32]
 Lengths = npt.NDArray[np.int64]
 
 BUCKETS = 32
-"""Buckets of lengths: 0 is empty rows, n is rows of 2^(n-1) to 2^n - 1 tokens."""
+"""Number of length buckets. Bucket 0 counts empty rows, bucket n rows of 2^(n-1) to 2^n - 1 tokens."""
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Counted over the rows of a shard, all splits together.
+    """Statistics of the rows of a shard, all splits together.
 
     Attributes:
-        bytes: UTF-8 bytes of their texts.
-        unknown: tokens that are the unknown token.
-        fragments: tokens that are a piece of a character.
-        lengths: rows by the bucket of their tokens, as far as there are any.
-        kept: rows that are there although they were in trouble, by reason.
-        dropped: rows that are not there because of trouble, by reason.
+        bytes: bytes of UTF-8 of the rows' texts.
+        unknown: number of unknown tokens.
+        fragments: number of tokens that are a piece of a character.
+        lengths: number of rows in each length bucket, up to the last bucket that is not empty.
+        kept: number of rows that were kept although they have an error, by reason.
+        dropped: number of rows that were dropped because of an error, by reason.
     """
 
     bytes: int = 0
@@ -37,12 +37,12 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def edges_of(count: int) -> list[int]:
-    """Where so many buckets of lengths begin, and where the last one ends: 0, 1, 2, 4, 8, ..."""
+    """The edges of `count` length buckets: 0, 1, 2, 4, 8, ... (count + 1 numbers)."""
     return [0, *(1 << n for n in range(count))]
 
 
 def summed(facts: Iterable[Facts]) -> Facts:
-    """All of them together."""
+    """The sum of several statistics."""
     total = Facts()
     for counted in facts:
         width = max(len(total.lengths), len(counted.lengths))
@@ -75,7 +75,15 @@ class Counting:
     def add(
         self, ids: Ids, lengths: Lengths, sizes: Lengths, kept: dict[str, int] | None, dropped: dict[str, int] | None
     ) -> None:
-        """Counts some rows: their ids, lengths in tokens, bytes of text; and the troubles of their batch."""
+        """Counts the rows of a batch.
+
+        Args:
+            ids: (tokens,): token ids of all rows, concatenated.
+            lengths: (rows,): tokens of each row.
+            sizes: (rows,): bytes of UTF-8 of each row's text.
+            kept: number of rows that were kept although they have an error, by reason.
+            dropped: number of dropped rows, by reason.
+        """
         self._bytes += int(sizes.sum())
         if self._any_fragment:
             self._fragments += int(np.count_nonzero(self._vocabulary.fragments[ids]))
@@ -87,7 +95,7 @@ class Counting:
         add_counts(self._dropped, dropped or {})
 
     def facts(self) -> Facts:
-        """What was counted."""
+        """The statistics of all rows counted so far."""
         used = np.flatnonzero(self._lengths)
         lengths = tuple(self._lengths[: used[-1] + 1].tolist()) if len(used) else ()
         kept, dropped = sum_counts((self._kept,)), sum_counts((self._dropped,))

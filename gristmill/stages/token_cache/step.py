@@ -1,4 +1,4 @@
-"""The step of tokenizing: one snapshot of a mix's stream, spelled by one tokenizer, in few stable parts."""
+"""The step that tokenizes one snapshot of a mix's stream, with one tokenizer, into a few stable parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,12 @@ from gristmill.stages.tokenization.files import (
 
 
 def part_of(shard: str, parts: int) -> int:
-    """The part that a shard lies in: drawn by the hash of its name, whatever other shards there are."""
+    """The number of a shard's part, from the hash of its name. It does not depend on other shards.
+
+    Args:
+        shard: the shard's name.
+        parts: number of parts.
+    """
     return xxhash.xxh3_64_intdigest(shard.encode()) % parts
 
 
@@ -48,12 +53,12 @@ class TokenCacheStep:
 
     @property
     def documents(self) -> Place:
-        """What is tokenized."""
+        """The slice of the mix that is tokenized."""
         return place(mix_asset(self.mix.name, self.stream), self.snapshot)
 
     @property
     def asset(self) -> str:
-        """The address of what is made."""
+        """The address of the token cache."""
         return cache_asset(self.mix.name, self.tokenizer.name, self.stream)
 
     @property
@@ -67,7 +72,7 @@ class TokenCacheStep:
         return (mix_asset(self.mix.name, self.stream), tokenizer_asset(self.tokenizer.name))
 
     def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
-        """See Step. Not the recipe's digest: that needs the tokenizer's fingerprint, which is in the lake."""
+        """See Step. It is not the recipe's digest, which needs the tokenizer's fingerprint from the lake."""
         tokenizer, declared = self.tokenizer, self.mix.stream(self.stream).format
         return digest_of(
             [
@@ -87,9 +92,9 @@ class TokenCacheStep:
         """See Step."""
         return {"cache_complete": self._cache_complete}
 
-    def _cache_complete(self, store: Store, here: Place, parts: Sequence[Shard]) -> Verdict:
-        documents = place(mix_asset(self.mix.name, self.stream), here.snapshot)
-        return cache_complete(store, read_ledger(store, documents)[1], parts, here)
+    def _cache_complete(self, store: Store, partition: Place, parts: Sequence[Shard]) -> Verdict:
+        documents = place(mix_asset(self.mix.name, self.stream), partition.snapshot)
+        return cache_complete(store, read_ledger(store, documents)[1], parts, partition)
 
     def _recipe(self, fingerprint: str, template: str | None) -> Recipe:
         declared = self.mix.stream(self.stream).format
@@ -108,22 +113,22 @@ class TokenCacheStep:
         """See Step.
 
         Raises:
-            DataError: the tokenizer is not there yet, or its file changed under its name.
-            RecipeError: a chat has no template, or one that does not say what the assistant said, or a tokenizer that
-                spells special strings out: its template writes them.
+            DataError: the tokenizer does not exist yet, or its file has changed without a new name.
+            RecipeError: a chat format has no template, its template does not mark the assistant's words, or its
+                tokenizer encodes special strings as text although templates write them.
         """
         tokenizer, _ = read_tokenizer(store, self.tokenizer.name)
         template = self._template_of(store)
         ledger, shards = read_ledger(store, self.documents)
         recipe = self._recipe(tokenizer.fingerprint, template)
-        spelled = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", tokenizer.fingerprint)
-        above = self.documents.asset
+        tokenizer_input = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", tokenizer.fingerprint)
+        documents = self.documents.asset
         groups: dict[int, list[Shard]] = {}
         for shard in shards:
             groups.setdefault(part_of(shard.name, self.mix.parts), []).append(shard)
         bodies: dict[str, Body] = {}
         for number, members in sorted(groups.items()):
-            inputs = (*(Input(above, s.name, s.content) for s in members), spelled)
+            inputs = (*(Input(documents, s.name, s.content) for s in members), tokenizer_input)
             name = f"part-{number:05d}"
             digest = digest_of([recipe.digest, msgspec.to_builtins(inputs), CLEVEL])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
@@ -134,41 +139,41 @@ class TokenCacheStep:
         return TokenCachePlan(self, target, bodies, template)
 
     def _template_of(self, store: Store) -> str | None:
-        """The chat template that counts: the format's, else the tokenizer's; None for other formats."""
+        """The chat template: the format's or, if it has none, the tokenizer's. None for other formats."""
         declared = self.mix.stream(self.stream).format
         if not isinstance(declared, Chat):
             return None
         where = f"mix {self.mix.name!r}, stream {self.stream!r}"
         if self.tokenizer.specials == "text":
             raise RecipeError(
-                f"{where}: tokenizer {self.tokenizer.name} spells special strings out, but a chat template writes them;"
-                " give it specials='refuse' to keep them out of what was said"
+                f"{where}: tokenizer {self.tokenizer.name} encodes special strings as text, but a chat template writes"
+                " them as tokens; give the tokenizer specials='refuse' to keep them out of the turns"
             )
         template = declared.chat_template or read_template(store, self.tokenizer.name)
         if template is None:
             raise RecipeError(
                 f"{where}: no chat template: neither its format has a chat_template, nor has the tokenizer"
-                f" {self.tokenizer.name} one in tokenizer_config.json or chat_template.jinja; give one of them"
+                f" {self.tokenizer.name} one in tokenizer_config.json or chat_template.jinja; add one"
             )
-        from gristmill.stages.token_cache.chat_template import ChatTemplate  # noqa: PLC0415 - Jinja, which texts do without
+        from gristmill.stages.token_cache.chat_template import ChatTemplate  # noqa: PLC0415 - imports Jinja
 
         if declared.mask_user_turns and not ChatTemplate(template, today=declared.today).has_generation:
             raise RecipeError(
-                f"{where}: the chat template has no {{% generation %}} block, so nothing would say what the assistant"
-                " said; put one around it, or give the format mask_user_turns=False to learn every turn"
+                f"{where}: the chat template has no {{% generation %}} block, so the assistant's words cannot be found;"
+                " put the block around them, or give the format mask_user_turns=False to learn every turn"
             )
         return template
 
 
 @dataclass(frozen=True)
 class TokenCachePlan:
-    """The shards of each part.
+    """The plan of one slice: the shards of each part.
 
     Attributes:
-        step: what was planned.
+        step: the step that was planned.
         target: the partition as it should be.
-        bodies: the work of each part.
-        template: the chat template that counts; None for other formats.
+        bodies: the work for each part, by the part's name.
+        template: the chat template; None for other formats.
     """
 
     step: TokenCacheStep
@@ -205,8 +210,8 @@ class TokenCachePlan:
         for want in todo[asset]:
             body = self.bodies[want.name]
             old = before.get(want.name)
-            # The same inputs and still to be made: the part was not trusted, or all is ground anew. Then nothing
-            # of it is copied.
+            # If the inputs are the same and the part is due all the same, it was not trusted or a full rebuild was
+            # requested. Then nothing of it is copied.
             same = old is not None and old.row.inputs == body.inputs
             if old is not None and not same and old.row.recipe == recipe:
                 body = msgspec.structs.replace(body, old=part_records([old.row]).get(want.name))

@@ -1,4 +1,4 @@
-"""Rows of texts: one text, one row of ids."""
+"""Rows of texts: each text becomes one row of token ids."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,13 @@ class _Keyed(msgspec.Struct):
 
 
 class TextRows:
-    """Encodes texts; `name` is the tokenizer's in Levanter's metadata."""
+    """Encodes texts.
+
+    Args:
+        declared: the format.
+        encoder: encodes the texts.
+        name: the tokenizer's name in Levanter's metadata.
+    """
 
     def __init__(self, declared: Text, encoder: Encoder, name: str) -> None:
         self._key, self._encoder = declared.text_key, encoder

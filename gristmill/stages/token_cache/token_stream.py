@@ -1,7 +1,7 @@
-"""One split of a token cache, read as one sequence of rows and one stream of tokens, whatever parts it lies in.
+"""Reads one split of a token cache as one sequence of rows and one stream of tokens, across its parts.
 
-Levanter takes an object that is lost for zeros. Here nothing is read of an object before its sha256 was found to be the
-one in the lake's ledger.
+Levanter reads a missing object as zeros. This reader compares the sha256 of each object with the lake's ledger before
+it uses the object.
 """
 
 import hashlib
@@ -22,22 +22,22 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import read_part_record
 
 Objects = Mapping[str, tuple[str, int]]
-"""(sha256, size) of each object, by its path."""
+"""(sha256, size in bytes) of each object, by its path."""
 
 OPEN_PARTS = 8
-"""Parts kept open; each holds an inner chunk an array, some 10 MiB."""
+"""Number of parts kept open. Each keeps one inner chunk of each array in memory, about 10 MiB."""
 
 BLOCK = 1 << 20
-"""Rows whose bounds are held at once."""
+"""Number of rows whose bounds are in memory at the same time."""
 
 INDEX_MEND = "materialize the cache's index again"
 
 
 class Proven:
-    """Ranges of objects, each of which is hashed whole before anything of it is given out.
+    """Reads ranges of objects. Each object is hashed in full before any of its bytes are returned.
 
     Raises, when called:
-        DataError: the object is missing, or is not the one that the ledger names, or the ledger names none.
+        DataError: the object is missing, differs from the ledger, or is not in the ledger.
     """
 
     def __init__(self, store: Store, objects: Objects) -> None:
@@ -60,18 +60,18 @@ class Proven:
             raise DataError(f"{path} is missing; {MEND}")
         if entry.size != size:
             raise DataError(f"{path}: {entry.size} bytes, in its ledger {size}; {MEND}")
-        found = sha256_of(self._store, path)
-        if found != sha256:
-            raise DataError(f"{path}: its sha256 is {found}, in its ledger {sha256}: damaged; {MEND}")
+        computed = sha256_of(self._store, path)
+        if computed != sha256:
+            raise DataError(f"{path}: its sha256 is {computed}, in its ledger {sha256}: damaged; {MEND}")
 
 
 class TokenStream:
-    """All parts of a split, one after another. Opened by the ledger alone: parts are opened when they are read.
+    """All parts of a split, in order. Opening reads only the split's ledger; parts are opened when they are read.
 
     Args:
         store: the lake.
         path: the folder of the split's ledger, sharded or consolidated.
-        objects: what a ledger says of the objects of a part, by the part's name; None: nothing is proven.
+        objects: gives the ledger's objects of a part, by the part's name; None: objects are not verified.
 
     Raises:
         DataError: there is no ledger, or it is unfinished or contradicts itself.
@@ -81,13 +81,13 @@ class TokenStream:
         self.path = path
         self._store, self._objects = store, objects
         name = f"{path}/{LEDGER_NAME}"
-        found = store.read_tagged(name)
-        if found is None:
-            raise DataError(f"{name}: not there yet; materialize the cache's index")
-        ledger = load_ledger(found[0], name)
+        tagged = store.read_tagged(name)
+        if tagged is None:
+            raise DataError(f"{name}: does not exist yet; materialize the cache's index")
+        ledger = load_ledger(tagged[0], name)
         if not ledger["is_finished"]:
             raise DataError(f"{path}: not a finished cache; {MEND}")
-        self.sha256 = hashlib.sha256(found[0]).hexdigest()
+        self.sha256 = hashlib.sha256(tagged[0]).hexdigest()
         self._whole = ledger["layout"] == "consolidated"
         self.parts = [""] if self._whole else list(ledger["finished_shards"])
         self.rows = ledger["total_num_rows"]
@@ -103,60 +103,63 @@ class TokenStream:
 
     @property
     def fields(self) -> list[str]:
-        """The fields of its rows; none if it has no rows."""
+        """Names of the fields, the token ids first; empty if the split has no rows."""
         return list(self._counts)
 
     def count(self, field: str) -> int:
-        """The field's elements over all rows."""
+        """Number of elements of a field in all rows."""
         return int(self._ends_of(field)[-1])
 
     def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
-        """Where rows [first, last) begin in the field's stream, and at last where they end: last - first + 1 numbers.
+        """Where rows [first, last) begin in the field's stream of elements, and where the last of them ends.
+
+        Returns:
+            (last - first + 1,) int64.
 
         Raises:
-            IndexError: no such rows.
+            IndexError: the split does not have these rows.
             DataError: an object is missing or damaged, or the part is not what the split's ledger says.
         """
         if not 0 <= first <= last <= self.rows:
             raise IndexError(f"rows {first} to {last} of {self.rows}")
         ends = self._ends_of(field)
-        found = [np.zeros(1, np.int64)] if first == last == 0 else []
+        by_part = [np.zeros(1, np.int64)] if first == last == 0 else []
         for part, begin, stop in self._pieces(self._row_ends, first, last):
             bounds = self._part(part).bounds(field, begin, stop) + ends[part]
-            found.append(bounds[1:] if found else bounds)
-        if not found:  # no rows, but somewhere: behind row first - 1
+            by_part.append(bounds[1:] if by_part else bounds)
+        if not by_part:  # first == last > 0: the result is the end of row first - 1
             return self.bounds(field, first - 1, first)[1:]
-        return np.concatenate(found)
+        return np.concatenate(by_part)
 
     def elements(self, field: str, start: int, stop: int) -> Values:
-        """Elements [start, stop) of the field's one long stream, whatever the rows; errors as in `bounds`."""
+        """Elements [start, stop) of the field's stream, across row boundaries; raises the same errors as `bounds`."""
         ends = self._ends_of(field)
         if not 0 <= start <= stop <= ends[-1]:
             raise IndexError(f"elements {start} to {stop} of {ends[-1]} {field}")
         pieces = self._pieces(ends, start, stop)
-        found = [self._part(part).elements(field, begin, end) for part, begin, end in pieces]
-        return np.concatenate(found) if found else np.empty(0, np.int32)
+        by_part = [self._part(part).elements(field, begin, end) for part, begin, end in pieces]
+        return np.concatenate(by_part) if by_part else np.empty(0, np.int32)
 
     def row(self, field: str, number: int) -> Values:
-        """One row's elements; errors as in `bounds`."""
+        """The elements of one row; raises the same errors as `bounds`."""
         start, stop = self.bounds(field, number, number + 1).tolist()
         return self.elements(field, start, stop)
 
     def lengths(self, *fields: str) -> Iterator[list[npt.NDArray[np.int64]]]:
-        """Elements of each row, for each of the fields, block by block; no element is read."""
+        """The number of elements of each row, block by block: one array for each field. No element is read."""
         for first in range(0, self.rows, BLOCK):
             last = min(first + BLOCK, self.rows)
             yield [np.diff(self.bounds(field, first, last)) for field in fields]
 
     def row_of(self, field: str, element: int) -> int:
-        """The row that an element of the field's stream belongs to; errors as in `elements`."""
+        """The number of the row that contains an element of the field's stream; raises the errors of `elements`."""
         ends = self._ends_of(field)
         if not 0 <= element < ends[-1]:
             raise IndexError(f"element {element} of {ends[-1]} {field}")
         part = int(np.searchsorted(ends, element, "right")) - 1
         inside, reader = element - int(ends[part]), self._part(part)
         low, high = 0, reader.rows
-        while high - low > 1:  # the row begins at or before the element, row `high` behind it
+        while high - low > 1:  # row `low` begins at or before the element, row `high` after it
             middle = (low + high) // 2
             if int(reader.bounds(field, middle, middle)[0]) <= inside:
                 low = middle
@@ -165,13 +168,13 @@ class TokenStream:
         return int(self._row_ends[part]) + low
 
     def readers(self) -> Iterator[CacheReader]:
-        """The parts that have rows, in order; errors as in `bounds`."""
+        """The readers of the parts that have rows, in order; raises the same errors as `bounds`."""
         for number in range(len(self.parts)):
             if self._row_ends[number] < self._row_ends[number + 1]:
                 yield self._part(number)
 
     def part_of(self, row: int) -> tuple[str, int]:
-        """The part that a row lies in, and its number there; IndexError if there is no such row."""
+        """The name of the part that contains a row, and the row's number in it; IndexError if no such row exists."""
         if not 0 <= row < self.rows:
             raise IndexError(f"row {row} of {self.rows}")
         part = int(np.searchsorted(self._row_ends, row, "right")) - 1
@@ -187,7 +190,7 @@ class TokenStream:
         return self._ends.get(field, np.zeros(len(self.parts) + 1, np.int64))
 
     def _pieces(self, ends: npt.NDArray[np.int64], start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Which range of which parts [start, stop) is; parts begin and end at `ends`."""
+        """(part, begin, end) of each piece of [start, stop). `ends` has the boundaries of the parts."""
         part = int(np.searchsorted(ends, start, "right")) - 1
         while start < stop:
             begin, end = int(ends[part]), min(int(ends[part + 1]), stop)
@@ -202,7 +205,7 @@ class TokenStream:
             reader = self._opened(number)
             while len(self._open) >= OPEN_PARTS:
                 del self._open[next(iter(self._open))]
-        self._open[number] = reader  # last: the one used longest ago is the first
+        self._open[number] = reader  # inserted last, so that the first is the least recently used
         return reader
 
     def _opened(self, number: int) -> CacheReader:
@@ -210,28 +213,31 @@ class TokenStream:
         read: RangeRead = ranges_of(self._store) if self._objects is None else Proven(self._store, self._objects(name))
         reader = CacheReader(read, f"{self.path}/{name}" if name else self.path)
         rows = int(self._row_ends[number + 1] - self._row_ends[number])
-        said = {field: int(ends[number + 1] - ends[number]) for field, ends in self._ends.items()}
-        if reader.rows != rows or (rows and reader.ledger["field_counts"] != said):
+        counts = {field: int(ends[number + 1] - ends[number]) for field, ends in self._ends.items()}
+        if reader.rows != rows or (rows and reader.ledger["field_counts"] != counts):
             raise DataError(
                 f"{reader.path}: {reader.rows} rows and {reader.ledger['field_counts']}, in the split's ledger {rows}"
-                f" and {said}; {INDEX_MEND}"
+                f" and {counts}; {INDEX_MEND}"
             )
         return reader
 
 
 def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -> TokenStream:
-    """A split of a stream's token cache, as its index has merged it.
+    """Opens a split of a stream's token cache, as its index has merged it.
 
     Args:
         store: the lake.
         asset: the cache's address, `token_caches/<mix>/<tokenizer>/<stream>`.
         split: `train` or `validation`.
-        verified: whether objects are proven before they are read. That reads each object whole, once: for a few rows
-            of a huge cache in a bucket one may do without.
+        verified: whether each object is verified before it is used. This reads each object once in full. You may skip
+            it to read a few rows of a huge cache in a bucket.
+
+    Returns:
+        The split.
 
     Raises:
-        DataError: the index is not there yet. Reading raises it too: an object is missing or damaged, or no ledger
-            names its part any longer.
+        DataError: the index does not exist yet. Reading the split also raises it, if an object is missing or damaged,
+            or if the slice's ledger no longer names a part.
     """
     top = f"{asset}/{split}/"
     named: dict[str, dict[str, Objects]] = {}
@@ -249,6 +255,6 @@ def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -
 
 def _objects_of(store: Store, asset: str, split: str, snapshot: str) -> dict[str, Objects]:
     """The objects of each part of a slice, by the part's folder."""
-    here = place(asset, snapshot)
-    records = [read_part_record(row, here.table) for row in read_ledger(store, here)[1]]
+    partition = place(asset, snapshot)
+    records = [read_part_record(row, partition.table) for row in read_ledger(store, partition)[1]]
     return {record.folders[split]: record.objects for record in records if split in record.folders}

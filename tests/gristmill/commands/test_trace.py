@@ -87,7 +87,7 @@ def test_what_a_document_is_not_in_is_shown_with_the_reason(clean: Mill, capsys:
     [
         (["pages", "doc-90"], "no document has the id 'doc-90' and the source 'pages'"),
         ([f"{CACHE}:100000"], "there is no token 100,000: the last one is "),
-        (["token_caches/even/other-1/pages:0"], "not there yet; materialize the cache's index"),
+        (["token_caches/even/other-1/pages:0"], "does not exist yet; materialize the cache's index"),
         (["pages"], "pages: name a source and an id, or a token as in token_caches/"),
         ([f"{CACHE}/test:0"], "name a source and an id, or a token as in"),
         ([f"{CACHE}:-1"], "name a source and an id, or a token as in"),

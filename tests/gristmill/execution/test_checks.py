@@ -175,16 +175,16 @@ def test_a_cache_of_all_shards_is_complete(whole: Mill) -> None:
 
 def test_a_shard_in_no_part_in_two_parts_or_from_nowhere_is_named(whole: Mill) -> None:
     documents, parts = table(whole, STREAM), table(whole, CACHE)
-    assert "shard a of the mix lies in no part" in cache_complete(whole.store, documents, [], CACHE).description
+    assert "shard a of the mix is in no part" in cache_complete(whole.store, documents, [], CACHE).description
     twice = [*parts, *(msgspec.structs.replace(part, name="part-00099") for part in parts)]
     assert "not in exactly one" in cache_complete(whole.store, documents, twice, CACHE).description
-    assert "is none of the mix's" in cache_complete(whole.store, documents[:1], parts, CACHE).description
+    assert "is not a shard of the mix" in cache_complete(whole.store, documents[:1], parts, CACHE).description
 
 
 def test_other_content_and_other_rows_than_the_mix_has_are_named(whole: Mill) -> None:
     (a, b), parts = table(whole, STREAM), table(whole, CACHE)
     other = msgspec.structs.replace(a, content="0" * 32)
-    assert "another content" in cache_complete(whole.store, [other, b], parts, CACHE).description
+    assert "another version of its content" in cache_complete(whole.store, [other, b], parts, CACHE).description
     longer = msgspec.structs.replace(b, rows=5)
     assert "shard b has 5 documents" in cache_complete(whole.store, [a, longer], parts, CACHE).description
 

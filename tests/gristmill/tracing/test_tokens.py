@@ -62,7 +62,7 @@ def test_without_a_validation_split_every_document_trains(tmp_path: Path) -> Non
     mill = make_trace_lake(tmp_path / "lake", even(validation=0.0))
     found = tokens(mill)
     assert {each.split for each in found.values()} == {"train"}
-    with pytest.raises(DataError, match=r"validation/shard_ledger.json: not there yet"):
+    with pytest.raises(DataError, match=r"validation/shard_ledger.json: does not exist yet"):
         whose(mill, 0, "validation")
 
 

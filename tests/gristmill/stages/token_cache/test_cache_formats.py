@@ -113,7 +113,7 @@ def test_a_chat_without_a_template_or_marks_is_refused_before_anything_runs(tmp_
         build(mill, mix_of(Chat(chat_template=bare)))
     build(mill, mix_of(Chat(chat_template=bare, mask_user_turns=False)))
     assert rows_of(mill)[0]["assistant_masks"] == [0] * 7
-    with pytest.raises(RecipeError, match="the chat template is no Jinja"):
+    with pytest.raises(RecipeError, match="the chat template is not valid Jinja"):
         build(mill, mix_of(Chat(chat_template="{% for m in messages %}")))
 
 
@@ -235,7 +235,7 @@ def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path
     chat = Chat(chat_template=TEMPLATE, on_trouble="drop")
     assert rows(chat, "tokens")[0] == ["11 u:Hi;a:a<|pad|>b;", "9 u:Hi;a:c;"]
     assert rows(chat, "refuse") == (["9 u:Hi;a:c;"], {"special token in the text": 1})
-    with pytest.raises(RecipeError, match="spells special strings out, but a chat template writes them"):
+    with pytest.raises(RecipeError, match="encodes special strings as text, but a chat template writes them"):
         rows(chat, "text")
 
 

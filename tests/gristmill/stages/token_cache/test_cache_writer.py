@@ -34,11 +34,11 @@ def test_rows_come_back_as_they_were_given(tmp_path: Path) -> None:
         ({"input_ids": [1], "loss_weights": []}, "different lengths"),
         ({"input_ids": [10], "loss_weights": [1]}, "ids from 10 to 10, the vocabulary has 0 to 9"),
         ({"input_ids": [-1], "loss_weights": [1]}, "ids from -1"),
-        ({"input_ids": [0.5], "loss_weights": [1]}, "input_ids holds fractions"),
-        ({"input_ids": [2**40], "loss_weights": [1]}, "input_ids holds what int32 cannot"),
-        ({"input_ids": [1], "loss_weights": [float("nan")]}, "loss_weights holds what float32 cannot"),
-        ({"input_ids": [[1]], "loss_weights": [1]}, "input_ids is no row of numbers"),
-        ({"input_ids": ["1"], "loss_weights": [1]}, "input_ids is no row of numbers"),
+        ({"input_ids": [0.5], "loss_weights": [1]}, "input_ids has fractions"),
+        ({"input_ids": [2**40], "loss_weights": [1]}, "input_ids has values that int32 cannot represent"),
+        ({"input_ids": [1], "loss_weights": [float("nan")]}, "loss_weights has values that float32 cannot represent"),
+        ({"input_ids": [[1]], "loss_weights": [1]}, "input_ids is not a list of numbers"),
+        ({"input_ids": ["1"], "loss_weights": [1]}, "input_ids is not a list of numbers"),
     ],
 )
 def test_a_row_that_cannot_be_is_named_and_leaves_no_cache(tmp_path: Path, row: dict[str, Any], said: str) -> None:

@@ -156,7 +156,7 @@ def test_a_merged_ledger_that_counts_otherwise_is_an_error(store: FolderStore) -
 
 
 def test_without_an_index_there_is_nothing_to_read(lake: FolderStore) -> None:
-    with pytest.raises(DataError, match=r"train/shard_ledger.json: not there yet; materialize the cache's index"):
+    with pytest.raises(DataError, match=r"train/shard_ledger.json: does not exist yet; materialize the cache's index"):
         opened(lake)
 
 
