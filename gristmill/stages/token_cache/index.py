@@ -13,7 +13,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import Index, _close, _finished, _of_mix, read_index
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import cache_catalog, data_yaml
-from gristmill.stages.token_cache.part import read_part_record
+from gristmill.stages.token_cache.part import read_part_objects
 from gristmill.stages.token_cache.token_stream import open_split
 
 
@@ -113,7 +113,7 @@ def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> Le
     for snapshot in snapshots:
         partition = place(asset, snapshot)
         for row in read_ledger(store, partition)[1]:
-            folder = read_part_record(row, partition.table).folders[split]
+            folder = read_part_objects(row, partition.table).folders[split]
             path = folder + LEDGER_NAME
             ledger = load_ledger(store.read(path), path)
             metadata = ledger["metadata"]["preprocessor_metadata"]

@@ -5,7 +5,7 @@ the row (`extra` in lake/ledger/model.py). `Part` writes a part.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -64,17 +64,25 @@ class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
         return not self.rows or bool(self.facts.lengths)
 
 
-class PartRecord(msgspec.Struct, frozen=True):
-    """The record of a part in its row of the table.
+class PartObjects(msgspec.Struct, frozen=True):
+    """Where a part is stored: the beginning of its record.
 
     Attributes:
         folders: the folder of each split, with a closing slash.
         objects: (sha256, size) of each object, by its path.
-        shards: the shards in the part, by name.
     """
 
     folders: dict[str, str]
     objects: dict[str, tuple[str, int]]
+
+
+class PartRecord(PartObjects, frozen=True):
+    """The record of a part in its row of the table.
+
+    Attributes:
+        shards: the shards in the part, by name.
+    """
+
     shards: dict[str, PartShard]
 
     @property
@@ -108,8 +116,20 @@ def read_part_record(row: Shard, table: str) -> PartRecord:
     Raises:
         DataError: the row holds no record that this version reads.
     """
+    return _convert(row, table, PartRecord)
+
+
+def read_part_objects(row: Shard, table: str) -> PartObjects:
+    """The record without its shards, which take most of the time to decode; see read_part_record."""
+    return _convert(row, table, PartObjects)
+
+
+R = TypeVar("R", bound=PartObjects)
+
+
+def _convert(row: Shard, table: str, record_type: type[R]) -> R:
     try:
-        return msgspec.convert(row.extra, PartRecord)
+        return msgspec.convert(row.extra, record_type)
     except msgspec.ValidationError as error:
         raise DataError(
             f"{table}: part {row.name}: its row does not say where its folders, objects and shards are ({error});"

@@ -7,9 +7,11 @@ from gristmill.errors import DataError
 from gristmill.lake.ledger.files import table_bytes
 from gristmill.lake.ledger.model import Shard
 from gristmill.stages.token_cache.part import (
+    PartObjects,
     PartRecord,
     PartShard,
     part_records,
+    read_part_objects,
     read_part_record,
     row_with_folder,
     row_with_shard,
@@ -36,6 +38,7 @@ def row(name: str, record: PartRecord | None = RECORD) -> Shard:
 def test_a_record_is_read_as_it_was_written() -> None:
     written = msgspec.json.decode(table_bytes([row("p")]), type=Shard)
     assert read_part_record(written, "t") == RECORD
+    assert read_part_objects(written, "t") == PartObjects(RECORD.folders, RECORD.objects)
     assert part_records([written]) == {"p": RECORD}
 
 
