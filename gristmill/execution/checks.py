@@ -1,6 +1,6 @@
-"""Blocking checks: what must hold before a ledger is published; from tables and id indexes alone, so cheap.
+"""Blocking checks: a ledger is published only if they pass. They are cheap: they read tables and id indexes only.
 
-Each has a twin in verification/audit.py that proves the same from the bytes.
+For each of them, verification/audit.py has a counterpart that proves the same from the bytes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,13 +27,13 @@ from gristmill.lake.store.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
         name: of the check.
         passed: whether the partition may be published.
-        description: one sentence for people, naming the first offender.
-        metadata: what one would ask next: how much was compared, and where the first offender stands.
+        description: one sentence for people, which names the first violation.
+        metadata: how much was compared, and where the first violation is.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Verdict:
 
 
 Check = Callable[[Store, Place, Sequence[Shard]], Verdict]
-"""A blocking check: looks at the shards of a partition before its ledger is published."""
+"""A blocking check: it takes the lake, the partition and its table, before the ledger is published."""
 
 
 def _compared(shards: Sequence[Shard]) -> dict[str, int | float | str]:
@@ -51,13 +51,13 @@ def _compared(shards: Sequence[Shard]) -> dict[str, int | float | str]:
 
 
 def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int = BUCKET) -> Verdict:
-    """No (source, id) pair twice in the partition; exact.
+    """Checks that no (source, id) pair occurs twice in the partition. The result is exact.
 
     Args:
         store: the lake.
         place: the partition.
         shards: its table.
-        bucket: hashes compared at once; bounds the memory.
+        bucket: number of hashes compared at once; it limits the memory.
 
     Raises:
         DataError: an index is not what its ledger says.
@@ -66,41 +66,51 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
     read = index_reader(store, place)
     facts = _compared(shards)
     highs = repeated_highs(read, shards, bucket)
-    twice = first_duplicate(store, place, read, shards, highs) if len(highs) else None
-    if twice is None:
-        return Verdict("ids_unique", passed=True, description=f"{facts['rows']:,} ids, no two alike", metadata=facts)
-    one, other = twice
-    source, id_ = one.pair
+    duplicate = first_duplicate(store, place, read, shards, highs) if len(highs) else None
+    if duplicate is None:
+        return Verdict("ids_unique", passed=True, description=f"{facts['rows']:,} ids, all different", metadata=facts)
+    first, second = duplicate
+    source, id_ = first.pair
     facts |= {
         "duplicate_ids": len(highs),
         "id": id_,
         "source": source,
-        "first_shard": one.shard,
-        "first_row": one.row,
-        "second_shard": other.shard,
-        "second_row": other.row,
+        "first_shard": first.shard,
+        "first_row": first.row,
+        "second_shard": second.shard,
+        "second_row": second.row,
     }
     text = (
-        f"{len(highs):,} ids stand twice; the first: {id_!r} (source {source!r}) in {place.shard(one.shard)} row"
-        f" {one.row} and in {place.shard(other.shard)} row {other.row}; mend the raw data or the converter's ids"
+        f"{len(highs):,} ids occur twice; the first: {id_!r} (source {source!r}) in"
+        f" {place.shard(first.shard)} row {first.row} and in {place.shard(second.shard)} row"
+        f" {second.row}; mend the raw data or the converter's ids"
     )
     return Verdict("ids_unique", passed=False, description=text, metadata=facts)
 
 
 def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
-    """The same shard names, the same rows, the same ids in the same order."""
-    theirs = {shard.name: shard for shard in documents}
-    ours = {shard.name: shard for shard in rows}
+    """Checks that two tables have the same shard names, and each shard the same ids in the same order.
+
+    Args:
+        documents: table of the documents.
+        rows: table of the partition that belongs to them, row by row.
+    """
+    of_documents = {shard.name: shard for shard in documents}
+    of_rows = {shard.name: shard for shard in rows}
     facts = _compared(rows)
-    wrong = [name for name in sorted(theirs.keys() | ours.keys()) if not _aligned(theirs.get(name), ours.get(name))]
+    wrong = [
+        name
+        for name in sorted(of_documents.keys() | of_rows.keys())
+        if not _aligned(of_documents.get(name), of_rows.get(name))
+    ]
     if not wrong:
-        text = f"{facts['rows']:,} rows in {len(rows)} shards stand beside their documents"
+        text = f"{facts['rows']:,} rows in {len(rows)} shards have the ids of their documents, in the same order"
         return Verdict("row_alignment", passed=True, description=text, metadata=facts)
     name = wrong[0]
     facts |= {"misaligned_shards": len(wrong), "first_shard": name}
-    facts |= {"documents": _shown(theirs.get(name)), "found": _shown(ours.get(name))}
+    facts |= {"documents": _shown(of_documents.get(name)), "found": _shown(of_rows.get(name))}
     text = (
-        f"{len(wrong)} shards do not stand beside their documents; the first: shard {name}: the documents have"
+        f"{len(wrong)} shards do not match their documents row by row; the first: shard {name}: the documents have"
         f" {facts['documents']}, this has {facts['found']}; make it again"
     )
     return Verdict("row_alignment", passed=False, description=text, metadata=facts)
@@ -117,26 +127,28 @@ def _shown(shard: Shard | None) -> str:
 def ids_stable(
     store: Store, before: Place, shards_before: Sequence[Shard], after: Place, shards_after: Sequence[Shard]
 ) -> Verdict:
-    """Every id of a version stands in the shard of the same name of the version before it.
+    """Checks that every id of a version is in the shard of the same name of the version before it.
 
     Raises:
         DataError: an index is not what its ledger says.
         StoreError: the lake does not answer.
     """
-    known = {shard.name: shard for shard in shards_before}
+    old_shards = {shard.name: shard for shard in shards_before}
     read_before, read_after = index_reader(store, before), index_reader(store, after)
     facts = _compared(shards_after)
-    strange = [shard.name for shard in shards_after if shard.name not in known]
-    if strange:
-        text = f"shard {strange[0]} is not in {before.asset} ({before.snapshot}): names stay from version to version"
-        return Verdict("ids_stable", passed=False, description=text, metadata=facts | {"first_shard": strange[0]})
-    changed = [shard for shard in shards_after if not shard.index or shard.index != known[shard.name].index]
-    olds = loaded(read_before, [known[shard.name] for shard in changed])
+    unknown = [shard.name for shard in shards_after if shard.name not in old_shards]
+    if unknown:
+        text = (
+            f"shard {unknown[0]} is not in {before.asset} ({before.snapshot}): all versions must have the same shards"
+        )
+        return Verdict("ids_stable", passed=False, description=text, metadata=facts | {"first_shard": unknown[0]})
+    changed = [shard for shard in shards_after if not shard.index or shard.index != old_shards[shard.name].index]
+    olds = loaded(read_before, [old_shards[shard.name] for shard in changed])
     for (shard, hashes), (_, old) in zip(loaded(read_after, changed), olds, strict=True):
         new = lacking(hashes, old)
         if len(new):
             return _unstable(store, before, after, shard, new, facts)
-    text = f"all {facts['rows']:,} ids stand in the same shards of {before.asset}"
+    text = f"all {facts['rows']:,} ids are in the same shards of {before.asset}"
     return Verdict("ids_stable", passed=True, description=text, metadata=facts)
 
 
@@ -156,7 +168,7 @@ def _unstable(
         named = f"row {first.row}, id {first.pair[1]!r} (source {first.pair[0]!r})"
     text = (
         f"{after.shard(shard.name)}: {len(new)} ids are not in {before.shard(shard.name)}; the first: {named};"
-        " a version may drop documents, but not bring or move them"
+        " a version may drop documents, but not add or move them"
     )
     return Verdict("ids_stable", passed=False, description=text, metadata={**facts, **more})
 
@@ -164,7 +176,7 @@ def _unstable(
 def blocklist_respected(
     store: Store, place: Place, shards: Sequence[Shard], blocklists: Sequence[Blocklist]
 ) -> Verdict:
-    """No (source, id) pair of a blocklist stands in the partition.
+    """Checks that no (source, id) pair of a blocklist is in the partition.
 
     Raises:
         DataError: an index is not what its ledger says.
@@ -175,15 +187,16 @@ def blocklist_respected(
     blocked, read = hashes_of(pairs), index_reader(store, place)
     for shard, hashes in loaded(read, shards if pairs else ()):
         hits = present(blocked, hashes)
-        for seen in sightings(store, place, shard, np.unique(hits[:, 0])) if len(hits) else ():
-            named = [blocklist for blocklist in blocklists if seen.pair in blocklist]
-            if not named:
+        for sighting in sightings(store, place, shard, np.unique(hits[:, 0])) if len(hits) else ():
+            naming = [blocklist for blocklist in blocklists if sighting.pair in blocklist]
+            if not naming:
                 continue
-            facts |= {"first_shard": shard.name, "first_row": seen.row, "blocklist": named[0].name}
-            facts |= {"source": seen.pair[0], "id": seen.pair[1]}
+            facts |= {"first_shard": shard.name, "first_row": sighting.row, "blocklist": naming[0].name}
+            facts |= {"source": sighting.pair[0], "id": sighting.pair[1]}
             text = (
-                f"{place.shard(shard.name)} row {seen.row}: id {seen.pair[1]!r} (source {seen.pair[0]!r}) is on the"
-                f" blocklist {named[0].name} ({named[0].reasons[seen.pair]}); run the slice again"
+                f"{place.shard(shard.name)} row {sighting.row}: id {sighting.pair[1]!r}"
+                f" (source {sighting.pair[0]!r}) is on the blocklist {naming[0].name}"
+                f" ({naming[0].reasons[sighting.pair]}); run the slice again"
             )
             return Verdict("blocklist_respected", passed=False, description=text, metadata=facts)
     text = f"none of {len(pairs):,} blocked ids among {facts['rows']:,} rows"

@@ -1,4 +1,4 @@
-"""The claim: which run is making a partition. The newest wins; an older one finds out, and stops."""
+"""The claim: it names the run that makes a partition. The newest claim wins; a run that lost its claim stops."""
 
 from collections.abc import Iterator
 
@@ -12,43 +12,48 @@ from gristmill.lake.store.protocol import Store
 
 
 def claimed_by(store: Store, place: Place) -> str | None:
-    """The token of the run that holds the claim, or None if nobody does."""
-    found = store.read_tagged(place.claim)
-    return _token(found[0]) if found else None
+    """The token of the run that holds the claim; None if there is no claim."""
+    stored = store.read_tagged(place.claim)
+    return _token(stored[0]) if stored else None
 
 
 def _token(data: bytes) -> str | None:
     try:
         return msgspec.json.decode(data, type=dict[str, str]).get("token")
-    except (msgspec.DecodeError, UnicodeDecodeError):  # torn: nobody can answer for it
+    except (msgspec.DecodeError, UnicodeDecodeError):  # a broken file belongs to no run
         return None
 
 
 def others_at_work(store: Store, place: Place, token: str) -> bool:
-    """Whether another run holds a claim on anything that may be made from a partition: it may be reading it.
+    """Whether another run may be reading a partition: it holds a claim on something that may be made from it.
 
-    That is any partition with the same snapshot's key, of the same source, or of a kind behind it in the table of
-    kinds. A run that died has left its claim: what waits for it waits until that partition is made.
+    That is any partition of the same snapshot key and of the same source, of a kind that the table of kinds makes from
+    this kind. If a run dies, its claim stays. Cleanup of this snapshot is postponed until that partition is made again.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        token: of this run, whose own claims do not count.
     """
     for path in _claims(store, place):
-        found = store.read_tagged(path) if path != place.claim else None
-        if found is not None and _token(found[0]) != token:
+        stored = store.read_tagged(path) if path != place.claim else None
+        if stored is not None and _token(stored[0]) != token:
             return True
     return False
 
 
 def _claims(store: Store, place: Place) -> Iterator[str]:
-    """Where the claims of all that may be made from a partition would lie, by the folders of ledgers that there are."""
-    known = {"snapshot": place.snapshot}
+    """Paths of the claims of all partitions that may be made from this one, by the ledger folders that exist."""
+    names = {"snapshot": place.snapshot}
     if "source" in names_of(place.asset):
-        known["source"] = names_of(place.asset)["source"]
+        names["source"] = names_of(place.asset)["source"]
     for kind in made_from(place.kind):
-        for ledger in folders_like(store, kind.ledger, **known):
+        for ledger in folders_like(store, kind.ledger, **names):
             yield f"{ledger.removesuffix('.json')}.receipts/.claim"
 
 
 def check_claim(store: Store, place: Place, token: str) -> None:
-    """Stops a run whose partition was taken over.
+    """Stops a run whose partition another run has claimed.
 
     Raises:
         Superseded: a newer run claimed the partition, or has finished it already.

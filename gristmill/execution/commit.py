@@ -1,8 +1,9 @@
-"""A partition from claim to ledger: claim it, plan what is missing, assemble its shards, check them, publish.
+"""A partition from claim to ledger: claim it, plan the missing shards, assemble all shards, check them, publish.
 
-A run claims the partition, trusts what is recorded and still the same, grinds the rest (each shard leaves a
-receipt), and publishes by compare-and-swap. Killed at any moment and run again, it grinds only what is missing.
-A newer run takes a partition over: the older one finds another claim, stops, and has changed nothing of it.
+A run first claims the partition. It keeps each shard whose record and objects are unchanged, and grinds the others.
+Each ground shard leaves a receipt, and the ledger is published by compare-and-swap. A run that was killed can be run
+again at any time: it grinds only the missing shards. A newer run takes the partition over by writing its own claim.
+The older run then finds a claim that is not its own. It stops, and has changed nothing that the ledger names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,17 +24,17 @@ from gristmill.lake.store.protocol import Store
 
 
 class PartitionPlan(msgspec.Struct, frozen=True):
-    """A claimed partition: the small JSON that goes from plan to grind to commit.
+    """A claimed partition: small JSON that travels from plan to grind to commit.
 
     Attributes:
         place: the partition.
-        recipe: what makes it.
-        upstream: what it is made from.
-        token: of the run that holds the claim.
-        head_etag: of the ledger's head that the plan was made against.
-        table_etag: of the ledger's table.
-        kept: shards that are kept.
-        todo: shards to grind.
+        recipe: the recipe that makes it.
+        upstream: the partitions that it is made from.
+        token: token of the run that holds the claim.
+        head_etag: etag of the ledger's head at the time of planning; None if there was no ledger.
+        table_etag: etag of the ledger's table at that time; None if there was no table.
+        kept: number of shards that are kept.
+        todo: number of shards to grind.
         gone: names of shards to remove.
     """
 
@@ -49,15 +50,15 @@ class PartitionPlan(msgspec.Struct, frozen=True):
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """A partition whose shards are all there, checked, before it is published.
+    """A partition whose shards are complete and checked, but not yet published.
 
     Attributes:
-        ledger: its head.
-        shards: the rows of its table.
-        lines: the table itself, uncompressed.
-        note: what stands beside them.
-        verdicts: what its blocking checks found.
-        strays: objects that no row names.
+        ledger: head of its ledger.
+        shards: rows of the ledger's table.
+        lines: the table as it is stored, uncompressed.
+        note: the run's note, stored beside head and table.
+        verdicts: results of its blocking checks.
+        strays: objects in its folders that no row names.
     """
 
     ledger: Ledger
@@ -71,16 +72,21 @@ class Assembled(msgspec.Struct, frozen=True):
 def claim_and_plan(
     store: Store, target: Target, token: str, *, force: bool = False
 ) -> tuple[PartitionPlan, list[Want], PartitionState]:
-    """Claims the partition and plans it: the claim comes first, so that what is read then is ours to change.
+    """Claims the partition and plans it.
+
+    The claim is written first: from then on, no older run may change what the plan is made from.
 
     Args:
         store: the lake.
         target: the partition as it should be.
-        token: who we are: no two runs use the same.
+        token: names this run; no two runs use the same token.
         force: grind every shard again.
 
     Returns:
-        What commit needs, the shards to grind, and the state before.
+        The plan for commit, the shards to grind, and the state before.
+
+    Raises:
+        RecipeError: the partition was made by another recipe of the same name.
     """
     place = target.place
     store.sweep()
@@ -90,9 +96,9 @@ def claim_and_plan(
     store.put(place.claim, dump({"token": token}))
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
-    # What an earlier, killed run left of a shard that is due again must not be taken for this run's.
-    there = {entry.path for entry in store.list(place.receipts)}
-    store.delete([path for path in (place.receipt(want.name) for want in todo) if path in there])
+    # A killed run may have left receipts of shards that must be ground again. They must not count as this run's.
+    existing = {entry.path for entry in store.list(place.receipts)}
+    store.delete([path for path in (place.receipt(want.name) for want in todo) if path in existing])
     partition = PartitionPlan(
         place=place,
         recipe=target.recipe,
@@ -120,17 +126,18 @@ def assemble(
     about: Mapping[str, Any],
     made: Mapping[str, Receipt] | None = None,
 ) -> Assembled:
-    """The partition with its new shards, checked, not yet published.
+    """Assembles the partition with its new shards, and checks it. Publishes nothing.
 
     Args:
         store: the lake.
-        partition: as claim_and_plan() gave it.
-        checks: gives the blocking checks of an asset, by name: Step.checks.
-        about: what the run notes about itself.
-        made: receipts that the caller holds already; the others are read.
+        partition: the plan of claim_and_plan().
+        checks: returns the blocking checks of an asset, by name: Step.checks.
+        about: facts about the run, for its note.
+        made: receipts that the caller holds already, by shard; the others are read from the lake.
 
     Raises:
-        StoreError: a shard has no receipt, or an object is no longer what its receipt says.
+        Superseded: a newer run has claimed the partition.
+        StoreError: a shard has no receipt, or an object differs from its receipt.
     """
     place = partition.place
     check_claim(store, place, partition.token)
@@ -152,7 +159,7 @@ def assemble(
 
 
 def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt]) -> list[Receipt]:
-    """What is kept and what was made, by the names of the shards."""
+    """The receipts of kept and new shards, sorted by the names of the shards."""
     place = partition.place
     path = _plan(place, partition.token)
     lines = unpack_rows(b"".join(unpacked([store.read(path)], path)))
@@ -164,34 +171,40 @@ def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt
 
 
 def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
-    found = store.read_tagged(place.receipt(name))
-    if found is None:
-        raise StoreError(f"{place.asset} ({place.snapshot}): shard {name} has no receipt: run again")
+    stored = store.read_tagged(place.receipt(name))
+    if stored is None:
+        raise StoreError(f"{place.asset} ({place.snapshot}): shard {name} has no receipt; run again")
     try:
-        return msgspec.json.decode(found[0], type=Receipt)
+        return msgspec.json.decode(stored[0], type=Receipt)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise StoreError(f"{place.receipt(name)}: not a receipt ({error}): run again") from error
+        raise StoreError(f"{place.receipt(name)}: not a receipt ({error}); run again") from error
 
 
 def _check_untouched(
     store: Store, place: Place, shards: Sequence[Shard], stamps: Mapping[str, Stamp]
 ) -> tuple[str, ...]:
-    """No late writer changed an object between its receipt and now; gives the objects that no row names."""
+    """Checks that no late writer changed an object since its receipt. Returns the objects that no row names."""
     folders = place.folders
-    seen = {entry.path: (entry.size, entry.etag) for folder in folders for entry in store.list(folder)}
+    objects = {entry.path: (entry.size, entry.etag) for folder in folders for entry in store.list(folder)}
     for path, stamp in stamps.items():
-        if path.startswith(folders) and seen.get(path) != stamp:
+        if path.startswith(folders) and objects.get(path) != stamp:
             raise StoreError(f"{path}: changed while its partition was being made; run again")
     named = {path for row in shards for path, _, _ in objects_of(row, place)}
-    return tuple(path for path in seen if path not in named)
+    return tuple(path for path in objects if path not in named)
 
 
 def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Ledger:
-    """Puts note, table and head, in this order; then removes what no ledger names, and the receipts.
+    """Publishes the partition: writes note, table and head, in this order.
+
+    Then removes the objects that no ledger names, the receipts and the claim.
+
+    Returns:
+        The published head.
 
     Raises:
-        DataError: a blocking check did not pass; the old ledger, if any, stays.
-        Conflict: another run published first; nothing that its ledger names was changed.
+        DataError: a blocking check did not pass. The old ledger, if any, stays.
+        Superseded: a newer run has claimed the partition.
+        Conflict: another run published first. Nothing that its ledger names was changed.
     """
     place = partition.place
     _refuse_failed(place, assembled.verdicts)
@@ -204,11 +217,12 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
         store.put_if(place.ledger, head, partition.head_etag)
     elif not _same_note(read_note(store, place), assembled.note):
         check_claim(store, place, partition.token)
-        store.put(place.run, dump(assembled.note))  # a copied lake: hashed anew once, not at every run
+        store.put(place.run, dump(assembled.note))  # new etags of a copied lake: else every run would hash its objects
+    # While another run may read the stray objects, they stay: the next publish, or gc, removes them.
     if assembled.strays and not others_at_work(store, place, partition.token):
-        store.delete(assembled.strays)  # else they go at the next publish, or with gc: somebody may be reading them
-    many = 2 * partition.todo > len(assembled.shards)  # nearly all have a receipt: no need to look which
-    release(store, partition, [shard.name for shard in assembled.shards] if many else ())
+        store.delete(assembled.strays)
+    mostly_new = 2 * partition.todo > len(assembled.shards)  # most shards have a receipt: delete by name, unlisted
+    release(store, partition, [shard.name for shard in assembled.shards] if mostly_new else ())
     return assembled.ledger
 
 
@@ -223,12 +237,16 @@ def _same_note(old: RunNote, new: RunNote) -> bool:
 
 
 def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) -> None:
-    """Removes the receipts, those of these shards unseen and first, and the claim last: as long as receipts lie there,
-    somebody answers for them.
+    """Removes the receipts, then the claim. The claim is last, so that receipts never exist without an owner.
+
+    Args:
+        store: the lake.
+        partition: the plan of claim_and_plan().
+        shards: shards whose receipts are deleted by name first, without a listing.
     """
     place = partition.place
     if claimed_by(store, place) != partition.token:
-        return  # a newer run is at work already; what lies there is its own
+        return  # a newer run has claimed the partition: the receipts are its own
     store.delete([place.receipt(name) for name in shards])
     store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim])
     store.delete([place.claim])

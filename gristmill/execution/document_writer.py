@@ -1,4 +1,4 @@
-"""A shard of documents while it is written: its rows, the digest of its ids, and its id index."""
+"""The writer of a shard of documents: it writes the rows and the id index, and computes the digest of the ids."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,13 @@ from gristmill.lake.store.protocol import Store
 
 
 class DocumentsWriter:
-    """Writes rows with their (source, id) pairs; nothing is visible before close()."""
+    """Writes rows with their (source, id) pairs. Nothing is visible in the lake before close().
+
+    Args:
+        store: the lake.
+        place: the partition.
+        name: of the shard.
+    """
 
     def __init__(self, store: Store, place: Place, name: str) -> None:
         self._place, self._name = place, name
@@ -22,11 +28,16 @@ class DocumentsWriter:
 
     @property
     def rows(self) -> int:
-        """Rows so far."""
+        """Number of rows written so far."""
         return self._ids.rows
 
     def write(self, rows: bytes, pairs: Sequence[Pair]) -> None:
-        """Adds whole lines and, in the same order, whose they are."""
+        """Appends rows.
+
+        Args:
+            rows: whole JSON lines.
+            pairs: the (source, id) pair of each line, in the same order.
+        """
         self._writer.write(rows)
         self._ids.update(pairs)
 
@@ -40,7 +51,19 @@ class DocumentsWriter:
         quarantine: Quarantine | None = None,
         spots: bytes = b"",
     ) -> tuple[Shard, dict[str, Stamp]]:
-        """Publishes the id index (v0's with raw spots), then the shard: its row of the table, and stamps of both."""
+        """Publishes the id index, then the shard.
+
+        Args:
+            recipe: digest of the recipe that made the rows.
+            inputs: what the shard was made from.
+            dropped: number of dropped rows, for each reason.
+            counts: further counters of the shard.
+            quarantine: what is known of the shard's quarantine file, if it has one.
+            spots: packed raw spans, which follow the index of a v0 shard.
+
+        Returns:
+            The shard's row of the ledger's table, and the stamp of each of the two objects, by path.
+        """
         index = self._ids.index() + spots
         self._index.write(index)
         entry = self._index.close()
@@ -60,6 +83,6 @@ class DocumentsWriter:
         return row, {entry.path: (entry.size, entry.etag), path: (written.bytes, written.etag)}
 
     def abort(self) -> None:
-        """Leaves nothing behind."""
+        """Ends both uploads without leaving an object."""
         self._index.abort()
         self._writer.abort()

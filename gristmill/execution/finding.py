@@ -1,4 +1,4 @@
-"""Finding: one thing in the lake that is not as a ledger says."""
+"""Finding: one difference between the lake and one of its ledgers."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from gristmill.errors import shorten
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where the lake and its ledger disagree.
+    """One difference between the lake and a ledger.
 
     Attributes:
         path: the object.
-        row: the first row concerned, counted from 0; None where it is about the object as a whole.
+        row: the first affected row, counted from 0; None if the finding is about the whole object.
         what: what was expected, and what was found.
         mend: what a person can do about it.
     """
@@ -27,7 +27,13 @@ class Finding:
 
 
 def differs(what: str, found: object, said: object) -> str:
-    """The sentence of a comparison: what was found, and what the ledger says."""
+    """The sentence for a comparison that failed.
+
+    Args:
+        what: what was compared, such as a digest.
+        found: the value in the lake.
+        said: the value in the ledger.
+    """
     return f"{what} {_shown(found)}, but its ledger says {_shown(said)}"
 
 

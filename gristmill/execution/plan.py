@@ -23,14 +23,26 @@ from gristmill.lake.store.protocol import Entry, Store
 
 
 class Want(msgspec.Struct, frozen=True, gc=False):
-    """A shard that the partition should hold. `inputs` is None while their content is not known."""
+    """A shard that the partition should hold.
+
+    Attributes:
+        name: of the shard.
+        inputs: what it is made from; None while the content of an input is not known.
+    """
 
     name: str
     inputs: tuple[Input, ...] | None
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A partition as it should be."""
+    """A partition as it should be.
+
+    Attributes:
+        place: the partition.
+        recipe: the recipe that makes it.
+        upstream: the partitions that it is made from.
+        wants: the shards that it should hold.
+    """
 
     place: Place
     recipe: Recipe
@@ -39,16 +51,16 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class PartitionState(msgspec.Struct, frozen=True):
-    """What is recorded of a partition: the state that a plan is made against.
+    """The recorded state of a partition, which a plan compares with the target.
 
     Attributes:
         head: the ledger's head; None if the partition was never finished.
-        head_etag: of the head, for the compare-and-swap that publishes the next one.
-        table_etag: of the ledger's table.
-        table: the rows of the ledger's table, if it is the one that the head names.
-        receipts: what is recorded of each shard, by its name.
-        raw: how each raw object looked when it was read, by its name.
-        objects: what the partition's folders hold, by path.
+        head_etag: etag of the head, for the compare-and-swap that publishes the next one.
+        table_etag: etag of the ledger's table.
+        table: rows of the ledger's table, if it is the one that the head names.
+        receipts: the record of each shard, by its name.
+        raw: size, etag and digest of each raw object when it was read, by its name.
+        objects: the objects in the partition's folders, by path.
     """
 
     head: Ledger | None
@@ -60,7 +72,10 @@ class PartitionState(msgspec.Struct, frozen=True):
     objects: dict[str, Entry]
 
     def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
-        """The receipt, if all its objects are still as recorded (else None); its stamps are made new."""
+        """The receipt with current stamps, if all its objects are as recorded; else None.
+
+        An object with another etag is hashed: a copied lake has new etags, but the same bytes.
+        """
         stamps: dict[str, Stamp] = {}
         for path, sha256, size in objects_of(receipt.row, place):
             entry = self.objects.get(path)
@@ -75,17 +90,17 @@ class PartitionState(msgspec.Struct, frozen=True):
 
 
 def read_state(store: Store, place: Place) -> PartitionState:
-    """Reads everything that is recorded of a partition, and lists its objects.
+    """Reads the ledger, note and receipts of a partition, and lists its objects.
 
-    A table that its head does not name yet (a run was killed in between) is good evidence if the note names it:
-    each row says by itself what it was made from.
+    If a run was killed between table and head, the head does not name the table. The table is used if the note names
+    it: each row records by itself what its shard was made from.
     """
-    found = store.read_tagged(place.ledger)
-    head = parse_head(found[0], place.ledger) if found else None
-    table = store.read_tagged(place.table)
+    stored_head = store.read_tagged(place.ledger)
+    head = parse_head(stored_head[0], place.ledger) if stored_head else None
+    stored_table = store.read_tagged(place.table)
     note = read_note(store, place)
     named = head.table.sha256 if head else ""
-    digest, rows = _rows_of_table(table[0], place, {note.table, named}) if table else ("", [])
+    digest, rows = _rows_of_table(stored_table[0], place, {note.table, named}) if stored_table else ("", [])
     objects: dict[str, Entry] = {}
     for folder in place.folders:
         objects.update((entry.path, entry) for entry in store.list(folder))
@@ -96,8 +111,8 @@ def read_state(store: Store, place: Place) -> PartitionState:
         raw.update(receipt.raw)
     return PartitionState(
         head=head,
-        head_etag=found[1] if found else None,
-        table_etag=table[1] if table else None,
+        head_etag=stored_head[1] if stored_head else None,
+        table_etag=stored_table[1] if stored_table else None,
         table=rows if digest == named else [],
         receipts=receipts,
         raw=raw,
@@ -106,22 +121,22 @@ def read_state(store: Store, place: Place) -> PartitionState:
 
 
 def raw_stamps(store: Store, place: Place) -> dict[str, RawStamp]:
-    """The raw objects that were read for a partition, by name, as they looked then."""
+    """Size, etag and digest of each raw object that was read for a partition, by its name, at the time of reading."""
     raw = dict(read_note(store, place).raw)
     for receipt in read_receipts(store, place):
         raw.update(receipt.raw)
     return raw
 
 
-def _rows_of_table(data: bytes, place: Place, vouched: set[str]) -> tuple[str, list[Shard]]:
-    """Digest and rows of a table that the head or the note vouches for.
+def _rows_of_table(data: bytes, place: Place, digests: set[str]) -> tuple[str, list[Shard]]:
+    """Digest and rows of a table whose digest the head or the note names.
 
-    None of another or a broken one: its shards are ground again and it is written anew.
+    Returns no rows of another or a broken table: its shards are ground again, and a new table is written.
     """
     try:
         plain = b"".join(unpacked([data], place.table))
         digest = hashlib.sha256(plain).hexdigest()
-        return digest, parse_table([plain] if plain else [], place.table) if digest in vouched else []
+        return digest, parse_table([plain] if plain else [], place.table) if digest in digests else []
     except DataError:
         return "", []
 
@@ -129,7 +144,16 @@ def _rows_of_table(data: bytes, place: Place, vouched: set[str]) -> tuple[str, l
 def plan_changes(
     state: PartitionState, target: Target, store: Store, *, force: bool = False
 ) -> tuple[list[Receipt], list[Want], tuple[str, ...]]:
-    """What is kept, what must be ground, and the names of shards that are wanted no longer.
+    """Compares the recorded state with the target.
+
+    Args:
+        state: the recorded state.
+        target: the partition as it should be.
+        store: the lake.
+        force: grind every shard again.
+
+    Returns:
+        The shards that are kept, the shards to grind, and the names of recorded shards that the target does not have.
 
     Raises:
         RecipeError: the partition was made by another recipe of the same name.
@@ -153,13 +177,13 @@ def plan_changes(
             keep.append(kept)
         else:
             todo.append(want)
-    wanted = {want.name for want in target.wants}
-    gone = tuple(sorted(set(state.receipts) - wanted))
+    names = {want.name for want in target.wants}
+    gone = tuple(sorted(set(state.receipts) - names))
     return keep, todo, gone
 
 
 def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:
-    """Whether the ledger that is there already says all this, so that there is nothing to do."""
+    """Whether the published ledger is already that of the target, so that there is nothing to do."""
     if todo or state.head is None:
         return False
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)

@@ -1,7 +1,7 @@
-"""Grinding far away: one function for a cluster's worker, which takes bytes and gives bytes.
+"""Grinding on a cluster: one function that a cluster's worker calls; it takes bytes and returns bytes.
 
-Nothing of ours is pickled but the function's name. A worker that has other code or other packages than the process
-that planned would make other bytes under the same ledger: it refuses, and says what differs.
+Of gristmill, only the name of this function is pickled. A worker whose code or packages differ from those of the
+planning process could make other bytes under the same ledger. Such a worker refuses, and names the differences.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ ONE_CORE = {
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_IO_THREADS": "1",
 }
-"""A worker is one core's work: its libraries start no threads of their own."""
+"""Environment of a worker: it uses one core, so its libraries must not start threads of their own."""
 
 HOME = "gristmill"
 
@@ -45,43 +45,43 @@ PACKAGES = (
     "xxhash",
     "zstandard",
 )
-"""Packages of others whose version may show in the bytes."""
+"""Third-party packages whose version may change the bytes."""
 
 Kit = dict[str, str]
-"""What the bytes depend on besides their inputs: versions and digests of code, by name; empty: not there."""
+"""What the bytes depend on besides their inputs: versions and digests of code, by name; empty: not installed."""
 
 
 class Errand(msgspec.Struct, frozen=True):
-    """A job, and the kit of the process that planned it."""
+    """A job, and the environment of the process that planned it."""
 
     job: Job
     kit: Kit
 
 
 def errand(job: Job) -> bytes:
-    """A job as `grind_bytes` takes it.
+    """Encodes a job for `grind_bytes`.
 
     Raises:
-        RecipeError: a package of shelves is not there.
+        RecipeError: a package with shelves cannot be imported.
     """
     kit = kit_of(job.shelves)
     for package in job.shelves:
         if not kit[package]:
-            raise RecipeError(f"{package}: no such package; GRISTMILL_SHELVES names packages that can be imported")
+            raise RecipeError(f"{package}: no such package; GRISTMILL_SHELVES must name packages that can be imported")
     return msgspec.json.encode(Errand(job, kit))
 
 
 def grind_bytes(job: bytes, items: bytes) -> bytes:
-    """Grinds items in whatever process this is; whatever goes wrong with one is part of its result.
+    """Grinds items in this process. An item's failure is not raised: it is part of its result.
 
-    One at a time a process, however many threads it has: a grinder is one core's work.
+    A process grinds one item at a time, even if the cluster calls it from several threads: a grinder uses one core.
 
     Args:
-        job: of `errand`.
+        job: as `errand` encoded it.
         items: a list of Items as JSON.
 
     Returns:
-        A list of as many Dones as JSON.
+        A list of Dones as JSON, one for each item, in the same order.
     """
     work = msgspec.json.decode(items, type=list[Item])
     with _bench.lock:
@@ -90,12 +90,12 @@ def grind_bytes(job: bytes, items: bytes) -> bytes:
 
 
 def answers_of(answer: bytes) -> list[Done]:
-    """What `grind_bytes` gave."""
+    """Decodes the answer of `grind_bytes`."""
     return msgspec.json.decode(answer, type=list[Done])
 
 
 class _Wary:
-    """Opens the errand's grinder at the first item, where this process is fit for it."""
+    """Opens the job's grinder at the first item, after checking that this process would make the same bytes."""
 
     def __init__(self, job: bytes) -> None:
         self.job = job
@@ -103,15 +103,15 @@ class _Wary:
 
     def __call__(self, item: Item) -> Outcome:
         if self._grind is None:
-            wanted = msgspec.json.decode(self.job, type=Errand)
-            _compare(wanted.kit, kit_of(wanted.job.shelves))
-            _see(wanted.job.lake.url)
-            self._grind = open_grinder(wanted.job)
+            remote = msgspec.json.decode(self.job, type=Errand)
+            _compare(remote.kit, kit_of(remote.job.shelves))
+            _see(remote.job.lake.url)
+            self._grind = open_grinder(remote.job)
         return self._grind(item)
 
 
 class _Bench:
-    """What a process keeps from item to item: the grinder of the last job."""
+    """What a worker process keeps between items: the grinder of the last job."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -119,7 +119,7 @@ class _Bench:
 
     def grinder(self, job: bytes) -> Grinder:
         if self._last is None:
-            for name, value in ONE_CORE.items():  # read when the libraries start: none of them has yet
+            for name, value in ONE_CORE.items():  # the libraries read it when they are imported: that is later
                 os.environ.setdefault(name, value)
         if self._last is None or self._last.job != job:
             self._last = _Wary(job)
@@ -129,22 +129,24 @@ class _Bench:
 _bench = _Bench()
 
 
-def _compare(wanted: Mapping[str, str], here: Mapping[str, str]) -> None:
-    """Raises RecipeError where this process would make other bytes than the one that planned."""
-    where = f"the worker on {platform.node()}"
-    gone = [name for name, value in wanted.items() if value and not here.get(name)]
-    if gone:
+def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
+    """Raises RecipeError if this process might make other bytes than the one that planned."""
+    process = f"the worker on {platform.node()}"
+    missing = [name for name, value in planned.items() if value and not worker.get(name)]
+    if missing:
         raise RecipeError(
-            f"{where} cannot import {', '.join(gone)}; workers need this checkout, the packages of GRISTMILL_SHELVES"
-            " on their PYTHONPATH, and what requirements/app.txt pins"
+            f"{process} cannot import {', '.join(missing)}; workers need this checkout,"
+            " the packages of GRISTMILL_SHELVES on their PYTHONPATH, and the packages that requirements/app.txt pins"
         )
-    other = [
-        f"{name} {here[name] or 'none'}, not {value or 'none'}" for name, value in wanted.items() if here[name] != value
+    differing = [
+        f"{name} {worker[name] or 'none'}, not {value or 'none'}"
+        for name, value in planned.items()
+        if worker[name] != value
     ]
-    if other:
+    if differing:
         raise RecipeError(
-            f"{where} would make other bytes: it has {'; '.join(other)}."
-            " Give workers the same checkout and packages, and start them anew"
+            f"{process} would make other bytes: it has {'; '.join(differing)}."
+            " Give workers the same checkout and packages, and restart them"
         )
 
 
@@ -158,7 +160,7 @@ def _see(lake: str) -> None:
 
 @cache
 def kit_of(shelves: tuple[str, ...]) -> Kit:
-    """The kit of this process, as it was when it was first asked for: what is imported does not change any more."""
+    """The environment of this process. It is read once: imported code does not change when its files do."""
     kit = {"python": ".".join(platform.python_version_tuple()[:2])}
     kit |= {name: _version(name) for name in PACKAGES}
     return kit | {package: _code(package) for package in (HOME, *shelves)}
@@ -172,7 +174,7 @@ def _version(package: str) -> str:
 
 
 def _code(package: str) -> str:
-    """A digest of a package's Python files; empty where there is no such package."""
+    """A digest of a package's Python files; empty if there is no such package."""
     try:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError:
@@ -180,7 +182,7 @@ def _code(package: str) -> str:
     if spec is None or spec.submodule_search_locations is None:
         return ""
     digest = hashlib.sha256()
-    for folder in dict.fromkeys(spec.submodule_search_locations):  # a path may stand on sys.path twice
+    for folder in dict.fromkeys(spec.submodule_search_locations):  # sys.path may name a folder twice
         for path in sorted(Path(folder).rglob("*.py")):
             name = path.relative_to(folder).as_posix().encode()
             text = path.read_bytes()

@@ -1,7 +1,7 @@
-"""Grinding: one shard after another through one function, on any engine.
+"""Grinding: one function is applied to each shard of a step, on any engine.
 
-A Job is what all shards of a run share, an Item is one of them; both are JSON, so that they travel to workers on
-this machine or another. A stage names the module that grinds; workers import it and nothing of the orchestrator.
+A Job holds what all shards share; an Item holds one shard. Both are JSON, so they can travel to workers on this or
+another machine. The job names the stage's module that grinds. Workers import that module, and nothing of Dagster.
 """
 
 import importlib
@@ -25,9 +25,10 @@ from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.receipts import Receipt
 
 _MEETINGS = 3
-"""How often an item is ground again because another run wrote its object meanwhile.
+"""How often an item is ground again because another run wrote its object at the same time.
 
-Most often that was the last put of a run that had just been superseded; if it is we who were, the grinder says so.
+Usually that was the last write of a run that had just been superseded. If this run is the superseded one, the grinder
+raises Superseded when it is called again.
 """
 
 _ERRORS: dict[str, type[GristmillError]] = {
@@ -39,13 +40,13 @@ _ERRORS: dict[str, type[GristmillError]] = {
 
 
 def open_grinder(job: Job) -> Grinder:
-    """The function that grinds this job's items, in this process."""
+    """Imports the stage's module, and opens the function that grinds this job's items in this process."""
     module = importlib.import_module(f"gristmill.stages.{job.stage}.grinder")
     return module.grinder(job)  # type: ignore[no-any-return]
 
 
 class LazyGrinder:
-    """Opens the job's grinder at the first item, so that a failure to open is an item's failure."""
+    """Opens the job's grinder at the first item, so that a failure to open it is reported as a failure of that item."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -58,7 +59,7 @@ class LazyGrinder:
 
 
 def grind_one(grind: Grinder, item: Item) -> Done:
-    """Grinds one item; whatever goes wrong becomes part of the result, under the item's name."""
+    """Grinds one item. An exception is not raised: it becomes part of the result, under the item's name."""
     start = time.process_time()
     outcome = _ground(grind, item)
     for _ in range(_MEETINGS):
@@ -71,12 +72,18 @@ def grind_one(grind: Grinder, item: Item) -> Done:
 def _ground(grind: Grinder, item: Item) -> Outcome:
     try:
         return grind(item)
-    except Exception as error:  # noqa: BLE001 - also a recipe's own bug: it must not take the other shards along
+    except Exception as error:  # noqa: BLE001 - also a bug in a recipe: the other shards must still be ground
         return Outcome((), failed=(failure_of(error, item.name),))
 
 
 def failure_of(error: Exception, name: str, asset: str = "") -> Failed:
-    """An exception as a failure that travels."""
+    """Converts an exception into a failure that can be sent as JSON.
+
+    Args:
+        error: the exception.
+        name: of the item.
+        asset: the asset that failed; empty: all assets of the item.
+    """
     if isinstance(error, GristmillError):
         kind = next((name for name, cls in reversed(_ERRORS.items()) if isinstance(error, cls)), "DataError")
         return Failed(kind, str(error), asset, name, met=isinstance(error, Conflict))
@@ -96,19 +103,19 @@ class Inline:
             yield grind_one(grind, item)
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Does nothing: this engine holds no processes or connections."""
 
 
 class Tally(msgspec.Struct):
-    """What a grind came to.
+    """The result of grinding all items.
 
     Attributes:
         ground: receipts by asset, then by shard.
-        failed: what was not made.
-        facts: counters.
+        failed: the failures.
+        facts: counters of all outcomes, summed.
         cpu: CPU seconds of all workers.
-        seconds: wall time.
-        peak: peak memory of this process, bytes.
+        seconds: wall time in seconds.
+        peak: peak memory of this process in bytes.
     """
 
     ground: dict[str, dict[str, Receipt]]
@@ -120,16 +127,22 @@ class Tally(msgspec.Struct):
 
 
 _SHOWN = 5
-"""Messages of failures that are shown; the rest are counted."""
+"""Number of failures whose messages are shown; the others are counted."""
 
 _EVERY = 2.0
-"""Seconds between two lines of progress."""
+"""Seconds between two lines of progress, at least."""
 
 
 def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Tally:
-    """Grinds all items, the heaviest first, and says how it goes about every two seconds.
+    """Grinds all items, the heaviest first, and reports progress about every two seconds.
 
-    Failures are collected, not raised: the other shards are ground, and their receipts stay.
+    Failures are collected, not raised: the other shards are still ground, and their receipts stay.
+
+    Args:
+        engine: where the items are ground.
+        job: what all items share.
+        items: the work.
+        say: takes lines of progress.
     """
     started = last = time.monotonic()
     tally = Tally(ground={}, failed=[], facts={})
@@ -154,25 +167,33 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Tall
 def _count(tally: Tally, result: Done) -> None:
     tally.cpu += result.cpu
     tally.failed += result.outcome.failed
-    for each in result.outcome.ground:
-        tally.ground.setdefault(each.asset, {})[each.receipt.row.name] = each.receipt
+    for ground in result.outcome.ground:
+        tally.ground.setdefault(ground.asset, {})[ground.receipt.row.name] = ground.receipt
     add_counts(tally.facts, result.outcome.facts)
 
 
 def raise_failures(failed: Sequence[Failed], of: int) -> None:
-    """Raises what a grind collected: the most lasting kind of error, with the first messages.
+    """Raises the failures of a grind as one error; does nothing if there are none.
+
+    The kinds are ranked: an error that a retry cannot solve wins over one that it may solve.
+
+    Args:
+        failed: the failures.
+        of: number of items that were to be ground.
 
     Raises:
-        GristmillError: of the kind that says what to do next.
+        GristmillError: of the first kind, with the first messages.
     """
     if not failed:
         return
     order = ["Superseded", "RecipeError", "DataError", "crash", "StoreError"]
-    ranked = sorted(failed, key=lambda each: (order.index(each.error), each.name))
-    shown = list(dict.fromkeys(each.message for each in ranked))[:_SHOWN]
+    ranked = sorted(failed, key=lambda failure: (order.index(failure.error), failure.name))
+    shown = list(dict.fromkeys(failure.message for failure in ranked))[:_SHOWN]
     more = f"\n... and {len(failed) - len(shown)} more" if len(failed) > len(shown) else ""
     text = "\n".join(shown) + more
     if ranked[0].error == "crash":
         raise DataError(f"{len(failed)} of {of} shards failed in the recipe's own code:\n{text}")
-    counted = f"{len(failed)} of {of} shards failed; the others are done and will be kept:\n" if of > 1 else ""
+    counted = (
+        f"{len(failed)} of {of} shards failed; the others are done, and the next run keeps them:\n" if of > 1 else ""
+    )
     raise _ERRORS[ranked[0].error](counted + text)

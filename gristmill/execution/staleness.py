@@ -1,4 +1,4 @@
-"""Staleness: why a partition is out of date, in words for people."""
+"""Staleness: the reasons why a partition is out of date, as text for people."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,21 +8,21 @@ from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.receipts import Receipt
 
 _NAMED = 3
-"""Shards that are named; the rest is counted."""
+"""Number of shards that a reason names; the others are counted."""
 
 
 def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> tuple[str, ...]:
     """Why the partition is out of date; empty if it is up to date.
 
     Args:
-        state: what is recorded of the partition.
+        state: the recorded state of the partition.
         target: the partition as it should be.
-        keep: the shards that are kept, as plan_changes() gave them.
+        keep: the shards that are kept, from plan_changes().
         todo: the shards that must be ground.
     """
     if state.head is None:
-        begun = f"; {len(keep)} shards have their receipts from a run that was broken off" if keep else ""
-        return (f"never made{begun}",)
+        receipts = f"; {len(keep)} shards have their receipts from an interrupted run" if keep else ""
+        return (f"never made{receipts}",)
     return tuple(_reasons(state, target, keep, todo))
 
 
@@ -37,35 +37,35 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
             yield f"{cause}: {_shown(names)}"
     gone = sorted(set(state.receipts) - {want.name for want in target.wants})
     if gone:
-        yield f"has no input any more: {_shown(gone)}"
+        yield f"no longer has input: {_shown(gone)}"
     if not todo and not gone and state.head is not None:
         rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
         yield from _inputs(state.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
 
 
 def _cause(receipt: Receipt | None, want: Want, target: Target) -> str:
-    """Why one shard must be ground; empty where the recipe says it all."""
+    """Why one shard must be ground; empty if the change of the recipe is the reason, which is named already."""
     if receipt is None:
         return "new"
     if receipt.row.recipe != target.recipe.digest:
         return ""
     if want.inputs is None:
         return "raw data changed"
-    before = {(each.asset, each.shard): each.content for each in receipt.row.inputs}
-    now = {(each.asset, each.shard): each.content for each in want.inputs}
+    before = {(upstream.asset, upstream.shard): upstream.content for upstream in receipt.row.inputs}
+    now = {(upstream.asset, upstream.shard): upstream.content for upstream in want.inputs}
     changed = sorted(
         {asset for asset, shard in before.keys() ^ now.keys()}
         | {asset for (asset, shard), content in now.items() if before.get((asset, shard), content) != content}
     )
-    return f"{', '.join(changed)} changed" if changed else "its own objects are gone or changed"
+    return f"{', '.join(changed)} changed" if changed else "its own objects are missing or changed"
 
 
 def _inputs(before: Sequence[Upstream], now: Sequence[Upstream]) -> Iterator[str]:
-    """Where every shard stands and the ledger still differs: what it names above it."""
-    old = {each.asset: each.fingerprint for each in before}
-    changed = [each.asset for each in now if old.get(each.asset) != each.fingerprint]
+    """Which inputs changed, if every shard is up to date but the ledger names other inputs."""
+    old = {upstream.asset: upstream.fingerprint for upstream in before}
+    changed = [upstream.asset for upstream in now if old.get(upstream.asset) != upstream.fingerprint]
     if changed:
-        yield f"the ledger of {', '.join(changed)} changed; every shard stands"
+        yield f"the ledger of {', '.join(changed)} changed; every shard is up to date"
 
 
 def _shown(names: Sequence[str]) -> str:

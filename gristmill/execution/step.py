@@ -1,4 +1,4 @@
-"""A step: the partitions that one grind makes. Plan, grind, commit, whoever orchestrates them.
+"""A step: the partitions that one grind makes. It is planned, ground and committed, with or without Dagster.
 
 planned = plan(step, lake, token)                      claims the partitions and finds the missing shards
 tally = grind(planned, engine, say)                    grinds the missing shards; each leaves a receipt
@@ -26,29 +26,37 @@ from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
 PLAN_VERSION = 2
-"""Of what is stored between plan and commit: plans, jobs, items. A plan of another version is planned anew."""
+"""Version of the plans, jobs and items that are stored between plan and commit.
+
+A step whose stored plan has another version is planned again.
+"""
 
 
 class StepPlan(Protocol):
-    """What a step found in the lake. It never changes; its methods may be called in any order, or not at all."""
+    """What a step must do in a lake. Immutable; its methods may be called in any order, or not at all."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
         """The partitions as they should be."""
 
     def spec(self, token: str) -> Any:
-        """What all shards share (a struct), under the claim of this token."""
+        """A struct with what all shards share, for a run whose claim has this token."""
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
-        """The work, from the missing shards and the recorded state of each asset."""
+        """The items of work.
+
+        Args:
+            todo: the missing shards of each asset.
+            states: the recorded state of each asset.
+        """
 
 
 class Step(Protocol):
-    """What a stage must say of itself; made from recipes and a snapshot, and never changed."""
+    """What every stage must implement: one step of the pipeline. Immutable; made from recipes and a snapshot."""
 
     @property
     def stage(self) -> str:
-        """The package below gristmill.stages whose module `grinder` grinds."""
+        """Name of the package below gristmill.stages whose module `grinder` grinds the items."""
 
     @property
     def shelves(self) -> tuple[str, ...]:
@@ -67,22 +75,33 @@ class Step(Protocol):
         """Addresses of the assets that it reads."""
 
     def code_version(self, asset: str) -> str:
-        """A digest of what the recipe of an asset says: another digest means that the asset is due again."""
+        """A digest of the recipe of an asset. When it changes, the asset must be made again."""
 
     def checks(self, asset: str) -> Mapping[str, Check]:
-        """The blocking checks of an asset, by name, the same for every snapshot: without them nothing is published."""
+        """The blocking checks of an asset, by name. They are the same for every snapshot.
+
+        A partition is published only if all of them pass.
+        """
 
     def plan(self, store: Store) -> StepPlan:
         """Reads what the step depends on. Claims nothing and changes nothing.
 
         Raises:
             RecipeError: a declaration is wrong.
-            DataError: an input is missing, or is not what it should be.
+            DataError: an input is missing or not valid.
         """
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """A planned step: small JSON that any process can resume; the items lie beside the receipts."""
+    """A planned step: small JSON that any process can resume. The items are stored beside the receipts.
+
+    Attributes:
+        partitions: the plan of each partition.
+        job: what all items share.
+        items: number of items.
+        weight: sum of their weights, in bytes.
+        version: PLAN_VERSION of the process that planned.
+    """
 
     partitions: tuple[PartitionPlan, ...]
     job: Job
@@ -92,40 +111,43 @@ class Planned(msgspec.Struct, frozen=True):
 
     def partition(self, asset: str) -> PartitionPlan:
         """The partition of one asset."""
-        return next(each for each in self.partitions if each.place.asset == asset)
+        return next(partition for partition in self.partitions if partition.place.asset == asset)
 
 
 class _Versioned(msgspec.Struct):
-    """As much of a stored plan as every version can read."""
+    """The part of a stored plan that every version can read."""
 
     version: int = 0
 
 
 def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> Planned:
-    """Claims the step's partitions and finds out what is missing.
+    """Claims the step's partitions and finds the missing shards.
 
     Args:
-        step: what to make.
-        lake: where.
-        token: names this attempt: no two have the same.
+        step: the step.
+        lake: the lake.
+        token: names this run; no two runs use the same token.
         force: grind every shard again.
+
+    Returns:
+        The planned step, which is also stored in the lake for resume().
 
     Raises:
         RecipeError: a partition was made by another recipe of the same name.
-        DataError: an input is missing.
+        DataError: an input is missing or not valid.
     """
     store = lake.store()
-    found = step.plan(store)
+    step_plan = step.plan(store)
     partitions: list[PartitionPlan] = []
     todo: dict[str, list[Want]] = {}
     states: dict[str, PartitionState] = {}
-    for target in found.targets:
+    for target in step_plan.targets:
         partition, wants, state = claim_and_plan(store, target, token, force=force)
         partitions.append(partition)
         todo[target.place.asset] = wants
         states[target.place.asset] = state
-    spec = msgspec.Raw(msgspec.json.encode(found.spec(token)))
-    items = found.items(todo, states) if any(todo.values()) else []
+    spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
+    items = step_plan.items(todo, states) if any(todo.values()) else []
     job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
     planned = Planned(tuple(partitions), job, len(items), sum(item.weight for item in items))
     if items:
@@ -136,15 +158,15 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> Planned:
 
 
 def resume(store: Store, place: Place, run: str) -> Planned | None:
-    """The planned step that holds a claim, in another process than the one that planned it.
+    """Reads the planned step that holds a claim, for a process that did not plan it.
 
     Args:
         store: the lake.
         place: a partition of the step.
-        run: what the token of the plan begins with.
+        run: the beginning of the plan's token: the name of the run.
 
     Returns:
-        The plan; None if another version of gristmill has stored it: plan the step again.
+        The plan; None if another version of gristmill stored it, so that the step must be planned again.
 
     Raises:
         Superseded: a newer run has claimed the partition.
@@ -171,7 +193,16 @@ def _ground(partition: PartitionPlan) -> str:
 
 
 def grind(planned: Planned, engine: Engine, say: Say) -> Tally:
-    """Grinds what is missing. Failures are in the tally; what was made has its receipt."""
+    """Grinds the missing shards.
+
+    Args:
+        planned: the planned step.
+        engine: where the items are ground.
+        say: takes lines of progress.
+
+    Returns:
+        The result. Failures are part of it and are not raised; each shard that was made has its receipt.
+    """
     if not planned.items:
         return grind_all(engine, planned.job, [], say)
     store = planned.job.lake.store()
@@ -180,14 +211,14 @@ def grind(planned: Planned, engine: Engine, say: Say) -> Tally:
     items = [msgspec.json.decode(line, type=Item) for line in lines]
     items = _left(store, planned, items)
     tally = grind_all(engine, planned.job, items, say)
-    spent = {"cpu seconds": round(tally.cpu, 3), "wall seconds": round(tally.seconds, 3), **tally.facts}
+    effort = {"cpu seconds": round(tally.cpu, 3), "wall seconds": round(tally.seconds, 3), **tally.facts}
     for partition in planned.partitions:
         asset = partition.place.asset
-        store.put(_spent(partition), msgspec.json.encode(spent))
+        store.put(_spent(partition), msgspec.json.encode(effort))
         made = tally.ground.get(asset)
         if made:
             store.put(_ground(partition), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
-        failed = [each for each in tally.failed if each.asset in {"", asset}]
+        failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
         if failed:
             store.put(_failed(partition), msgspec.json.encode(failed))
         else:
@@ -204,27 +235,27 @@ def _failed(partition: PartitionPlan) -> str:
 
 
 def _left(store: Store, planned: Planned, items: list[Item]) -> list[Item]:
-    """Without what this very plan has ground already: a step that is tried again does only the rest."""
+    """The items that this plan has not ground yet, so that a step that is tried again grinds only those."""
     done: list[set[str]] = []
     for partition in planned.partitions:
         lead = partition.place.receipts
         done.append({e.path.removeprefix(lead).removesuffix(".json") for e in store.list(lead)})
-    if len(done) > 1:  # an item makes shards of several sets: only one that made all of them is done
+    if len(done) > 1:  # an item makes a shard of each set: it is done when all of them have one
         return [item for item in items if not all(item.name in names for names in done)]
     return [item for item in items if item.name not in done[0]]
 
 
 def assemble_one(step: Step, planned: Planned, asset: str, about: Mapping[str, Any]) -> Assembled:
-    """The partition of one asset: whole, and with the verdicts of its blocking checks. It is not published yet.
+    """Assembles the partition of one asset, and runs its blocking checks. Publishes nothing.
 
     Args:
-        step: the step that was planned; it says which checks there are.
+        step: the step that was planned; it names the checks.
         planned: its plan.
-        asset: one of those that it makes.
-        about: what the run notes about itself.
+        asset: one of the assets that it makes.
+        about: facts about the run, for its note.
 
     Raises:
-        GristmillError: what kept one of its shards from being ground.
+        GristmillError: a shard could not be ground; the class is that of the failure.
     """
     store = planned.job.lake.store()
     partition = planned.partition(asset)
@@ -234,13 +265,13 @@ def assemble_one(step: Step, planned: Planned, asset: str, about: Mapping[str, A
         if failed:
             raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
         path = _ground(partition)
-        found = store.read_tagged(path)
-        for line in unpack_rows(b"".join(unpacked([found[0]], path))) if found else ():
+        stored = store.read_tagged(path)
+        for line in unpack_rows(b"".join(unpacked([stored[0]], path))) if stored else ():
             receipt = msgspec.json.decode(line, type=Receipt)
             made[receipt.row.name] = receipt
-        spent = store.read_tagged(_spent(partition))
-        if spent:
-            about = {**about, "grind": msgspec.json.decode(spent[0])}
+        effort = store.read_tagged(_spent(partition))
+        if effort:
+            about = {**about, "grind": msgspec.json.decode(effort[0])}
     return assemble(store, partition, step.checks, about, made)
 
 
@@ -248,17 +279,29 @@ def publish_one(planned: Planned, asset: str, assembled: Assembled) -> Ledger:
     """Publishes the partition of one asset.
 
     Raises:
-        DataError: a blocking check did not pass; the old ledger, if any, stays.
+        DataError: a blocking check did not pass. The old ledger, if any, stays.
+        Superseded: a newer run has claimed the partition.
         Conflict: another run published first.
     """
     return publish(planned.job.lake.store(), planned.partition(asset), assembled)
 
 
 def make(step: Step, lake: Lake, engine: Engine, token: str, say: Say, *, force: bool = False) -> dict[str, Ledger]:
-    """The whole step in plain Python, without an orchestrator: the ledger of each asset.
+    """Plans, grinds and commits a whole step in plain Python, without an orchestrator.
+
+    Args:
+        step: the step.
+        lake: the lake.
+        engine: where the items are ground.
+        token: names this run; no two runs use the same token.
+        say: takes lines of progress.
+        force: grind every shard again.
+
+    Returns:
+        The published ledger of each asset.
 
     Raises:
-        GristmillError: a shard or a check failed; what was made is kept for the next time.
+        GristmillError: a shard or a check failed. The next run keeps the shards that were made.
     """
     planned = plan(step, lake, token, force=force)
     tally = grind(planned, engine, say)

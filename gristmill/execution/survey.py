@@ -1,4 +1,4 @@
-"""The survey of a step: what a plan would find, without claiming anything. Every dry run is made of it."""
+"""The survey of a step: the result of planning it, without a claim. Dry runs and sensors use it."""
 
 import msgspec
 
@@ -14,10 +14,10 @@ class Survey(msgspec.Struct, frozen=True):
     Attributes:
         asset: the asset.
         snapshot: the partition.
-        finished: whether its ledger already says what it should.
-        kept: shards that would be kept.
-        missing: shards that would be ground, by name.
-        gone: shards that would be removed.
+        finished: whether it is up to date.
+        kept: number of shards that would be kept.
+        missing: names of the shards that would be ground.
+        gone: names of the shards that would be removed.
         why: reasons why the partition is out of date; empty if it is up to date.
     """
 
@@ -31,18 +31,18 @@ class Survey(msgspec.Struct, frozen=True):
 
 
 def survey(step: Step, store: Store) -> list[Survey]:
-    """What would be rebuilt, decided from the ledgers alone.
+    """Surveys each partition of a step, from ledgers and listings alone. Claims nothing and changes nothing.
 
     Raises:
         RecipeError: a partition was made by another recipe of the same name.
-        DataError: an input is missing.
+        DataError: an input is missing or not valid.
     """
-    found: list[Survey] = []
+    surveys: list[Survey] = []
     for target in step.plan(store).targets:
         state = read_state(store, target.place)
         keep, todo, gone = plan_changes(state, target, store)
         finished = is_finished(state, target, keep, todo)
-        found.append(
+        surveys.append(
             Survey(
                 asset=target.place.asset,
                 snapshot=target.place.snapshot,
@@ -53,4 +53,4 @@ def survey(step: Step, store: Store) -> list[Survey]:
                 why=() if finished else why_stale(state, target, keep, todo),
             )
         )
-    return found
+    return surveys

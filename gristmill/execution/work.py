@@ -1,4 +1,4 @@
-"""The work that travels to workers: jobs, items and their outcomes, as JSON."""
+"""The messages between a run and its workers: jobs, items and their outcomes, as JSON."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
@@ -10,13 +10,13 @@ from gristmill.lake.store.open import Lake
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What all shards of a run share.
+    """What all items of a grind share.
 
     Attributes:
-        stage: the package below gristmill.stages; its module `grinder` has `grinder(job)`, which gives a Grinder.
+        stage: a package below gristmill.stages; the function `grinder(job)` of its module `grinder` opens the Grinder.
         lake: the lake.
         shelves: packages whose shelves hold the recipes.
-        spec: what this stage needs to know, as JSON.
+        spec: further settings of the stage, as JSON.
     """
 
     stage: str
@@ -26,7 +26,13 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One shard's work: its name, its weight in bytes (for progress and order), and what the stage needs as JSON."""
+    """The work of one shard.
+
+    Attributes:
+        name: of the shard.
+        weight: size of its input in bytes; it decides the order, and is the unit of progress.
+        body: what the stage needs to make the shard, as JSON.
+    """
 
     name: str
     weight: int
@@ -34,21 +40,21 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """One receipt and the asset it belongs to (a tagging run makes several sets at once)."""
+    """A receipt, and the asset it belongs to: one tagging item makes shards of several assets."""
 
     asset: str
     receipt: Receipt
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """Why something was not made.
+    """Why a shard was not made.
 
     Attributes:
-        error: kind of the error: a class of gristmill.errors, or `crash`.
+        error: name of the error's class in gristmill.errors, or `crash`.
         message: of the error.
-        asset: which asset failed; empty: all that the item makes.
+        asset: the asset whose shard failed; empty: all assets of the item.
         name: of the item.
-        met: whether another run wrote the same object meanwhile.
+        met: whether another run wrote the same object at the same time.
     """
 
     error: str
@@ -59,12 +65,12 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a grinder made of an item.
+    """The result of grinding one item.
 
     Attributes:
-        ground: what was made.
-        facts: counters for the run's metadata that say nothing about the result (tokenized, copied).
-        failed: the assets that failed while others were made.
+        ground: the receipts of the shards that were made.
+        facts: counters for the run's metadata, such as tokenized and copied rows; they do not enter the ledger's table.
+        failed: the failures; other assets of the item may have succeeded.
     """
 
     ground: tuple[Ground, ...]
@@ -73,7 +79,14 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """What became of one item: name and weight as given, the outcome, and CPU seconds."""
+    """The answer of a worker to one item.
+
+    Attributes:
+        name: of the item.
+        weight: of the item, in bytes.
+        outcome: the result.
+        cpu: CPU seconds.
+    """
 
     name: str
     weight: int
@@ -82,21 +95,21 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Grinder(Protocol):
-    """Grinds items of one job; made once a worker, so that it may hold models and connections."""
+    """Grinds the items of one job. Each worker opens one, which may hold models and connections."""
 
     def __call__(self, item: Item) -> Outcome: ...
 
 
 class Engine(Protocol):
-    """Where items are ground. The order of results is the engine's; a failing item must not stop the others."""
+    """Where items are ground. It may return results in any order. A failing item must not stop the others."""
 
     def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]: ...
 
 
 def raw(value: Any) -> msgspec.Raw:
-    """A struct as raw JSON, to be carried inside another."""
+    """Encodes a struct as JSON that another struct can carry as it is."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
 Say = Callable[[str], None]
-"""Takes a line of progress."""
+"""A function that takes a line of progress."""

@@ -1,8 +1,8 @@
 """A worker process: reads jobs and items from its standard input; writes results to its standard output.
 
-Started as `python -m gristmill.execution.worker`. Messages are JSON behind an 8-byte big-endian length. What recipes
-print goes to standard error. The worker ends when its input ends, even in the middle of an item: it never outlives the
-process that started it, and so never writes into a lake that another run has taken over.
+The local engine starts it as `python -m gristmill.execution.worker`. A message is JSON after an 8-byte big-endian
+length. Output that recipes print goes to standard error. The worker ends when its input ends, even while it grinds an
+item. So it does not outlive the process that started it, and cannot write into a lake that another run has taken over.
 """
 
 import os
@@ -19,19 +19,19 @@ from gristmill.execution.work import Grinder, Item, Job
 
 HEADER = 8
 JOB = b"job "
-"""What a message begins with that opens the next job; the others are items, and each gets an answer."""
+"""Prefix of a message that opens the next job. All other messages are items; the worker answers each of them."""
 
 Inbox = queue.SimpleQueue[bytes | None]
 
 
 def send(stream: BinaryIO, message: bytes) -> None:
-    """Writes one message."""
+    """Writes one message: its length, then its bytes."""
     stream.write(len(message).to_bytes(HEADER, "big") + message)
     stream.flush()
 
 
 def receive(stream: BinaryIO) -> bytes | None:
-    """Reads one message; None at the end of the stream."""
+    """Reads one message; None at the end of the stream, also in the middle of a message."""
     header = stream.read(HEADER)
     if len(header) < HEADER:
         return None
@@ -41,7 +41,10 @@ def receive(stream: BinaryIO) -> bytes | None:
 
 
 def _listen(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> None:
-    """Hands messages on. When the input ends under an item, nobody waits for its answer: the worker ends at once."""
+    """Passes messages to the main thread. Ends the process if the input ends while an item is ground.
+
+    At that point no process waits for the answer.
+    """
     while (message := receive(stream)) is not None:
         if not message.startswith(JOB):
             busy.set()
@@ -52,8 +55,8 @@ def _listen(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> None:
 
 
 def main() -> None:
-    """Serves until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the one who started us decides
+    """Answers messages until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent decides
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     inbox: Inbox = queue.SimpleQueue()
@@ -69,7 +72,7 @@ def main() -> None:
             busy.clear()
             try:
                 send(out, answer)
-            except BrokenPipeError:  # the one who asked is gone
+            except BrokenPipeError:  # the parent process has ended
                 os._exit(1)
 
 

@@ -92,7 +92,7 @@ def test_duplicate_ids_are_not_published_and_the_exit_code_is_2(command: Command
     command.raw((2, 3), "b")
     code, _, error = command("letters")
     assert code == 2
-    assert error.startswith(f"{LETTERS_V0}: not published: ids_unique: 1 ids stand twice; the first: 'letter-2'")
+    assert error.startswith(f"{LETTERS_V0}: not published: ids_unique: 1 ids occur twice; the first: 'letter-2'")
     assert command.mill.store.head(place(LETTERS_V0, "2024").ledger) is None
 
 

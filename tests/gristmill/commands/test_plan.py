@@ -95,10 +95,10 @@ def test_each_cause_is_named(works: Works, capsys: pytest.CaptureFixture[str]) -
     assert plan.state(LETTERS_V0, COUNT_V0, TINY_LETTERS) == ["make", "follow", "follow"]
     works.raw(letters(4, 5, 6), "b")
     works.store.delete([f"sources/letters/raw/2024/{name}.jsonl.gz" for name in "ac"])
-    assert Plan(works, capsys).why(LETTERS_V0)[-1] == "has no input any more: shard a"
+    assert Plan(works, capsys).why(LETTERS_V0)[-1] == "no longer has input: shard a"
     works.raw(letters(1, 2, 3), "a")
     works.store.delete([f"{MOODY_V1}/2024/a.jsonl.gz"])
-    assert Plan(works, capsys).why(MOODY_V1)[-1] == "its own objects are gone or changed: shard a"
+    assert Plan(works, capsys).why(MOODY_V1)[-1] == "its own objects are missing or changed: shard a"
 
 
 def test_a_list_that_is_gone_and_a_tokenizer_that_changed_are_told_apart(

@@ -59,7 +59,7 @@ def test_receipts_alone_are_enough_to_assemble(mill: Mill) -> None:
 def test_what_was_not_ground_cannot_be_assembled(mill: Mill) -> None:
     mill.raw_shards(2)
     planned = plan(mill.conversion(), mill.lake, "run")
-    with pytest.raises(StoreError, match="shard a has no receipt: run again"):
+    with pytest.raises(StoreError, match="shard a has no receipt; run again"):
         assemble_one(mill.conversion(), planned, mill.documents().asset, {})
 
 
@@ -115,7 +115,7 @@ def test_duplicate_ids_are_not_published_in_plain_python_and_the_old_ledger_stay
     mill.raw_shards(2)
     before = mill.convert()
     mill.raw("b.jsonl.gz", make_documents(10, start=9))
-    with pytest.raises(DataError, match=r"v0/documents: not published: ids_unique: 1 ids stand twice; .* 'doc-00009'"):
+    with pytest.raises(DataError, match=r"v0/documents: not published: ids_unique: 1 ids occur twice; .* 'doc-00009'"):
         mill.convert()
     assert read_head(mill.store, mill.documents()) == before
     mill.raw("b.jsonl.gz", make_documents(10, start=10))
