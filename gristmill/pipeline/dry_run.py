@@ -1,4 +1,4 @@
-"""The dry run: what would be rebuilt and why, partition by partition, from the ledgers alone; it claims nothing."""
+"""The dry run: which partitions would be rebuilt, and why. It reads ledgers and listings, and claims nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,30 +24,30 @@ from gristmill.stages.tokenization.files import read_tokenizer
 from gristmill.stages.tokenization.training import recipe_of
 
 State = Literal["finished", "make", "follow", "wait", "refused", "wrong"]
-"""What would become of a partition.
+"""The state of a partition in a dry run.
 
-finished  its ledger says what it should
-make      it would be made: shards to grind, shards to go, or a ledger to write
-follow    what it reads would be made first; then it is looked at
-wait      it or something that it reads is not there, and nothing would make it
-refused   a declaration is wrong: its recipe changed under its name and is no draft, or names a list that is not there
-wrong     what it would be made from is wrong
+finished  it is up to date
+make      it would be made: shards must be ground or removed, or the ledger must be written
+follow    something that it reads would be made first; only then is it known what must be done
+wait      it, or something that it reads, is missing, and no step would make it
+refused   a declaration is not valid: the recipe changed without being a draft, or it names a missing blocklist
+wrong     an input is not valid
 """
 
 _STUCK = frozenset({"wait", "refused", "wrong"})
 
 
 class Prospect(msgspec.Struct, frozen=True):
-    """What would become of one partition.
+    """The dry run's result for one partition.
 
     Attributes:
-        asset: the address.
-        snapshot: the key; empty for a tokenizer.
+        asset: address of the asset.
+        snapshot: key of the snapshot; empty for a tokenizer.
         state: see State.
-        kept: shards that would be kept.
-        missing: shards that would be ground, as far as is known before what it reads is made.
-        gone: shards that would go.
-        why: reasons, for people.
+        kept: number of shards that would be kept.
+        missing: number of shards that would be ground. It is a lower bound while an input must be made first.
+        gone: number of shards that would be removed.
+        why: reasons, for people; empty if it is up to date.
     """
 
     asset: str
@@ -60,7 +60,7 @@ class Prospect(msgspec.Struct, frozen=True):
 
 
 class Prospects:
-    """Surveys steps, one after another: what an earlier step would make counts for the later ones.
+    """Surveys steps, one after another. A later step takes into account what an earlier one would make.
 
     Args:
         store: the lake.
@@ -71,35 +71,35 @@ class Prospects:
         self._states: dict[tuple[str, str], State] = {}
 
     def tokenizer(self, tokenizer: Tokenizer) -> Prospect:
-        """What would become of a tokenizer. Only a person makes one."""
+        """The state of a tokenizer. Only a person makes one, so it is never `make`."""
         return self._noted(_tokenizer(self._store, tokenizer))
 
     def step(self, step: Step) -> list[Prospect]:
-        """What would become of the partitions of a step; the steps that make what it reads come before it."""
-        return [self._noted(found) for found in self._survey(step)]
+        """The state of each partition of a step. Steps that make its inputs must be surveyed before it."""
+        return [self._noted(prospect) for prospect in self._survey(step)]
 
     def export(self, export: Export, mix: Mix, stream: str, snapshot: str) -> Prospect:
-        """What would become of a slice of an export. No step makes it: its ledger is set against what it names."""
-        here = place(export_asset(mix.name, export.name, stream), snapshot)
+        """The state of one snapshot of an export. No step makes it: its ledger is compared with the documents."""
+        partition = place(export_asset(mix.name, export.name, stream), snapshot)
         documents = place(mix_asset(mix.name, stream), snapshot)
         due = self._state(documents.asset, snapshot) != "finished"
-        head, above = read_head(self._store, here), read_head(self._store, documents)
+        head, documents_head = read_head(self._store, partition), read_head(self._store, documents)
         why = (f"after {documents.asset}",) if due else ()
         if head is None:
             why = (*why, "never made")
-        elif above is None or above.upstream not in head.inputs:
+        elif documents_head is None or documents_head.upstream not in head.inputs:
             why = (*why, f"{documents.asset} changed")
         if not why and head is not None:
-            return self._noted(Prospect(here.asset, snapshot, "finished", kept=head.totals.get("shards", 0)))
+            return self._noted(Prospect(partition.asset, snapshot, "finished", kept=head.totals.get("shards", 0)))
         try:
             export.check_format()
         except RecipeError as error:
             why = (*why, str(error))
-        return self._noted(Prospect(here.asset, snapshot, "wait", why=why))
+        return self._noted(Prospect(partition.asset, snapshot, "wait", why=why))
 
-    def _noted(self, found: Prospect) -> Prospect:
-        self._states[found.asset, found.snapshot] = found.state
-        return found
+    def _noted(self, prospect: Prospect) -> Prospect:
+        self._states[prospect.asset, prospect.snapshot] = prospect.state
+        return prospect
 
     def _survey(self, step: Step) -> list[Prospect]:
         due, stuck = self._above(step)
@@ -128,25 +128,31 @@ class Prospects:
         return [Prospect(asset, step.snapshot, state, why=why) for asset in step.makes]
 
     def _above(self, step: Step) -> tuple[list[str], list[str]]:
-        """What a step reads that would be made first; and what it reads that would not be made at all."""
+        """The inputs of a step that would be made first, and those that no step would make."""
         states = {asset: self._state(asset, step.snapshot) for asset in step.reads}
         due = [asset for asset, state in states.items() if state in {"make", "follow"}]
         return due, [asset for asset, state in states.items() if state in _STUCK]
 
     def _state(self, asset: str, snapshot: str) -> State:
-        """Of a partition, or of a tokenizer, which has no snapshot."""
+        """The state of a partition, or of a tokenizer, which has no snapshot."""
         return self._states.get((asset, snapshot)) or self._states.get((asset, ""), "finished")
 
 
 def survey_steps(steps: Iterable[Step], store: Store) -> list[Prospect]:
-    """What would become of the partitions of some steps, in an order that works."""
+    """The state of each partition of some steps. A step must come after those that make its inputs."""
     prospects = Prospects(store)
-    return [found for step in steps for found in prospects.step(step)]
+    return [prospect for step in steps for prospect in prospects.step(step)]
 
 
 @dataclass
 class DryRun:
-    """The survey of everything that a catalogue makes in a lake."""
+    """The dry run of all recipes of a catalogue in a lake.
+
+    Attributes:
+        catalogue: the recipes.
+        shelves: the packages that hold them.
+        lake: the lake.
+    """
 
     catalogue: Catalogue
     shelves: tuple[str, ...]
@@ -157,12 +163,17 @@ class DryRun:
         self._prospects = Prospects(self._store)
 
     def tokenizers(self) -> Iterator[Prospect]:
-        """The tokenizers. They come before the partitions that they tokenize."""
+        """The state of each tokenizer. Call it before partitions(): token caches depend on tokenizers."""
         for tokenizer in self.catalogue.tokenizers.values():
             yield self._prospects.tokenizer(tokenizer)
 
     def partitions(self, source: Source, snapshots: Sequence[str]) -> Iterator[Prospect]:
-        """Everything that is made of a source, snapshot by snapshot, in an order that works; after tokenizers()."""
+        """The state of each partition that is made from a source; inputs come before what is made from them.
+
+        Args:
+            source: the recipe.
+            snapshots: keys of the snapshots.
+        """
         for snapshot in snapshots:
             for step in self._steps(source, snapshot):
                 yield from self._prospects.step(step)
@@ -172,7 +183,7 @@ class DryRun:
                         yield self._prospects.export(export, mix, stream.key, snapshot)
 
     def _steps(self, source: Source, snapshot: str) -> Iterator[Step]:
-        """A step for each attribute set: one that is refused says nothing of the others."""
+        """The steps of a snapshot, with one step for each attribute set: one may be refused while others are not."""
         vanished = has_vanished(self._store, source, snapshot)
         options = self.lake.options
         for step in source_steps(self.catalogue, source, snapshot, self.shelves, options, vanished=vanished):
@@ -191,10 +202,11 @@ def _tokenizer(store: Store, tokenizer: Tokenizer) -> Prospect:
     try:
         ledger, _ = read_tokenizer(store, tokenizer.name)
     except DataError as error:
-        there = store.head(f"{asset}/ledger.json") is not None
-        return Prospect(asset, "", "wrong" if there else "wait", why=(str(error),))
+        exists = store.head(f"{asset}/ledger.json") is not None
+        return Prospect(asset, "", "wrong" if exists else "wait", why=(str(error),))
     recipe = recipe_of(tokenizer, tokenizer.training.snapshots if tokenizer.training else {})
-    changed = [name for name in changed_fields(ledger.recipe, recipe) if name != "snapshots"]  # those, a run may choose
+    # A run may choose the snapshots to train on, so they are no change.
+    changed = [name for name in changed_fields(ledger.recipe, recipe) if name != "snapshots"]
     if not changed:
         return Prospect(asset, "", "finished")
     why = f"the recipe changed: {', '.join(changed)}; " + ("train it by hand" if tokenizer.draft else "it is no draft")

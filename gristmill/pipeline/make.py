@@ -1,4 +1,4 @@
-"""Makes what is missing in a lake, step by step, without an orchestrator: for the command line and for Python."""
+"""Makes what is missing in a lake, step by step, without Dagster: for the command line and for Python programs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ from gristmill.stages.tokenization.files import read_tokenizer_ledger
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes what is missing. A finished partition is surveyed and left alone.
+    """Makes the partitions that are missing or out of date. An up-to-date partition is only surveyed.
 
     Attributes:
         catalogue: the recipes.
         shelves: the packages that hold them.
-        lake: where things are made.
+        lake: the lake.
         engine: where shards are ground.
         say: takes lines of progress.
     """
@@ -41,7 +41,14 @@ class Maker:
     say: Say
 
     def named(self, name: str, snapshots: Sequence[str] = ()) -> Iterator[Ledger]:
-        """What a name stands for: a source or a mix; `sources/NAME` or `mixes/NAME` where both have it.
+        """Makes a source or a mix, by its name.
+
+        Args:
+            name: of the source or mix; `sources/NAME` or `mixes/NAME` if both have this name.
+            snapshots: keys; by default all that exist.
+
+        Returns:
+            The ledgers of the partitions that are made, while one iterates.
 
         Raises:
             RecipeError: the name is on no shelf, or is both a source and a mix.
@@ -57,14 +64,17 @@ class Maker:
         raise RecipeError(f"{name!r} is on no shelf; sources: {', '.join(sources)}; mixes: {', '.join(mixes)}")
 
     def source(self, source: Source, snapshots: Sequence[str] = ()) -> Iterator[Ledger]:
-        """Snapshots of a source, from raw to the newest version with its attribute sets.
+        """Makes snapshots of a source: its documents, in all versions, and their attribute sets.
 
         Args:
             source: the recipe.
-            snapshots: their keys; by default all that have raw data or were made once.
+            snapshots: keys; by default all that have raw data or a ledger.
+
+        Yields:
+            The ledger of each partition that was made.
 
         Raises:
-            GristmillError: a shard or a check failed; what was made before is kept.
+            GristmillError: a shard or a check failed. Partitions that were made before it are kept.
         """
         store, options = self.lake.store(), self.lake.options
         for snapshot in snapshots or all_snapshots(self.lake, source):
@@ -73,15 +83,18 @@ class Maker:
                 yield from self._step(step)
 
     def mix(self, mix: Mix, snapshots: Sequence[str] = ()) -> Iterator[Ledger]:
-        """Slices of a mix, their tokens by each tokenizer that is in the lake, and the indexes over all slices.
+        """Makes snapshots of a mix: its documents, their tokens by each tokenizer in the lake, and the indexes.
 
         Args:
             mix: the recipe.
-            snapshots: their keys; by default all of which the documents are finished.
+            snapshots: keys; by default all whose source documents are finished.
+
+        Yields:
+            The ledger of each partition that was made.
 
         Raises:
             DataError: no stream of the mix has finished documents of these snapshots.
-            GristmillError: a shard or a check failed; what was made before is kept.
+            GristmillError: a shard or a check failed. Partitions that were made before it are kept.
         """
         chosen = [(stream, key) for stream in mix.streams for key in self._finished(stream, snapshots)]
         if not chosen:
@@ -95,35 +108,37 @@ class Maker:
         self._close(mix, tokenizers)
 
     def _step(self, step: Step) -> Iterator[Ledger]:
-        due = {found.asset: found for found in survey(step, self.lake.store()) if not found.finished}
-        for found in due.values():
-            self.say(f"{found.asset} ({found.snapshot}): {'; '.join(found.why)}")
+        due = {partition.asset: partition for partition in survey(step, self.lake.store()) if not partition.finished}
+        for partition in due.values():
+            self.say(f"{partition.asset} ({partition.snapshot}): {'; '.join(partition.why)}")
         if due:
             made = make(step, self.lake, self.engine, uuid4().hex, self.say)
             yield from (ledger for asset, ledger in made.items() if asset in due)
 
-    def _finished(self, stream: Stream, wanted: Sequence[str]) -> list[str]:
+    def _finished(self, stream: Stream, snapshots: Sequence[str]) -> list[str]:
         ledgers = list_ledgers(self.lake.store(), ledger_folder(documents_asset(stream.source, stream.version)))
-        return [each.snapshot for each in ledgers if not wanted or each.snapshot in wanted]
+        return [ledger.snapshot for ledger in ledgers if not snapshots or ledger.snapshot in snapshots]
 
     def _tokenizers(self, mix: Mix) -> list[Tokenizer]:
-        """Those of a mix that are in the lake: only a person makes one."""
+        """The tokenizers of a mix that are in the lake. Only a person makes one, so the others are reported."""
         store = self.lake.store()
-        found: list[Tokenizer] = []
+        in_lake: list[Tokenizer] = []
         for tokenizer in self.catalogue.tokenizers_of(mix):
             if read_tokenizer_ledger(store, tokenizer.name) is not None:
-                found.append(tokenizer)
+                in_lake.append(tokenizer)
             else:
-                self.say(f"{tokenizer_asset(tokenizer.name)} is not in the lake, so no tokens: a person makes it")
-        return found
+                self.say(
+                    f"{tokenizer_asset(tokenizer.name)} is not in the lake, so no tokens; make the tokenizer first"
+                )
+        return in_lake
 
     def _close(self, mix: Mix, tokenizers: Sequence[Tokenizer]) -> None:
         """Writes the indexes of the mix and of its token caches, unless they are up to date."""
         store = self.lake.store()
         sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
-        known = {key: all_snapshots(self.lake, source) for key, source in sources.items()}
-        if not is_closed(store, mix, tokenizers, sources, known):
-            index_mix(store, mix, sources, known)
+        snapshots = {key: all_snapshots(self.lake, source) for key, source in sources.items()}
+        if not is_closed(store, mix, tokenizers, sources, snapshots):
+            index_mix(store, mix, sources, snapshots)
             for tokenizer in tokenizers:
-                index_cache(store, mix, tokenizer, sources, known)
-            self.say(f"{mix_index(mix.name)}: written, and those of its token caches")
+                index_cache(store, mix, tokenizer, sources, snapshots)
+            self.say(f"{mix_index(mix.name)} and the indexes of its token caches: written")

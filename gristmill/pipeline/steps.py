@@ -1,4 +1,4 @@
-"""The pipeline: the steps from raw to tokens that a catalogue and its snapshots imply, in an order that works."""
+"""The pipeline: the steps from raw data to tokens for a catalogue and its snapshots; inputs are made first."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -27,15 +27,15 @@ def source_steps(
     *,
     vanished: bool = False,
 ) -> Iterator[Step]:
-    """One snapshot of a source, from raw to its newest version and attribute sets.
+    """The steps of one snapshot of a source: its documents, in all versions, and their attribute sets.
 
     Args:
         catalogue: all recipes.
         source: the source.
-        snapshot: the key.
-        shelves: packages of the recipes.
-        options: how the bucket of a source with raw data elsewhere is reached.
-        vanished: whether the snapshot may be without raw data: see ConversionStep.
+        snapshot: key of the snapshot.
+        shelves: the packages that hold the recipes.
+        options: connection options of the bucket, for a source whose raw data is not in the lake.
+        vanished: whether the snapshot may have no raw data: see ConversionStep.
     """
     for version in source.versions:
         if version == "v0":
@@ -48,27 +48,27 @@ def source_steps(
 
 
 def mix_steps(mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:
-    """One snapshot of a mix's stream: its documents."""
+    """The steps of one snapshot of a mix's stream that make its documents."""
     yield stream_step(mix, stream, snapshot, shelves)
 
 
 def cache_steps(
     tokenizers: Iterable[Tokenizer], mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]
 ) -> Iterator[Step]:
-    """One snapshot of a mix's stream: its tokens, by each of these tokenizers."""
+    """The steps of one snapshot of a mix's stream that make its tokens, one for each of these tokenizers."""
     for tokenizer in tokenizers:
         yield TokenCacheStep(mix, stream, tokenizer, snapshot, shelves)
 
 
 def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
-    """Whether a snapshot was made once more after its raw data vanished: its ledger names no shards."""
+    """Whether a snapshot was made again after its raw data vanished: its ledger names no shards."""
     head = read_head(store, place(documents_asset(source.name, "v0"), snapshot))
     return head is not None and not head.totals.get("shards")
 
 
 def all_snapshots(lake: Lake, source: Source) -> list[str]:
-    """The snapshots of a source that have raw data, and those that were made once."""
+    """The keys of all snapshots of a source that have raw data or a ledger, sorted."""
     store = lake.store()
-    held = open_store(source.raw, lake.options) if source.raw else store
-    made = {each.snapshot for each in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
-    return sorted(made | set(present(source, pass_over(source, held))))
+    raw_store = open_store(source.raw, lake.options) if source.raw else store
+    made = {ledger.snapshot for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
+    return sorted(made | set(present(source, pass_over(source, raw_store))))

@@ -94,7 +94,7 @@ def test_what_the_lake_has_in_the_same_size_is_not_written_again(lake: Lake, tmp
 def test_a_python_without_source_files_is_trouble_in_words(lake: Lake, tmp_path: Path) -> None:
     acquired = acquire_stdlib(lake.put, lake.have, lake.said.append, library=tmp_path, version="1")
     assert str(acquired) == (
-        "sources/stdlib/raw/1/: nothing acquired: this Python keeps no source files; use one that does"
+        "sources/stdlib/raw/1/: nothing acquired: this Python has no source files; use one that has"
     )
 
 
@@ -185,7 +185,7 @@ def test_installed_distributions_give_their_metadata_and_bad_ones_are_told(lake:
     assert lake.objects == {"sources/packages/raw/installed/mill-2.0.dist-info/METADATA": METADATA.encode()}
     assert acquired.written == 1
     assert lake.said == [
-        "an installed distribution was passed over: metadata without name or version",
+        "an installed distribution was skipped: metadata without name or version",
         "installed distributions: 1",
     ]
 

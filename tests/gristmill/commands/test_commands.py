@@ -148,7 +148,10 @@ def test_counts_that_are_not_the_ledgers_are_told_with_exit_code_1(
     a, b = table(mill, STREAM)
     reseal(mill, STREAM, [msgspec.structs.replace(a, dropped={"by-four": 3, "other": 1}), b])
     assert main(["sample", str(mill.root), "even", *SHELF]) == 1
-    assert "NOT those of its ledger: by-four 8, in the ledger 7; other 0, in the ledger 1;" in capsys.readouterr().out
+    assert (
+        "the counts differ from its ledger: by-four 8, in the ledger 7; other 0, in the ledger 1;"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_counts_that_are_not_the_ledgers_are_told_with_exit_code_1(
         (["odd"], "no 'odd' on this shelf; it has even"),
         (["even", "--stream", "x"], "has no stream 'x'"),
         (["even", "--snapshot", "1999"], "none of its slices is finished"),
-        (["pages/v7"], "no version 'v7' is selected by rules; those are: v1"),
+        (["pages/v7"], "no version 'v7' is selected by rules; such versions: v1"),
         (["even", "--rows", "-1"], "--rows -1"),
     ],
 )
@@ -195,7 +198,7 @@ def test_acquire_puts_raw_snapshots_and_an_example_of_a_takedown_and_keeps_them(
 
 def test_what_cannot_be_acquired_exits_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["acquire", str(tmp_path), "wikipedia"]) == 2
-    assert "'wikipedia' cannot be acquired; known are stdlib, packages, installed" in capsys.readouterr().err
+    assert "'wikipedia' cannot be acquired; choose from stdlib, packages, installed" in capsys.readouterr().err
     assert main(["acquire", str(tmp_path), "packages", "--requirements", str(tmp_path)]) == 2
     assert "there is no packages-<snapshot>.txt" in capsys.readouterr().err
 

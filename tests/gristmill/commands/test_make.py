@@ -74,7 +74,7 @@ def test_a_mix_is_made_to_its_index_with_the_tokenizers_that_are_there(command: 
     command("letters")
     code, lines, _ = command("blend")
     assert code == 0
-    assert lines[0] == "tokenizers/tiny-1 is not in the lake, so no tokens: a person makes it"
+    assert lines[0] == "tokenizers/tiny-1 is not in the lake, so no tokens; make the tokenizer first"
     assert read_index(command.mill.store, "token_caches/blend/tiny-1/index") is None
     make_tokenizer(command.mill.store, read_catalogue(SHELVES).tokenizers["tiny-1"], command.mill.said.append)
     _, lines, _ = command("blend")
