@@ -1,7 +1,7 @@
-"""The command line: `python -m gristmill <subcommand>`; each module of gristmill/commands is one of them.
+"""The command line: `python -m gristmill <subcommand>`. Each public module of gristmill/commands is a subcommand.
 
-A subcommand's module has HELP, `declare(parser)` and `run(arguments)`, which gives the exit code. Exit codes: 0 done,
-1 the lake is not as it says, 2 it could not be done (usage, recipes, a lake that does not answer).
+Such a module has HELP, `declare(parser)` and `run(arguments)`, which returns the exit code. Exit codes: 0 for success,
+1 if the lake differs from its ledgers or recipes, 2 for an error (usage, recipes, a lake that does not answer).
 """
 
 import importlib
@@ -14,13 +14,13 @@ from gristmill import commands
 from gristmill.errors import GristmillError
 
 
-def parser(wanted: str = "") -> ArgumentParser:
-    """The parser of the wanted subcommand, or of all if it is none: importing all takes a third of a second."""
+def parser(subcommand: str = "") -> ArgumentParser:
+    """The parser of one subcommand; of all subcommands if none has this name. Importing all takes 0.3 s."""
     top = ArgumentParser(prog="python -m gristmill", description="Grinds raw text into training tokens.")
     below = top.add_subparsers(required=True, metavar="SUBCOMMAND")
-    found = (module.name for module in pkgutil.iter_modules(commands.__path__))
-    names = sorted(name for name in found if not name.startswith("_"))
-    for name in [wanted] if wanted in names else names:
+    modules = (module.name for module in pkgutil.iter_modules(commands.__path__))
+    names = sorted(name for name in modules if not name.startswith("_"))
+    for name in [subcommand] if subcommand in names else names:
         module = importlib.import_module(f"gristmill.commands.{name}")
         one = below.add_parser(name, help=module.HELP, description=module.__doc__)
         module.declare(one)
@@ -29,15 +29,15 @@ def parser(wanted: str = "") -> ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one subcommand: its exit code."""
+    """Runs one subcommand, and returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    told = parser(given[0] if given else "").parse_args(given)
+    parsed = parser(given[0] if given else "").parse_args(given)
     try:
-        return int(told.run(told))
+        return int(parsed.run(parsed))
     except GristmillError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         sys.stderr.close()
         return 2
 

@@ -1,8 +1,8 @@
 """Acquiring: real input for the sources `stdlib` and `packages`, from this machine and from a package index.
 
-Every function writes through `put(path, data)` and asks `have(path)` for the size of what the lake holds already
-(None: nothing), so that a second call writes nothing. `say` hears of progress. Nothing that is acquired is
-ever imported, built or executed: packages come as wheels, which are archives, under the digests of a lock file.
+Each function writes with `put(path, data)`. It calls `have(path)` for the size of an object in the lake (None if there
+is none), so that a second call writes nothing. `say` takes lines of progress. Acquired code is never imported,
+built or executed: packages come as wheels, which are archives, and must have the digests of a lock file.
 """
 
 import hashlib
@@ -31,10 +31,10 @@ Have = Callable[[str], int | None]
 Say = Callable[[str], None]
 
 INSTALLED = "installed"
-"""The snapshot of `packages` that needs no network: what the installed distributions say about themselves."""
+"""The snapshot of `packages` that needs no network: the METADATA files of the installed distributions."""
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "dist-packages", "site-packages"})
-_GENERATED = "_sysconfigdata_"  # written when Python was built, full of that machine's paths
+_GENERATED = "_sysconfigdata_"  # it is written when Python is built, and contains paths of that machine
 _LICENCES = frozenset({"LICENSE", "LICENSE.txt"})
 _LOCKED = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!+]+)"
@@ -45,9 +45,15 @@ _LOCK_FILE = re.compile(r"packages-(?P<snapshot>.+)\.txt")
 
 @dataclass(frozen=True)
 class Acquired:
-    """What became of one snapshot: objects written now, objects kept as they were, bytes of both.
+    """The result for one snapshot.
 
-    With `trouble`, a sentence for people, the snapshot could not be had, and nothing of it was written.
+    Attributes:
+        source: name of the source.
+        snapshot: key of the snapshot.
+        written: number of objects that were written now.
+        kept: number of objects that the lake already held.
+        size: bytes of both.
+        trouble: a sentence for people, if the snapshot is not available; nothing of it was written then.
     """
 
     source: str
@@ -72,10 +78,16 @@ def acquire_stdlib(
     library: Path | None = None,
     version: str | None = None,
 ) -> Acquired:
-    """The source files of a Python's standard library, and its licence's text where it lies beside them.
+    """Acquires the source files of a Python's standard library, and the text of its licence if it is beside them.
 
-    Left out: installed packages, caches, and the one module that each build generates. By default the library and
-    the version are those of the Python that runs; the snapshot is named by the version, e.g. `3.12.4`.
+    Installed packages, caches, and the module that each build generates are left out.
+
+    Args:
+        put: writes an object.
+        have: returns the size of an object in the lake.
+        say: takes lines of progress.
+        library: folder of the library; by default that of the running Python.
+        version: by default that of the running Python. It is the key of the snapshot, such as `3.12.4`.
     """
     root = library or Path(sysconfig.get_paths()["stdlib"])
     snapshot = re.sub(r"[^A-Za-z0-9._-]", "-", version or platform.python_version())
@@ -85,7 +97,7 @@ def acquire_stdlib(
     except OSError as error:
         return replace(start, trouble=f"the library cannot be read: {error}")
     if not any(name.endswith(".py") for name in files):
-        return replace(start, trouble="this Python keeps no source files; use one that does")
+        return replace(start, trouble="this Python has no source files; use one that has")
     say(f"standard library of Python {snapshot}: {len(files)} files")
     return _delivered(start, files.items(), put, have)
 
@@ -102,18 +114,25 @@ def _library_files(root: Path) -> Iterator[Path]:
 
 
 def acquire_packages(put: Put, have: Have, say: Say, *, cache: Path, requirements: Path) -> Acquired:
-    """One edition of the source `packages`: the wheels that the lock file `packages-<snapshot>.txt` names.
+    """Acquires one snapshot of the source `packages`: the wheels that the lock file `packages-<snapshot>.txt` names.
 
-    Wheels are fetched with pip (or with uv's, where there is no pip) into `cache`, unless they lie there already
-    under the right digest. The edition is written when all of it is there, and else not at all.
+    Wheels that `cache` does not hold with the right digest are downloaded into it, with pip or with the pip of uv. The
+    snapshot is written only if all its wheels are available.
+
+    Args:
+        put: writes an object.
+        have: returns the size of an object in the lake.
+        say: takes lines of progress.
+        cache: folder of downloaded wheels.
+        requirements: the lock file.
 
     Raises:
-        RecipeError: the lock file's name or one of its lines is not what this function reads.
+        RecipeError: the lock file's name or one of its lines is not valid.
     """
-    found = _LOCK_FILE.fullmatch(requirements.name)
-    if not found:
+    lock_file = _LOCK_FILE.fullmatch(requirements.name)
+    if not lock_file:
         raise RecipeError(f"{requirements.name}: a lock file is named packages-<snapshot>.txt")
-    start = Acquired("packages", check_snapshot(found["snapshot"]))
+    start = Acquired("packages", check_snapshot(lock_file["snapshot"]))
     locked = read_lock(requirements)
     folder = cache / start.snapshot
     wheels = _locked_wheels(folder, locked)
@@ -130,11 +149,11 @@ def acquire_packages(put: Put, have: Have, say: Say, *, cache: Path, requirement
 
 
 def read_lock(requirements: Path) -> Mapping[str, frozenset[str]]:
-    """The sha256 digests that a lock file allows, by `name==version`, names normalised.
+    """The sha256 digests that a lock file allows, by `name==version` with normalised names.
 
     Raises:
-        RecipeError: a line is neither a comment nor `name==version --hash=sha256:...`; pip's options, addresses
-            and ranges have no place in a lock.
+        RecipeError: a line is neither a comment nor `name==version --hash=sha256:...`. A lock file must not contain
+            pip's options, addresses or version ranges.
     """
     locked = {}
     for number, line in enumerate(requirements.read_text(encoding="utf-8").splitlines(), start=1):
@@ -149,7 +168,7 @@ def read_lock(requirements: Path) -> Mapping[str, frozenset[str]]:
 
 
 def _locked_wheels(folder: Path, locked: Mapping[str, frozenset[str]]) -> dict[str, Path]:
-    """The wheels in a folder that have a locked digest; whatever else lies there is passed over."""
+    """The wheels in a folder that have a locked digest; other files are ignored."""
     release_of = {digest: release for release, digests in locked.items() for digest in digests}
     wheels = {}
     for path in sorted(folder.glob("*.whl")):
@@ -160,7 +179,7 @@ def _locked_wheels(folder: Path, locked: Mapping[str, frozenset[str]]) -> dict[s
 
 
 def _download(requirements: Path, folder: Path, say: Say) -> str:
-    """Runs pip's download; gives what went wrong in its own words, or nothing."""
+    """Runs `pip download`. Returns pip's error messages; empty if it succeeded."""
     pip = _pip()
     if not pip:
         return "neither pip nor uv is installed"
@@ -185,7 +204,7 @@ def _download(requirements: Path, folder: Path, say: Say) -> str:
 
 
 def _pip() -> Sequence[str]:
-    """The command that runs pip: this Python's own, or the one that uv lends; empty where there is neither."""
+    """The command that runs pip: that of this Python, or that of uv; empty if neither is installed."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     uv = shutil.which("uv")
@@ -193,28 +212,28 @@ def _pip() -> Sequence[str]:
 
 
 def acquire_installed(put: Put, have: Have, say: Say, *, path: list[str] | None = None) -> Acquired:
-    """The snapshot `installed` of `packages`: the METADATA of every distribution that this Python can import.
+    """Acquires the snapshot `installed` of `packages`: the METADATA of each distribution that this Python can import.
 
     Args:
         put: writes an object.
-        have: tells an object's size.
-        say: hears of distributions that were passed over, and why.
-        path: the folders to look in; by default Python's own search path.
+        have: returns the size of an object in the lake.
+        say: takes lines of progress, also for distributions that are skipped, with the reason.
+        path: the folders to search; by default Python's search path.
     """
     start = Acquired("packages", INSTALLED)
-    found = importlib.metadata.distributions() if path is None else importlib.metadata.distributions(path=path)
+    distributions = importlib.metadata.distributions() if path is None else importlib.metadata.distributions(path=path)
     files: dict[str, bytes] = {}
     names: set[str] = set()
-    for entry in found:
+    for entry in distributions:
         try:
             metadata = (entry.read_text("METADATA") or "").encode("utf-8")
             release = distribution(metadata)
         except (Unfit, UnicodeError, OSError) as error:
-            say(f"an installed distribution was passed over: {error}")
+            say(f"an installed distribution was skipped: {error}")
             continue
         name = f"{release.name}-{release.version}.dist-info/METADATA"
         if release.name in names or unsafe(name):
-            say(f"an installed distribution was passed over: {name!r} is hidden by another, or no good path")
+            say(f"an installed distribution was skipped: {name!r} is hidden by another, or is not a valid path")
             continue
         names.add(release.name)
         files[name] = metadata
@@ -225,7 +244,7 @@ def acquire_installed(put: Put, have: Have, say: Say, *, path: list[str] | None 
 
 
 def _delivered(start: Acquired, files: Iterable[tuple[str, bytes]], put: Put, have: Have) -> Acquired:
-    """Writes what the lake lacks, or holds in another size."""
+    """Writes the files that the lake does not hold in the same size."""
     written = kept = size = 0
     for name, data in files:
         path = raw_folder(start.source, start.snapshot) + name

@@ -1,4 +1,4 @@
-"""What all subcommands share: how they write, and what they are told about the lake and the shelves."""
+"""Shared by all subcommands: output, and the arguments for the lake, the shelves and the engine."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -11,19 +11,19 @@ from gristmill.lake.store.open import Lake
 
 
 def show(line: str = "") -> None:
-    """Writes a line, at once: somebody may be waiting for it."""
+    """Writes a line without buffering it, so that a person or a pipe sees progress at once."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:
-    """The lake, and how its bucket is reached; secrets come from the environment (AWS_ACCESS_KEY_ID, ...).
+    """Adds the lake and the options of its bucket. Secrets come from the environment (AWS_ACCESS_KEY_ID, ...).
 
     Args:
         parser: of the subcommand.
-        alone: whether no other argument follows, so that the lake may be left out.
+        alone: whether the lake is the only positional argument, so that it may be omitted.
     """
-    words = "a folder, or s3://bucket/prefix; -: GRISTMILL_LAKE"
+    words = "a folder, or s3://bucket/prefix; - for GRISTMILL_LAKE"
     if alone:
         parser.add_argument("lake", nargs="?", default="-", help=f"{words} (the default)")
     else:
@@ -33,12 +33,12 @@ def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="how the bucket is reached: endpoint=http://localhost:9000 (AWS_ENDPOINT_URL), region=... (AWS_REGION)",
+        help="connection to the bucket: endpoint=http://localhost:9000 (AWS_ENDPOINT_URL), region=... (AWS_REGION)",
     )
 
 
 def lake_of(arguments: Namespace) -> Lake:
-    """The lake that was named; what is not said of it is the environment's.
+    """The lake of the arguments. Options that are not given come from the environment.
 
     Raises:
         RecipeError: an option is not KEY=VALUE, or a variable has a value that is not valid.
@@ -54,12 +54,14 @@ def lake_of(arguments: Namespace) -> Lake:
 
 
 def add_shelves(parser: ArgumentParser) -> None:
-    """The packages whose shelves hold the recipes."""
-    parser.add_argument("--shelves", metavar="PACKAGE,...", help="packages with recipes (ours and GRISTMILL_SHELVES)")
+    """Adds the packages whose shelves hold the recipes."""
+    parser.add_argument(
+        "--shelves", metavar="PACKAGE,...", help="packages with recipes (gristmill and GRISTMILL_SHELVES)"
+    )
 
 
 def shelves_of(arguments: Namespace) -> tuple[str, ...]:
-    """The packages that were named, or those of the environment.
+    """The packages of the arguments, by default those of the environment.
 
     Raises:
         RecipeError: no package was named.
@@ -68,21 +70,21 @@ def shelves_of(arguments: Namespace) -> tuple[str, ...]:
         return read_environment().shelves
     packages = tuple(name.strip() for name in str(arguments.shelves).split(",") if name.strip())
     if not packages:
-        raise RecipeError("--shelves: name a package at least")
+        raise RecipeError("--shelves: name at least one package")
     return packages
 
 
 def add_engine(parser: ArgumentParser) -> None:
-    """Where shards are ground."""
+    """Adds the engine, which decides where shards are ground."""
     parser.add_argument("--engine", choices=ENGINES, help="where shards are ground (GRISTMILL_ENGINE)")
     parser.add_argument("--workers", type=int, metavar="N", help="processes of the local engine (GRISTMILL_WORKERS)")
 
 
 def engine_of(arguments: Namespace) -> OpenEngine:
-    """The engine that was named, or the environment's; its caller closes it.
+    """Opens the engine of the arguments, by default that of the environment. The caller must close it.
 
     Raises:
-        RecipeError: there are no workers, or the cluster's address (GRISTMILL_ENGINE_ADDRESS) is missing.
+        RecipeError: the number of workers is not valid, or the cluster's address (GRISTMILL_ENGINE_ADDRESS) is missing.
     """
     environment = read_environment()
     workers = environment.workers if arguments.workers is None else int(arguments.workers)

@@ -1,4 +1,4 @@
-"""`acquire LAKE`: real input for the sources that every machine can have."""
+"""`acquire LAKE`: copies real input into a lake, for sources that work on every machine."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ EXAMPLE = b'{"source":"stdlib","id":"this.py","reason":"example of a takedown re
 
 
 def declare(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Adds the arguments."""
     add_lake(parser)
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"{', '.join(KINDS)} (stdlib packages)")
     parser.add_argument("--cache", type=Path, default=Path(".cache/packages"), help="folder of wheels (%(default)s)")
@@ -26,24 +26,24 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def locks() -> Path:
-    """The lock files beside the package."""
+    """The folder of lock files in this checkout."""
     return Path(str(gristmill.__file__)).parents[1] / "requirements"
 
 
 def run(arguments: Namespace) -> int:
-    """Acquires, and says what was written and what was kept; 2 if something could not be had.
+    """Acquires input, and shows how many objects were written and kept. Returns 2 if some input is not available.
 
     Raises:
-        RecipeError: something else is asked for, or a lock file is wrong.
+        RecipeError: the argument is unknown, or a lock file is not valid.
         StoreError: the lake does not answer.
     """
-    wanted = arguments.what or ["stdlib", "packages"]
-    unknown = [what for what in wanted if what not in KINDS]
+    names = arguments.what or ["stdlib", "packages"]
+    unknown = [name for name in names if name not in KINDS]
     if unknown:
-        raise RecipeError(f"{unknown[0]!r} cannot be acquired; known are {', '.join(KINDS)}")
+        raise RecipeError(f"{unknown[0]!r} cannot be acquired; choose from {', '.join(KINDS)}")
     store = lake_of(arguments).store()
     trouble = False
-    for acquired in _acquire(store, wanted, arguments.cache, arguments.requirements):
+    for acquired in _acquire(store, names, arguments.cache, arguments.requirements):
         show(str(acquired))
         trouble |= bool(acquired.trouble)
     if store.head(TAKEDOWNS) is None:
@@ -54,18 +54,18 @@ def run(arguments: Namespace) -> int:
     return 2 if trouble else 0
 
 
-def _acquire(store: Store, wanted: list[str], cache: Path, requirements: Path) -> Iterator[Acquired]:
+def _acquire(store: Store, names: list[str], cache: Path, requirements: Path) -> Iterator[Acquired]:
     def have(path: str) -> int | None:
         entry = store.head(path)
         return entry.size if entry else None
 
-    if "stdlib" in wanted:
+    if "stdlib" in names:
         yield acquire_stdlib(store.put, have, show)
-    if "packages" in wanted:
+    if "packages" in names:
         editions = sorted(requirements.glob("packages-*.txt"))
         if not editions:
             raise RecipeError(f"{requirements}: there is no packages-<snapshot>.txt")
         for edition in editions:
             yield acquire_packages(store.put, have, show, cache=cache, requirements=edition)
-    if INSTALLED in wanted:
+    if INSTALLED in names:
         yield acquire_installed(store.put, have, show)

@@ -1,4 +1,4 @@
-"""`gc LAKE`: removes what nobody names any longer: parts, and what was left for runs that read it."""
+"""`gc LAKE`: removes objects that are no longer in use: parts that nothing names, and objects that runs left behind."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -7,20 +7,20 @@ from functools import partial
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.maintenance.gc import find_garbage, find_leftovers, remove, remove_leftovers
 
-HELP = "remove parts that no ledger, index or release names, and what runs left for others to read"
+HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
 
 
 def declare(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Adds the arguments."""
     add_lake(parser, alone=True)
-    parser.add_argument("--dry-run", action="store_true", help="say what would be removed, and remove nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list what would be removed, and remove nothing")
 
 
 def run(arguments: Namespace) -> int:
-    """Removes, and says what.
+    """Removes unused objects, and shows a line for each folder or partition. Returns 0.
 
     Raises:
-        DataError: a ledger or a release cannot be read; nothing was removed.
+        DataError: a ledger or a release cannot be read. Nothing was removed.
         StoreError: the lake does not answer.
     """
     store = lake_of(arguments).store()
@@ -42,12 +42,12 @@ def run(arguments: Namespace) -> int:
 
 
 def _remove(shown: str, size: int, removing: Callable[[], bool], *, dry: bool) -> bool:
-    """Whether it went, or would go; says so."""
+    """Removes something and shows the result. Returns whether it was removed, or would be in a dry run."""
     if dry:
         show(f"would remove {shown}, {size:,} bytes")
     elif removing():
         show(f"removed {shown}, {size:,} bytes")
     else:
-        show(f"kept    {shown}: a run has come to it meanwhile")
+        show(f"kept    {shown}: a run has started to use it")
         return False
     return True

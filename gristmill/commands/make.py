@@ -1,7 +1,7 @@
 """`make LAKE SOURCE|MIX`: makes what is missing of a source or a mix, without Dagster.
 
-Of a source that is every snapshot from raw to its newest version with its attribute sets; of a mix its slices, their
-tokens, and its indexes. Finished partitions are left alone.
+For a source, it makes the documents of every snapshot, in all versions, and their attribute sets. For a mix, it makes
+its documents, their tokens, and its indexes. Partitions that are up to date are not made again.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -16,20 +16,22 @@ HELP = "make what is missing of a source or a mix"
 
 
 def declare(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Adds the arguments."""
     add_lake(parser)
-    parser.add_argument("what", metavar="SOURCE|MIX", help="by name; sources/NAME or mixes/NAME where both have it")
-    parser.add_argument("--snapshot", action="append", default=[], metavar="KEY", help="only this one; may be repeated")
+    parser.add_argument("what", metavar="SOURCE|MIX", help="its name; sources/NAME or mixes/NAME if both have it")
+    parser.add_argument(
+        "--snapshot", action="append", default=[], metavar="KEY", help="only this snapshot; may be repeated"
+    )
     add_shelves(parser)
     add_engine(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Makes, and shows a line for each partition.
+    """Makes partitions, and shows a line for each of them. Returns 0.
 
     Raises:
         RecipeError: the name is on no shelf, or is both a source and a mix.
-        GristmillError: a shard or a check failed; what was made before is kept.
+        GristmillError: a shard or a check failed. Partitions that were made before it are kept.
     """
     shelves = shelves_of(arguments)
     snapshots = [check_snapshot(key) for key in arguments.snapshot]

@@ -1,4 +1,4 @@
-"""`plan LAKE`: what would be rebuilt, and why, from the ledgers alone; claims nothing and changes nothing."""
+"""`plan LAKE`: shows what would be rebuilt, and why. It reads ledgers and listings, and changes nothing."""
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
@@ -15,38 +15,40 @@ from gristmill.pipeline.steps import all_snapshots
 from gristmill.recipes.catalogue import Catalogue, known, read_catalogue
 from gristmill.recipes.source import Source
 
-HELP = "say what would be rebuilt, and why; 1 if there is anything"
+HELP = "show what would be rebuilt, and why; exit code 1 if there is anything"
 
 
 def declare(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Adds the arguments."""
     add_lake(parser, alone=True)
-    parser.add_argument("--source", help="only what is made of this source")
+    parser.add_argument("--source", help="only partitions that are made from this source")
     parser.add_argument("--snapshot", help="only this snapshot")
     parser.add_argument("--mix", help="only the slices and token caches of this mix")
     parser.add_argument("--all", action="store_true", help="list the finished partitions too")
-    parser.add_argument("--json", action="store_true", help="a JSON object a line")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
     add_shelves(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Looks, and says so a line a partition; 1 if not all of them are finished.
+    """Shows a line for each partition. Returns 1 if one of them is not finished, else 0.
 
     Raises:
-        RecipeError: there is no such source or mix on the shelves, or nothing of theirs in the lake.
-        DataError: that is no snapshot's key.
-        StoreError: the lake does not answer, or a partition is being published just now: try again.
+        RecipeError: there is no such source or mix on the shelves, or the lake holds nothing of them.
+        DataError: the snapshot's key is not valid.
+        StoreError: the lake does not answer, or a partition is being published at this moment: try again.
     """
     shelves = shelves_of(arguments)
     counted: Counter[str] = Counter()
-    for found in _prospects(arguments, read_catalogue(shelves), shelves):
-        counted[found.state] += 1
+    for prospect in _prospects(arguments, read_catalogue(shelves), shelves):
+        counted[prospect.state] += 1
         if arguments.json:
-            show(msgspec.json.encode(found).decode())
-        elif arguments.all or found.state != "finished":
-            show(_line(found))
+            show(msgspec.json.encode(prospect).decode())
+        elif arguments.all or prospect.state != "finished":
+            show(_line(prospect))
     if not counted:
-        raise RecipeError(f"{arguments.lake}: neither raw data nor ledgers of these sources; name other --shelves?")
+        raise RecipeError(
+            f"{arguments.lake}: neither raw data nor ledgers of these sources; check the lake and --shelves"
+        )
     if not arguments.json:
         total = sum(counted.values())
         show(f"{total} partitions: {', '.join(f'{n} {s}' for s, n in counted.items()) or 'none'}")
@@ -54,18 +56,18 @@ def run(arguments: Namespace) -> int:
 
 
 def _prospects(arguments: Namespace, catalogue: Catalogue, shelves: tuple[str, ...]) -> Iterator[Prospect]:
-    """What was asked for; what lies above it is looked at too."""
+    """The partitions that the arguments select. Their inputs are surveyed too, but not returned."""
     lake = lake_of(arguments)
     dry = DryRun(catalogue, shelves, lake)
     if arguments.mix:
         known("mix", catalogue.mixes, arguments.mix, "--mix")
     some = arguments.mix or arguments.source or arguments.snapshot
-    yield from (found for found in dry.tokenizers() if not some)
+    yield from (prospect for prospect in dry.tokenizers() if not some)
     for source in _sources(arguments, catalogue):
         snapshots = [check_snapshot(arguments.snapshot)] if arguments.snapshot else all_snapshots(lake, source)
-        for found in dry.partitions(source, snapshots):
-            if not arguments.mix or names_of(found.asset).get("mix") == arguments.mix:
-                yield found
+        for prospect in dry.partitions(source, snapshots):
+            if not arguments.mix or names_of(prospect.asset).get("mix") == arguments.mix:
+                yield prospect
 
 
 def _sources(arguments: Namespace, catalogue: Catalogue) -> list[Source]:
@@ -77,16 +79,16 @@ def _sources(arguments: Namespace, catalogue: Catalogue) -> list[Source]:
     return list(catalogue.sources.values())
 
 
-def _line(found: Prospect) -> str:
-    where = f"{found.asset} ({found.snapshot})" if found.snapshot else found.asset
+def _line(prospect: Prospect) -> str:
+    partition = f"{prospect.asset} ({prospect.snapshot})" if prospect.snapshot else prospect.asset
     counts = [
         f"{number} {words}"
         for number, words in (
-            (found.missing, "to grind"),
-            (found.gone, "to go"),
-            (found.kept if found.state == "make" else 0, "to keep"),
+            (prospect.missing, "to grind"),
+            (prospect.gone, "to remove"),
+            (prospect.kept if prospect.state == "make" else 0, "to keep"),
         )
         if number
     ]
-    said = "; ".join(([", ".join(counts)] if counts else []) + list(found.why))
-    return f"{found.state:<9}{where}{f': {said}' if said else ''}"
+    reasons = "; ".join(([", ".join(counts)] if counts else []) + list(prospect.why))
+    return f"{prospect.state:<9}{partition}{f': {reasons}' if reasons else ''}"

@@ -1,4 +1,4 @@
-"""`sample LAKE MIX`: what a mix keeps, and what each of its rules drops, by examples."""
+"""`sample LAKE MIX`: shows examples of rows that a mix keeps, and of rows that each of its rules drops."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -28,25 +28,25 @@ _LISTED = BLOCKED.format("")
 
 
 def declare(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Adds the arguments."""
     add_lake(parser)
     parser.add_argument("mix", help="a mix, or <source>/<version>")
     parser.add_argument("--stream", help="only this stream")
-    parser.add_argument("--snapshot", help="by default the newest that is finished")
-    parser.add_argument("--rows", type=int, default=10, metavar="N", help="examples a rule (%(default)s)")
+    parser.add_argument("--snapshot", help="by default the newest finished one")
+    parser.add_argument("--rows", type=int, default=10, metavar="N", help="examples per rule (%(default)s)")
     add_shelves(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Draws and shows; 1 if the counts are not the ledger's.
+    """Draws and shows examples. Returns 1 if the counts differ from those of the ledger, else 0.
 
     Raises:
         RecipeError: there is no such mix, stream or version on the shelves.
-        DataError: the snapshot is not there.
+        DataError: the snapshot is not finished.
         StoreError: the lake does not answer.
     """
     if arguments.rows < 0:
-        raise RecipeError(f"--rows {arguments.rows}: a number from 0 on")
+        raise RecipeError(f"--rows {arguments.rows}: give a number, 0 or more")
     store = lake_of(arguments).store()
     agree = True
     shown = 0
@@ -64,35 +64,35 @@ def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:
     if slash:
         source = find("sources", Source, shelves, name)
         if version not in source.versions[1:]:
-            known = ", ".join(source.versions[1:]) or "none"
-            raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; those are: {known}")
+            names = ", ".join(source.versions[1:]) or "none"
+            raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; such versions: {names}")
         if arguments.stream:
             raise RecipeError(f"--stream {arguments.stream}: {arguments.mix} is a version, it has no streams")
         snapshot = _snapshot(store, documents_asset(name, version), arguments.snapshot)
         return [revision_step(source, version, snapshot, shelves)] if snapshot else []
     mix = find("mixes", Mix, shelves, name)
     keys = [mix.stream(arguments.stream).key] if arguments.stream else [stream.key for stream in mix.streams]
-    found = [(key, _snapshot(store, mix_asset(name, key), arguments.snapshot)) for key in keys]
-    return [stream_step(mix, key, snapshot, shelves) for key, snapshot in found if snapshot]
+    snapshots = [(key, _snapshot(store, mix_asset(name, key), arguments.snapshot)) for key in keys]
+    return [stream_step(mix, key, snapshot, shelves) for key, snapshot in snapshots if snapshot]
 
 
-def _snapshot(store: Store, asset: str, wanted: str | None) -> str:
-    """The snapshot asked for, or the newest finished one; empty if it is not there."""
-    there = [here.snapshot for here in list_ledgers(store, ledger_folder(asset)) if here.asset == asset]
-    if wanted is not None:
-        return wanted if wanted in there else ""
-    return newest(there) if there else ""
+def _snapshot(store: Store, asset: str, requested: str | None) -> str:
+    """The requested snapshot if it is finished, by default the newest finished one; empty if there is none."""
+    finished = [ledger.snapshot for ledger in list_ledgers(store, ledger_folder(asset)) if ledger.asset == asset]
+    if requested is not None:
+        return requested if requested in finished else ""
+    return newest(finished) if finished else ""
 
 
 def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
-    here = place(step.asset, step.snapshot)
-    ledger, _ = read_ledger(store, here)
-    check_same_recipe(ledger.recipe, step.recipe, here)
+    partition = place(step.asset, step.snapshot)
+    ledger, _ = read_ledger(store, partition)
+    check_same_recipe(ledger.recipe, step.recipe, partition)
     sample = draw(store, step.source, step.version, step.snapshot, step.selection, rows)
     differences = _differences(sample, ledger)
     show(f"{step.asset} ({step.snapshot}): {sample.rows:,} rows kept, {sum(sample.dropped.values()):,} dropped")
     if differences:
-        show(f"  the counts are NOT those of its ledger: {'; '.join(differences)}; make it again")
+        show(f"  the counts differ from its ledger: {'; '.join(differences)}; make it again")
     else:
         show("  the counts, rule by rule, are those of its ledger")
     _show_examples("kept", sample.rows, sample.examples[KEPT], None)
@@ -107,25 +107,25 @@ def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
 
 
 def _show_reasons(store: Store, name: str, examples: list[Example]) -> None:
-    """What the blocklist itself says of these rows."""
+    """Shows the blocklist's reasons for these rows."""
     listed = read_blocklist(store, name).reasons
     for example in examples:
         show(f"    {_cut(example.pair[1])}: {_cut(listed[example.pair])}")
 
 
 def _differences(sample: Sample, ledger: Ledger) -> list[str]:
-    said: Mapping[str, int] = {"kept": ledger.totals["rows"], **ledger.dropped}
-    found: Mapping[str, int] = {"kept": sample.rows, **sample.dropped}
-    names = sorted(said.keys() | found.keys())
+    recorded: Mapping[str, int] = {"kept": ledger.totals["rows"], **ledger.dropped}
+    counted: Mapping[str, int] = {"kept": sample.rows, **sample.dropped}
+    names = sorted(recorded.keys() | counted.keys())
     return [
-        f"{name} {found.get(name, 0):,}, in the ledger {said.get(name, 0):,}"
+        f"{name} {counted.get(name, 0):,}, in the ledger {recorded.get(name, 0):,}"
         for name in names
-        if found.get(name, 0) != said.get(name, 0)
+        if counted.get(name, 0) != recorded.get(name, 0)
     ]
 
 
 def _order(selection: Selection, sample: Sample) -> list[str]:
-    """Reasons as they are asked: blocklists, rules, the rate; also those that drop nothing."""
+    """All reasons in the order of evaluation: blocklists, rules, the rate; also reasons that drop no row."""
     rules = list(selection.reasons)
     others = sorted(reason for reason in sample.dropped if reason not in rules and reason != SAMPLED_OUT)
     return [*others, *rules, *([SAMPLED_OUT] if selection.rate < 1 else [])]
@@ -138,7 +138,7 @@ def _because(selection: Selection, reason: str) -> str:
 
 
 def _where(step: MixingStep, reason: str) -> str | None:
-    """The condition of a rule; empty where the reason is no rule."""
+    """The condition of a rule; empty if the reason is not a rule."""
     rules = (*step.selection.include, *step.selection.exclude)
     return next((rule.where for rule in rules if rule.name == reason), "")
 
@@ -155,7 +155,7 @@ def _show_examples(title: str, count: int, examples: list[Example], where: str |
 
 
 def _values(values: Mapping[str, Any], where: str | None) -> str:
-    """The values that a rule names; all of them for rows that no rule drops."""
+    """The values that a rule names; all values for rows that no rule drops."""
     named = values if where is None else [name for name in values if re.search(rf"\b{name}\b", where)]
     return "  ".join(f"{name}={_cut(str(values[name]), 60)}" for name in named)
 

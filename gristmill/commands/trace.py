@@ -1,8 +1,8 @@
-"""`trace LAKE SOURCE ID`: where a document lies, from raw bytes to tokens; `trace LAKE CACHE:OFFSET`: the way back.
+"""`trace LAKE SOURCE ID` locates a document, from raw bytes to tokens. `trace LAKE CACHE:OFFSET` starts from a token.
 
-SOURCE is what the documents' field `source` says, as a rule the source's name. CACHE is the address of a stream's token
-cache, `token_caches/<mix>/<tokenizer>/<stream>`, with `/validation` behind it for the documents held out; OFFSET counts
-the tokens of that split from 0.
+SOURCE is the value of the documents' field `source`, usually the name of the source. CACHE is the address of a stream's
+token cache, `token_caches/<mix>/<tokenizer>/<stream>`; append `/validation` for its validation split. OFFSET is the
+number of the token in that split, from 0.
 """
 
 import re
@@ -19,7 +19,7 @@ from gristmill.tracing.raw import RawPlace, Shelves
 from gristmill.tracing.tokens import TokenPlace
 from gristmill.tracing.trace import RowPlace, TokenWhereabouts, Whereabouts, of_document, of_token
 
-HELP = "say where a document lies: raw bytes, versions, attributes, mixes, tokens; or whose a token is"
+HELP = "locate a document: raw bytes, versions, attributes, mixes, tokens; or find the document of a token"
 
 _TOKEN = re.compile(
     rf"(?P<cache>{expression_of(TOKEN_CACHE.address)})(?:/(?P<split>{'|'.join(SPLITS)}))?:(?P<offset>[0-9]+)"
@@ -28,21 +28,21 @@ _LONGEST = 200
 
 
 def declare(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Adds the arguments."""
     add_lake(parser)
-    parser.add_argument("what", metavar="SOURCE | CACHE:OFFSET", help="the documents' source, or a token's address")
-    parser.add_argument("id", nargs="?", metavar="ID", help="the document's, where a source is named")
+    parser.add_argument("what", metavar="SOURCE | CACHE:OFFSET", help="the document's source, or a token's address")
+    parser.add_argument("id", nargs="?", metavar="ID", help="the document's id, if SOURCE is given")
     parser.add_argument("--snapshot", default="", help="only this snapshot of the source")
-    parser.add_argument("--json", action="store_true", help="a JSON object a snapshot, on a line")
+    parser.add_argument("--json", action="store_true", help="one JSON object per snapshot, each on one line")
     add_shelves(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Looks, and says so.
+    """Locates the document, and shows each place. Returns 0.
 
     Raises:
         RecipeError: neither SOURCE ID nor CACHE:OFFSET was given.
-        DataError: there is no such document or token, or what is there does not agree.
+        DataError: there is no such document or token, or its places do not agree.
         StoreError: the lake does not answer, or is being rebuilt.
     """
     lake = lake_of(arguments)
@@ -60,54 +60,54 @@ def run(arguments: Namespace) -> int:
         )
         return 0
     snapshot = check_snapshot(arguments.snapshot) if arguments.snapshot else ""
-    for found in of_document(store, arguments.what, arguments.id, shelves, snapshot):
-        _say(found, as_json=arguments.json)
+    for trace in of_document(store, arguments.what, arguments.id, shelves, snapshot):
+        _say(trace, as_json=arguments.json)
     return 0
 
 
-def _say(found: Whereabouts | TokenWhereabouts, *, as_json: bool) -> None:
+def _say(trace: Whereabouts | TokenWhereabouts, *, as_json: bool) -> None:
     if as_json:
-        show(msgspec.json.encode(found).decode())
+        show(msgspec.json.encode(trace).decode())
         return
-    document = found.document if isinstance(found, TokenWhereabouts) else found
-    if isinstance(found, TokenWhereabouts):
-        count = found.tokens[1] - found.tokens[0]
-        show(f"{found.asset}/{found.split}:{found.offset} is number {found.number} (from 0) of the {count} tokens of")
+    document = trace.document if isinstance(trace, TokenWhereabouts) else trace
+    if isinstance(trace, TokenWhereabouts):
+        count = trace.tokens[1] - trace.tokens[0]
+        show(f"{trace.asset}/{trace.split}:{trace.offset} is number {trace.number} (from 0) of the {count} tokens of")
     for line in _lines(document):
         show(line)
 
 
-def _lines(found: Whereabouts) -> Iterator[str]:
-    yield f"{found.id!r} of {found.source!r}, snapshot {found.snapshot}, shard {found.shard}"
-    if found.raw is not None:
-        yield f"  {_raw(found.raw)}"
-    for row in (*found.documents, *found.attributes, *found.mixes):
+def _lines(trace: Whereabouts) -> Iterator[str]:
+    yield f"{trace.id!r} of {trace.source!r}, snapshot {trace.snapshot}, shard {trace.shard}"
+    if trace.raw is not None:
+        yield f"  {_raw(trace.raw)}"
+    for row in (*trace.documents, *trace.attributes, *trace.mixes):
         yield f"  {_row(row)}"
-    for tokens in found.token_caches:
+    for tokens in trace.token_caches:
         yield f"  {_tokens(tokens)}"
-    for part in found.parts:
+    for part in trace.parts:
         yield f"  {part.path}: made from its shard{f'; {part.why}' if part.why else ''}"
 
 
-def _raw(found: RawPlace) -> str:
-    name = found.path or (f"{found.asset}: {found.object}" if found.object else found.asset)
-    within = {"member": f" of the member {found.member}", "unpacked object": " of what it unpacks to"}
-    unit = "rows" if found.counted_in == "rows" else "bytes"
-    where = f"{unit} {found.range[0]}-{found.range[1]}{within.get(found.counted_in, '')}" if found.range else ""
-    return f"{name}: {'; '.join(filter(None, (where, found.why)))}"
+def _raw(raw: RawPlace) -> str:
+    name = raw.path or (f"{raw.asset}: {raw.object}" if raw.object else raw.asset)
+    within = {"member": f" of the member {raw.member}", "unpacked object": " of what it unpacks to"}
+    unit = "rows" if raw.counted_in == "rows" else "bytes"
+    located = f"{unit} {raw.range[0]}-{raw.range[1]}{within.get(raw.counted_in, '')}" if raw.range else ""
+    return f"{name}: {'; '.join(filter(None, (located, raw.why)))}"
 
 
-def _row(found: RowPlace) -> str:
-    if found.member is None:
-        return f"{found.asset}: not there: {found.why}"
-    said = msgspec.json.encode(found.attributes).decode() if found.attributes is not None else ""
-    more = f" {shorten(said, _LONGEST)}" if said else ""
-    due = f"; {found.why}" if found.why else ""
-    return f"{found.path}: row {found.row} (gzip member {found.member[0]}-{found.member[1]}{due}){more}"
+def _row(row: RowPlace) -> str:
+    if row.member is None:
+        return f"{row.asset}: not there: {row.why}"
+    attributes = msgspec.json.encode(row.attributes).decode() if row.attributes is not None else ""
+    more = f" {shorten(attributes, _LONGEST)}" if attributes else ""
+    due = f"; {row.why}" if row.why else ""
+    return f"{row.path}: row {row.row} (gzip member {row.member[0]}-{row.member[1]}{due}){more}"
 
 
-def _tokens(found: TokenPlace) -> str:
-    if not found.split:
-        return f"{found.asset}: not there: {found.why}"
-    where = f"tokens {found.tokens[0]}-{found.tokens[1]}" if found.tokens else found.why
-    return f"{found.asset}/{found.split}: {where} (row {found.row} of {found.part})"
+def _tokens(tokens: TokenPlace) -> str:
+    if not tokens.split:
+        return f"{tokens.asset}: not there: {tokens.why}"
+    located = f"tokens {tokens.tokens[0]}-{tokens.tokens[1]}" if tokens.tokens else tokens.why
+    return f"{tokens.asset}/{tokens.split}: {located} (row {tokens.row} of {tokens.part})"

@@ -1,4 +1,4 @@
-"""`verify LAKE`: proves a lake, or one asset of it, from the bytes alone."""
+"""`verify LAKE`: proves from its bytes that a lake, or one asset of it, is as its ledgers say."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
@@ -11,23 +11,25 @@ from gristmill.execution.finding import Finding
 from gristmill.lake.store.open import Lake
 from gristmill.verification.audit import audit_ledger, audit_spelling, audited_ledgers, headless
 
-HELP = "prove a lake from its bytes alone; 1 if anything is not as its ledgers say"
+HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
 
 Audited = tuple[str, list[str], list[Finding]]
-"""A ledger's path, notes, and what is wrong."""
+"""A ledger's path, notes, and findings."""
 
 
 def declare(parser: ArgumentParser) -> None:
-    """The arguments."""
+    """Adds the arguments."""
     add_lake(parser, alone=True)
-    parser.add_argument("--asset", default="", metavar="PREFIX", help="only assets below it: sources/wiki/v0")
-    parser.add_argument("--all", action="store_true", help="go on after the first finding, and list all")
+    parser.add_argument(
+        "--asset", default="", metavar="PREFIX", help="only assets below this prefix, such as sources/wiki/v0"
+    )
+    parser.add_argument("--all", action="store_true", help="continue after the first finding, and list all of them")
     parser.add_argument(
         "--reencode",
         type=_share,
         default=0.0,
         metavar="SHARE",
-        help="of token caches: encode so much again, by reference",
+        help="tokenize this share of the token caches again, with the reference engine",
     )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
 
@@ -35,15 +37,15 @@ def declare(parser: ArgumentParser) -> None:
 def _share(text: str) -> float:
     share = float(text)
     if not 0 <= share <= 1:
-        raise ArgumentTypeError(f"{text}: a share from 0 to 1")
+        raise ArgumentTypeError(f"{text}: give a share from 0 to 1")
     return share
 
 
 def run(arguments: Namespace) -> int:
-    """Proves, and says so a line a partition.
+    """Verifies each partition, and shows a line for it. Returns 1 if there is a finding, else 0.
 
     Raises:
-        RecipeError: no ledger is there to be proven: nothing is not proof.
+        RecipeError: there is no ledger to verify. An empty result must not pass as a proof.
         StoreError: the lake does not answer.
     """
     lake = lake_of(arguments)
@@ -73,7 +75,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _audits(lake: Lake, paths: Sequence[str], arguments: Namespace) -> Iterator[Audited]:
-    """Each ledger's audit, in the order of the paths."""
+    """The audit of each ledger, in the order of the paths."""
     workers, share, first_only = max(1, arguments.workers), arguments.reencode, not arguments.all
     if workers == 1:
         for path in paths:
