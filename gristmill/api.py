@@ -1,4 +1,4 @@
-"""The library: what programs of your own call. Recipes are declared with `gristmill.recipes` and `gristmill.readers`.
+"""The functions for your own programs. Recipes are declared with `gristmill.recipes` and `gristmill.readers`.
 
 lake = open_lake("lake")
 for ledger in make(lake, "tales", shelves=("gristmill", "ourmill")):
@@ -41,15 +41,15 @@ from gristmill.verification.audit import audit_ledger, audited_ledgers, headless
 
 
 def _silent(line: str) -> None:
-    """Takes a line of progress, and drops it."""
+    """Ignores a line of progress."""
 
 
 def open_lake(url: str = "", options: Mapping[str, str] | None = None) -> Lake:
-    """A lake, to be handed to the other functions. Nothing is read or created yet.
+    """Describes a lake for the other functions. Reads and creates nothing.
 
     Args:
-        url: a folder, or `s3://bucket/prefix`; empty: what GRISTMILL_LAKE says.
-        options: how the bucket is reached (`endpoint`, `region`); by default what AWS_ENDPOINT_URL and AWS_REGION say.
+        url: a folder, or `s3://bucket/prefix`; by default the value of GRISTMILL_LAKE.
+        options: connection to the bucket (`endpoint`, `region`); by default AWS_ENDPOINT_URL and AWS_REGION.
 
     Raises:
         RecipeError: a variable of the environment has a value that is not valid.
@@ -59,10 +59,10 @@ def open_lake(url: str = "", options: Mapping[str, str] | None = None) -> Lake:
 
 
 def read_catalogue(shelves: Sequence[str] = (HOME,)) -> Catalogue:
-    """All recipes on the shelves of these packages, by name: `.sources`, `.taggers`, `.mixes`, `.tokenizers`.
+    """The recipes of these packages, by name: `.sources`, `.taggers`, `.mixes`, `.tokenizers`, `.exports`.
 
     Raises:
-        RecipeError: a declaration is wrong, or two recipes have one name.
+        RecipeError: a declaration is not valid, or two recipes of a kind have the same name.
     """
     return _read_catalogue(tuple(shelves))
 
@@ -78,29 +78,29 @@ def make(
     address: str = "",
     say: Say = _silent,
 ) -> Iterator[Ledger]:
-    """Makes what is missing of a source or a mix; finished partitions are left alone.
+    """Makes the partitions of a source or a mix that are missing or out of date.
 
-    Of a source that is every snapshot from raw to its newest version with its attribute sets; of a mix its slices,
-    their tokens by each tokenizer that is in the lake, and its indexes. Nothing is published that does not pass its
-    blocking checks. It runs while the result is iterated.
+    For a source, it makes the documents of every snapshot, in all versions, and their attribute sets. For a mix, it
+    makes its documents, their tokens by each tokenizer in the lake, and its indexes. A partition is published only if
+    its blocking checks pass. The work is done while the result is iterated.
 
     Args:
         lake: as open_lake() gave it.
-        name: of a source or a mix; `sources/NAME` or `mixes/NAME` where both have the name.
-        snapshots: keys; by default all that the lake has.
+        name: of a source or a mix; `sources/NAME` or `mixes/NAME` if both have this name.
+        snapshots: keys of the snapshots; by default all that the lake has.
         shelves: the packages that hold the recipes.
         engine: `inline` grinds in this process, `local` in worker processes (call it under
             `if __name__ == "__main__":`), `dask` and `ray` on a cluster.
-        workers: processes of `local`.
-        address: of the Dask scheduler or the Ray head.
-        say: takes lines of progress, such as `print`.
+        workers: number of processes of the engine `local`.
+        address: address of the Dask scheduler or the Ray head.
+        say: takes lines of progress; for example `print`.
 
     Yields:
-        The ledger of each partition that was made now.
+        The ledger of each partition that was made by this call.
 
     Raises:
-        RecipeError: a name is on no shelf, or a declaration is wrong.
-        DataError: an input is missing or wrong, or a blocking check did not pass.
+        RecipeError: the name is on no shelf, or a declaration is not valid.
+        DataError: an input is missing or not valid, or a blocking check did not pass.
         StoreError: the lake does not answer: try again.
     """
     packages = tuple(shelves)
@@ -109,14 +109,14 @@ def make(
 
 
 def plan(lake: Lake, *, shelves: Sequence[str] = (HOME,)) -> Iterator[Prospect]:
-    """What would be made in a lake, and why, from the ledgers alone. Claims nothing and changes nothing.
+    """Finds out what would be made in a lake, and why. Reads ledgers and listings, and changes nothing.
 
     Args:
         lake: as open_lake() gave it.
         shelves: the packages that hold the recipes.
 
     Yields:
-        What would become of each tokenizer and partition, finished ones included, in an order that works.
+        The state of each tokenizer and partition, also of finished ones. Inputs come before what is made from them.
     """
     packages = tuple(shelves)
     dry = DryRun(_read_catalogue(packages), packages, lake)
@@ -128,7 +128,7 @@ def plan(lake: Lake, *, shelves: Sequence[str] = (HOME,)) -> Iterator[Prospect]:
 def make_tokenizer(
     lake: Lake, name: str, *, shelves: Sequence[str] = (HOME,), say: Say = _silent
 ) -> files.TokenizerLedger:
-    """Trains a tokenizer, or brings it into the lake; it is kept if it is there already.
+    """Trains a tokenizer, or copies its file into the lake. An existing tokenizer is kept.
 
     Args:
         lake: as open_lake() gave it.
@@ -138,22 +138,22 @@ def make_tokenizer(
 
     Raises:
         RecipeError: the name is on no shelf, or the lake has another tokenizer of this name.
-        DataError: a slice that it is trained on is not there.
+        DataError: documents that it is trained on are not finished.
     """
     recipe = known("tokenizer", read_catalogue(shelves).tokenizers, name, "make_tokenizer()")
     return training.make_tokenizer(lake.store(), recipe, say)[0]
 
 
 def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Finding]:
-    """Proves a lake, or some assets of it, from the bytes alone.
+    """Proves from the bytes that a lake, or some of its assets, are as their ledgers say.
 
     Args:
         lake: as open_lake() gave it.
         prefix: only assets below it, such as `sources/wiki/v0`; empty: the whole lake.
-        say: takes notes on what could not be compared.
+        say: takes notes on comparisons that were not possible.
 
     Yields:
-        What is not as the ledgers say; nothing if all is proven.
+        Each difference from the ledgers; nothing if all is proven.
 
     Raises:
         StoreError: the lake does not answer.
@@ -167,17 +167,17 @@ def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Find
 def trace(
     lake: Lake, source: str, id_: str, snapshot: str = "", *, shelves: Sequence[str] = (HOME,)
 ) -> Iterator[Whereabouts]:
-    """Where a document is: its raw bytes, versions, attributes, mixes and tokens.
+    """Locates a document: its raw bytes, versions, attributes, mixes and tokens.
 
     Args:
         lake: as open_lake() gave it.
-        source: what the document's field `source` says.
-        id_: its id.
-        snapshot: only this one.
+        source: value of the document's field `source`.
+        id_: id of the document.
+        snapshot: only this snapshot; empty: all of them.
         shelves: the packages that hold the recipes.
 
     Yields:
-        The places of the document, once for each snapshot.
+        The places of the document, one result for each snapshot that has it.
 
     Raises:
         DataError: there is no such document.
@@ -196,7 +196,7 @@ def trace_token(
     split: str = "train",
     shelves: Sequence[str] = (HOME,),
 ) -> TokenWhereabouts:
-    """Whose a token is, and where that document is.
+    """Finds the document of a token, and locates it.
 
     Args:
         lake: as open_lake() gave it.
@@ -207,8 +207,11 @@ def trace_token(
         split: `train` or `validation`.
         shelves: the packages that hold the recipes.
 
+    Returns:
+        The row of the token, and the places of its document.
+
     Raises:
-        DataError: the split has no such token, or its document is gone.
+        DataError: the split has no such token, or its document no longer exists.
     """
     asset = cache_asset(mix, tokenizer, stream)
     return of_token(lake.store(), asset, split, offset, Shelves(tuple(shelves), lake.options))
@@ -217,7 +220,7 @@ def trace_token(
 def open_split(
     lake: Lake, mix: str, tokenizer: str, stream: str, split: str = "train", *, verified: bool = True
 ) -> TokenStream:
-    """A split of a stream's token cache, read as one sequence of rows and tokens.
+    """Opens a split of a stream's token cache, as one sequence of rows and tokens.
 
     Args:
         lake: as open_lake() gave it.
@@ -228,21 +231,21 @@ def open_split(
         verified: whether each object is hashed and compared with its ledger before it is used.
 
     Raises:
-        DataError: the cache's index is not there yet.
+        DataError: the cache has no index yet.
     """
     return token_stream.open_split(lake.store(), cache_asset(mix, tokenizer, stream), split, verified=verified)
 
 
 def open_consolidated(lake: Lake, folder: str) -> TokenStream:
-    """A consolidated copy of a split, by its folder in the lake; its objects are not compared with ledgers."""
+    """Opens a consolidated copy of a split, by its folder in the lake. Its objects are not compared with ledgers."""
     return TokenStream(lake.store(), folder)
 
 
 def read_tokenizer(lake: Lake, name: str) -> str:
-    """The `tokenizer.json` of a tokenizer in the lake, proven, as `tokenizers.Tokenizer.from_str` takes it.
+    """The `tokenizer.json` of a tokenizer in the lake, for `tokenizers.Tokenizer.from_str`. It is checked first.
 
     Raises:
-        DataError: it is not there yet, or the file is not the one that its ledger names.
+        DataError: the lake has no such tokenizer yet, or the file differs from its ledger.
     """
     return files.read_tokenizer(lake.store(), name)[1].decode()
 
@@ -256,38 +259,38 @@ def examples_of(
     packed: Plan | None = None,
     see_others: bool = False,
 ) -> Examples:
-    """The examples of a split, element by element as the trainer gives them to the model.
+    """The examples of a split, with the same elements that the trainer gives to the model.
 
     Args:
         stream: as open_split() gave it.
         form: the format of the stream, as in its mix.
         length: tokens per example; prebuilt rows have their own.
-        eos: id of the token that ends a document, by which text that is not packed is divided into segments.
+        eos: id of the token that ends a document; it divides text that is not packed into segments.
         packed: as read_plan() gave it; by default documents are packed now.
-        see_others: whether tokens see other documents of their example.
+        see_others: whether tokens attend to other documents of their example.
 
     Returns:
         A sequence of examples: `tokens`, `loss_weight` and `segment_ids`, each of `length` elements.
 
     Raises:
-        DataError: a document is too long and must not be cut, or the cache has another format.
+        DataError: a document is too long and its format does not allow a cut, or the cache has another format.
         RecipeError: the length is not valid.
     """
     return _examples_of(stream, form, length, eos=eos, packed=packed, see_others=see_others)
 
 
 def show_example(example: Example, decode: Decode) -> str:
-    """An example as text: a paragraph for each segment, what is learnt in ⟦ ⟧.
+    """Shows an example as text: one paragraph for each segment; tokens with a loss are between ⟦ and ⟧.
 
     Args:
-        example: one of examples_of().
-        decode: the text of token ids, such as `tokenizers.Tokenizer.decode`.
+        example: an element of examples_of().
+        decode: decodes token ids to text; for example `tokenizers.Tokenizer.decode`.
     """
     return show(example, decode)
 
 
 def read_plan(lake: Lake, stream: TokenStream, form: Format, length: int) -> Plan:
-    """The packing plan of a split that the packing asset has written.
+    """Reads the packing plan of a split, which the packing asset has written.
 
     Args:
         lake: as open_lake() gave it.
@@ -296,7 +299,7 @@ def read_plan(lake: Lake, stream: TokenStream, form: Format, length: int) -> Pla
         length: tokens per example.
 
     Raises:
-        DataError: there is no plan, or it was made for the split as it was before.
+        DataError: there is no plan, or the split has changed since it was made.
         RecipeError: documents of this format are not packed.
     """
     asset, _, split = stream.path.rpartition("/")
@@ -316,23 +319,23 @@ def write_cache(
     """Opens a Levanter cache for writing, row by row; use it in a `with` block and `append` rows.
 
     Args:
-        url: the folder, or `s3://bucket/prefix`, that becomes one split of a cache.
-        fields: the type of each field, ids first.
-        vocab_size: ids must be below it; None: not checked.
+        url: a folder, or `s3://bucket/prefix`, that becomes one split of a cache.
+        fields: the type of each field; the token ids come first.
+        vocab_size: token ids must be below it; None: not checked.
         metadata: Levanter's `preprocessor_metadata`.
-        options: how the bucket is reached.
+        options: connection to the bucket (`endpoint`, `region`).
 
     Raises:
-        RecipeError: a field has no type that Levanter reads, or there is a finished cache already.
+        RecipeError: Levanter cannot read the type of a field, or the folder has a finished cache already.
     """
     return DirectCache(url, fields, vocab_size=vocab_size, metadata=metadata, options=options)
 
 
 def verify_cache(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:
-    """Proves from its bytes a cache that write_cache() wrote.
+    """Proves from its bytes that a cache of write_cache() is complete and undamaged.
 
     Returns:
-        Its Levanter ledger.
+        The Levanter ledger of the cache.
 
     Raises:
         DataError: an object is missing or damaged.
