@@ -1,4 +1,4 @@
-"""The grinder of conversion: the raw objects of one shard become its documents and its quarantine."""
+"""The grinder of conversion: it converts the raw objects of a shard into documents and a quarantine file."""
 
 from collections.abc import Iterator
 
@@ -24,16 +24,23 @@ from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 
 ALWAYS_ALLOWED = 10
-"""Refused rows of a shard that never fail it, whatever their share."""
+"""A shard with at most this number of refused rows never fails, whatever their share."""
 
 _SHOWN = 1 << 20
-"""Bytes of a refused row that the quarantine repeats; the whole of it lies in raw."""
+"""Longest copy of a refused row in the quarantine, in bytes. The raw object has the whole row."""
 
 _BATCH = 512
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """What all shards share."""
+    """What all shards share.
+
+    Attributes:
+        source: name of the source.
+        place: the partition that is made.
+        token: token of the run that has claimed it.
+        recipe: digest of the recipe.
+    """
 
     source: str
     place: Place
@@ -42,7 +49,7 @@ class Spec(msgspec.Struct, frozen=True):
 
 
 class RawEntry(msgspec.Struct, frozen=True):
-    """One raw object of a shard as it was listed."""
+    """One raw object of a shard, as it was when the step was planned."""
 
     name: str
     path: str
@@ -51,14 +58,14 @@ class RawEntry(msgspec.Struct, frozen=True):
 
 
 class Body(msgspec.Struct, frozen=True):
-    """One shard: its raw objects, and the finished shard that stands if their bytes are what they were."""
+    """One shard: its raw objects, and the finished shard that is kept if their bytes have not changed."""
 
     objects: tuple[RawEntry, ...]
     before: Receipt | None = None
 
 
 class _Output:
-    """A shard's documents and quarantine while they are written."""
+    """The writer of a shard's documents and quarantine."""
 
     def __init__(self, store: Store, spec: Spec, name: str) -> None:
         self.place, self.token, self._recipe = spec.place, spec.token, spec.recipe
@@ -95,7 +102,7 @@ class _Output:
         except (TypeError, ValueError, OverflowError) as error:
             if not isinstance(error, UnicodeEncodeError):
                 raise DataError(
-                    f"shard {self.name}: id {row.id!r}: metadata is no JSON ({error}); mend the converter"
+                    f"shard {self.name}: id {row.id!r}: metadata is not valid JSON ({error}); mend the converter"
                 ) from error
             self.refuse(Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace")))
             return
@@ -156,7 +163,7 @@ class _Output:
 
 
 def _trouble(row: Document) -> str | None:
-    """Why a document cannot stand in the lake, or None; types are not taken on trust from a converter."""
+    """The reason to refuse a document, or None. A converter may give wrong types, so they are checked."""
     values: tuple[object, ...] = (row.id, row.source, row.text)
     if not all(isinstance(value, str) for value in values):
         return "id, source or text is no string"
@@ -174,10 +181,18 @@ def _trouble(row: Document) -> str | None:
 
 
 def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Converted]:
-    """What a source's converter says of a raw object; its own bugs name the object.
+    """Runs a source's converter on a raw object.
+
+    Args:
+        source: the source.
+        raw: the raw object.
+        snapshot: key of the snapshot, for messages.
+
+    Yields:
+        The converted, copied and refused rows.
 
     Raises:
-        DataError: the converter failed.
+        DataError: the converter failed; the message names the object.
     """
     try:
         yield from source.convert(raw)
@@ -186,7 +201,7 @@ def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Convert
     except Exception as error:
         raise DataError(
             f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
-            f" ({type(error).__name__}: {error}); mend gristmill/sources, or let it give a Refused"
+            f" ({type(error).__name__}: {error}); mend it, or let it yield a Refused row"
         ) from error
 
 
@@ -209,15 +224,15 @@ class Converting:
         return Outcome(write_shards(self._store, [output], lambda: self._convert(body, output)))
 
     def _same(self, body: Body) -> Receipt | None:
-        """The shard as it is, if its raw objects look new but are not: a lake that was copied, files touched."""
+        """The finished shard, if its raw objects have new stamps but the same bytes, as in a copied lake; else None."""
         if body.before is None:
             return None
-        known = {i.shard: i.content for i in body.before.row.inputs}
+        digests = {i.shard: i.content for i in body.before.row.inputs}
         stamps: dict[str, RawStamp] = {}
         for entry in body.objects:
             raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
             sha256 = raw.sha256()
-            if known.get(entry.name) != sha256:
+            if digests.get(entry.name) != sha256:
                 return None
             stamps[entry.name] = RawStamp(entry.size, entry.etag, sha256)
         return Receipt(body.before.row, body.before.stamps, stamps)
@@ -252,5 +267,5 @@ class Converting:
 
 
 def grinder(job: Job) -> Converting:
-    """See gristmill.execution.runner."""
+    """Opens the grinder of a job: see gristmill.execution.runner."""
     return Converting(job)

@@ -1,4 +1,4 @@
-"""The step of conversion: a raw snapshot and its v0 documents."""
+"""The step of conversion: it makes the v0 documents of a raw snapshot."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,14 +19,14 @@ from gristmill.stages.conversion.grinder import Body, RawEntry, Spec
 
 @dataclass(frozen=True)
 class ConversionStep:
-    """One snapshot of a source, from raw to v0.
+    """One snapshot of a source, from raw objects to v0 documents.
 
     Attributes:
         source: the recipe.
-        snapshot: the key.
-        shelves: packages whose shelves hold the recipe.
-        options: how the bucket of a source with raw data elsewhere is reached.
-        vanished: whether a snapshot without raw objects becomes one without shards; else it is an error.
+        snapshot: key of the snapshot.
+        shelves: the packages that hold the recipe.
+        options: connection options of the bucket, for a source whose raw data is not in the lake.
+        vanished: whether a snapshot without raw objects is made as one without shards; by default it is an error.
     """
 
     source: Source
@@ -48,7 +48,7 @@ class ConversionStep:
 
     @property
     def recipe(self) -> Recipe:
-        """What changes v0."""
+        """The recipe of v0: its digest changes when the converter or its parameters do."""
         return Recipe(self.source.name, CONVERSION, self.source.conversion_parameters(), self.source.draft)
 
     def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
@@ -60,7 +60,7 @@ class ConversionStep:
         return {"ids_unique": ids_unique}
 
     def plan(self, store: Store) -> "ConversionPlan":
-        """See Step. A raw object's identity is known when it was read before and looks the same."""
+        """See Step. The digest of a raw object is known if it was read before and its size and etag are the same."""
         listing = list_raw(
             self.source, open_store(self.source.raw, self.options) if self.source.raw else store, self.snapshot
         )
@@ -68,23 +68,23 @@ class ConversionStep:
         if not listing.entries and not self.vanished:
             raise DataError(
                 f"{asset}: snapshot {self.snapshot} has no raw objects that the source reads;"
-                f" put them (back) under {asset}/{self.snapshot}/: an empty folder is taken for a lost one"
+                f" put them under {asset}/{self.snapshot}/: an empty folder may mean that raw data was lost"
             )
-        here = place(made, self.snapshot)
+        partition = place(made, self.snapshot)
         shards = by_shard(self.source, listing)
-        known = raw_stamps(store, here)
-        wants = tuple(Want(shard, _inputs(asset, names, listing, known)) for shard, names in shards.items())
-        target = Target(here, self.recipe, (Upstream(asset, self.snapshot, ""),), wants)
+        stamps = raw_stamps(store, partition)
+        wants = tuple(Want(shard, _inputs(asset, names, listing, stamps)) for shard, names in shards.items())
+        target = Target(partition, self.recipe, (Upstream(asset, self.snapshot, ""),), wants)
         return ConversionPlan(self.source.name, store, listing, shards, target)
 
 
 def _inputs(
-    asset: str, names: Sequence[str], listing: RawListing, known: Mapping[str, RawStamp]
+    asset: str, names: Sequence[str], listing: RawListing, stamps: Mapping[str, RawStamp]
 ) -> tuple[Input, ...] | None:
     inputs: list[Input] = []
     for name in names:
         entry = listing.entries[name]
-        stamp = known.get(name)
+        stamp = stamps.get(name)
         if stamp is None or (stamp.size, stamp.etag) != (entry.size, entry.etag):
             return None
         inputs.append(Input(asset, name, stamp.sha256))
@@ -93,13 +93,13 @@ def _inputs(
 
 @dataclass(frozen=True)
 class ConversionPlan:
-    """The raw objects of each shard.
+    """The shards of a conversion, with the raw objects of each.
 
     Attributes:
         source: name of the recipe.
         store: the lake.
-        listing: the raw objects.
-        shards: names of the raw objects of each shard.
+        listing: the raw objects of the snapshot.
+        shards: names of the raw objects, by shard.
         target: the documents as they should be.
     """
 
@@ -131,7 +131,7 @@ class ConversionPlan:
         return items
 
     def _before(self, want: Want, state: PartitionState) -> Receipt | None:
-        """The finished shard, if only the stamps of raw objects of the same sizes differ."""
+        """The finished shard, if its raw objects have the same names and sizes, but other etags; else None."""
         if want.inputs is not None:
             return None
         receipt = state.receipts.get(want.name)

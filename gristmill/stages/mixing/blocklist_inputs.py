@@ -1,7 +1,7 @@
-"""Blocking: what a blocklist means to a shard; and which shards of a finished slice a changed list touches.
+"""Blocklists as inputs of shards, and the shards of a finished slice that a changed blocklist affects.
 
-A shard depends on the entries of a list that stand in it, and on no others: its row of the ledger's table has their
-digest. So an entry that is nowhere changes nothing, and one that is somewhere changes the shards that hold it.
+A shard depends only on the entries of a blocklist whose documents it holds: its row of the ledger's table has their
+digest. So a new entry makes exactly the shards out of date that hold its document, and none if there is no such shard.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,12 +21,19 @@ Hashes = Mapping[str, NDArray[np.uint64]]
 
 
 def hashes_by_name(blocklists: Iterable[Blocklist]) -> Hashes:
-    """What blocked_inputs() compares with the id indexes."""
+    """The hashes of each list's pairs, for blocked_inputs()."""
     return {blocklist.name: hashes_of(list(blocklist.reasons)) for blocklist in blocklists}
 
 
 def blocked_inputs(store: Store, documents: Place, shard: Shard, blocked: Hashes) -> list[Input]:
-    """What lists mean to one shard of documents, by its id index: an entry that is not in it changes nothing of it."""
+    """The inputs of a shard that come from blocklists: for each list, a digest of its entries in the shard.
+
+    Args:
+        store: the lake.
+        documents: the partition that is selected from.
+        shard: one of its shards; its id index is read.
+        blocked: the lists.
+    """
     hits: dict[str, list[str]] = {name: [] for name in blocked}
     if any(len(hashes) for hashes in blocked.values()):
         index = load_hashes(store.read_range(documents.index(shard.name), 0, shard.rows * HASH_BYTES))
@@ -36,17 +43,17 @@ def blocked_inputs(store: Store, documents: Place, shard: Shard, blocked: Hashes
 
 
 def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes) -> list[str]:
-    """The shards of a slice that these lists, as they are now, would have made otherwise.
+    """The shards of a slice that are out of date because these lists changed.
 
     Args:
         store: the lake.
-        made: the slice; one that is not finished has none.
-        documents: what it was selected from. Shards that it does not have (any longer) are passed over: they are due,
-            or to go, for another reason than a list.
-        blocked: the lists.
+        made: the slice. If it is not finished, no shard is named.
+        documents: the partition that it was selected from. A shard that it does not have is skipped: the shard is out
+            of date for another reason.
+        blocked: the lists as they are now.
 
     Raises:
-        DataError: a table is none.
+        DataError: a table is not valid.
         StoreError: the lake does not answer, or the documents are being rebuilt.
     """
     upstream = {shard.name: shard for shard in read_table(store, documents)}
@@ -58,6 +65,6 @@ def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes)
 
 
 def _changed(row: Shard, now: Iterable[Input]) -> bool:
-    """Whether a list means something else to a shard than it did; one that it never knew is a changed recipe."""
-    before = {source_input.asset: source_input for source_input in row.inputs}
-    return any(source_input.asset in before and before[source_input.asset] != source_input for source_input in now)
+    """Whether a list's digest differs from the recorded one. A list without a record is a changed recipe instead."""
+    before = {blocklist.asset: blocklist for blocklist in row.inputs}
+    return any(blocklist.asset in before and before[blocklist.asset] != blocklist for blocklist in now)

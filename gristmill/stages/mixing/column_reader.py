@@ -1,4 +1,4 @@
-"""Columns: the declared values of each row, taken from documents and attribute rows, typed by declaration."""
+"""ColumnReader: reads the declared columns from the rows of documents and attribute sets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _Tree = dict[str, Any]
 
 
 def _struct(name: str, tree: _Tree) -> Any:
-    """A struct type for the wanted keys of an object; everything else is passed over unread."""
+    """A struct type with the declared keys of an object. The decoder skips all other keys, which saves time."""
     fields = []
     rename = {}
     for number, (key, kind) in enumerate(sorted(tree.items())):
@@ -39,7 +39,7 @@ def _grow(tree: _Tree, column: Column) -> None:
     for key in keys[:-1]:
         below = tree.setdefault(key, {})
         if not isinstance(below, dict):
-            raise RecipeError(f"column {column.name!r}: {column.path!r} lies below a column that is no object")
+            raise RecipeError(f"column {column.name!r}: {column.path!r} is below a column that is not an object")
         tree = below
     kind = _TYPES[column.type]
     if tree.setdefault(keys[-1], kind) != kind:
@@ -47,7 +47,7 @@ def _grow(tree: _Tree, column: Column) -> None:
 
 
 def _extract(tree: _Tree, path: str) -> Extract:
-    """A function from a decoded row to the value at a path: UNSET where a key is absent."""
+    """A function that takes the value at a path from a decoded row; UNSET if a key is absent."""
     slots: list[str] = []
     subtree = tree
     for key in path.split("."):
@@ -65,11 +65,17 @@ def _extract(tree: _Tree, path: str) -> Extract:
 
 
 class ColumnReader:
-    """Takes the declared columns out of rows.
+    """Reads the declared columns of rows.
+
+    Args:
+        columns: the declared columns.
 
     Attributes:
-        decoder: of document rows: `id`, `source`, and the wanted fields.
-        sets: the attribute sets that are needed, sorted.
+        decoder: decoder of document rows: `id`, `source`, and the fields of the columns.
+        sets: names of the attribute sets of the columns, sorted.
+
+    Raises:
+        RecipeError: two columns contradict each other.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -89,7 +95,12 @@ class ColumnReader:
         self.sets = tuple(sorted({set_of(c) for c in self._attributes}))
 
     def pairs(self, rows: Sequence[Any], path: str, first: int) -> list[tuple[str, str]]:
-        """(source, id) of each row.
+        """The (source, id) of each row.
+
+        Args:
+            rows: decoded rows.
+            path: of the shard, for messages.
+            first: number of the first row in the shard.
 
         Raises:
             MalformedRow: a row lacks one of them.
@@ -101,14 +112,19 @@ class ColumnReader:
         return pairs
 
     def lengths(self, rows: Sequence[Any]) -> list[int] | None:
-        """Code points of each text, where a rule may ask for the end of a scalar's span; else None."""
+        """Number of code points of each text, if a column has spans: a scalar's span ends there. Else None."""
         if self._text is None:
             return None
         texts = map(self._text, rows)
         return [len(text) if isinstance(text, str) else 0 for text in texts]
 
     def fields(self, rows: Sequence[Any], absent: dict[str, int]) -> dict[str, list[Any]]:
-        """Values of the document columns; absent keys are null, and counted."""
+        """The values of the document columns.
+
+        Args:
+            rows: decoded rows.
+            absent: receives the number of rows that lack a key, by column. Their value is None.
+        """
         values: dict[str, list[Any]] = {}
         for name, extract in self._fields:
             column = [extract(row) for row in rows]
@@ -122,7 +138,14 @@ class ColumnReader:
     def labels(
         self, name: str, rows: Sequence[AttributeRow], path: str, first: int, absent: dict[str, int]
     ) -> dict[str, list[Any]]:
-        """Values of the columns of one attribute set.
+        """The values of the columns of one attribute set.
+
+        Args:
+            name: of the set.
+            rows: its rows.
+            path: of its shard, for messages.
+            first: number of the first row in the shard.
+            absent: receives the number of rows that lack a label, by column. Their value is None.
 
         Raises:
             MalformedRow: a column that is declared as one score has several spans.

@@ -1,4 +1,4 @@
-"""FilteredBlock: the rows of a block, which of them a selection keeps, and which of them were edited."""
+"""FilteredBlock: the rows of a block, the decisions of a selection about them, and their edits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ _NO_EDITS: Mapping[int, bytes] = {}
 
 
 class _EditedRow(msgspec.Struct):
-    """What an edit must not change."""
+    """The fields that an edit must not change."""
 
     source: str
     id: str
@@ -28,10 +28,10 @@ class FilteredBlock(NamedTuple):
         first: number of its first row in the shard.
         block: its lines.
         pairs: (source, id) of each row.
-        values: of each declared column, one per row.
+        values: the values of each declared column, one per row.
         decisions: shape (rows,): 0 for a row that is kept, else 1 + the index of the reason that drops it.
         reasons: blocklists, rules, then the rate.
-        edits: number of a row in the block: its new bytes, without a line feed. Rows that are not in it keep theirs.
+        edits: new bytes of a row, without a line feed, by its number in the block. Other rows keep their bytes.
     """
 
     first: int
@@ -45,9 +45,12 @@ class FilteredBlock(NamedTuple):
     def edited(self, edits: Mapping[int, bytes]) -> "FilteredBlock":
         """The same block with new bytes for some rows.
 
+        Args:
+            edits: see FilteredBlock.
+
         Raises:
-            DataError: the block has no such row; or the new bytes are not one line of JSON with the id and source of
-                the row.
+            DataError: the block has no such row, or the new bytes are not one line of JSON with the row's id and
+                source.
         """
         for number, row in edits.items():
             if not 0 <= number < len(self.pairs):
@@ -81,6 +84,6 @@ class FilteredBlock(NamedTuple):
         return b"\n".join(chosen), [self.pairs[i] for i in kept]
 
     def dropped(self) -> dict[str, int]:
-        """Rows by the reason that drops them."""
+        """Number of dropped rows, by reason."""
         numbers, counts = np.unique(self.decisions[self.decisions > 0], return_counts=True)
         return {self.reasons[n - 1]: c for n, c in zip(numbers.tolist(), counts.tolist(), strict=True)}

@@ -1,4 +1,4 @@
-"""The grinder of mixing: a shard of documents, joined row by row with its attributes; kept rows are copied."""
+"""The grinder of mixing: it joins a shard of documents row by row with its attributes, and copies the kept rows."""
 
 import msgspec
 
@@ -22,9 +22,9 @@ class Spec(msgspec.Struct, frozen=True):
     Attributes:
         documents: the partition that is read.
         place: the partition that is made.
-        token: of the run that has claimed it.
-        recipe: how it is made; its parameters are those of a selection.
-        blocklists: digest of each blocklist when the run was planned.
+        token: token of the run that has claimed it.
+        recipe: its recipe; the parameters are those of a selection.
+        blocklists: digest of each blocklist when the run was planned, by name.
     """
 
     documents: Place
@@ -35,7 +35,13 @@ class Spec(msgspec.Struct, frozen=True):
 
 
 class Body(msgspec.Struct, frozen=True):
-    """One shard: the row of its documents, sha256 of its shard of each set, and what it is made from."""
+    """One shard.
+
+    Attributes:
+        documents: the shard of documents that is read.
+        sets: sha256 of its shard of each attribute set, by the set's name.
+        inputs: what the new shard is made from.
+    """
 
     documents: Shard
     sets: dict[str, str]
@@ -88,5 +94,5 @@ class _StreamOutput:
 
 
 def grinder(job: Job) -> Mixing:
-    """See gristmill.execution.runner."""
+    """Opens the grinder of a job: see gristmill.execution.runner."""
     return Mixing(job)

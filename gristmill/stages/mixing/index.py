@@ -1,4 +1,4 @@
-"""Indexes: a mix closed over the ledgers that exist; absent slices are listed."""
+"""Indexes: the index of a mix names its finished slices, and lists those that are absent."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,14 @@ from gristmill.recipes.source import Source
 
 
 class Slice(msgspec.Struct, frozen=True):
-    """One snapshot of one stream as the index takes it."""
+    """One finished snapshot of one stream.
+
+    Attributes:
+        stream: key of the stream.
+        snapshot: key of the snapshot.
+        fingerprint: of its ledger.
+        totals: of its ledger, such as `rows`.
+    """
 
     stream: str
     snapshot: str
@@ -25,16 +32,16 @@ class Slice(msgspec.Struct, frozen=True):
 
 
 class Index(msgspec.Struct, frozen=True):
-    """What a mix or a token cache consists of, at the time of its index.
+    """The content of a mix or a token cache when its index was written.
 
     Attributes:
-        schema: 1.
-        asset: the index's address.
-        fingerprint: over the slices.
-        slices: what it takes.
-        absent: `stream/snapshot` of what its sources have and it has not yet.
-        left: finished slices that it leaves out, as another edition replaces them.
-        totals: of the slices.
+        schema: version of this format: 1.
+        asset: address of the index.
+        fingerprint: digest over the slices.
+        slices: the slices that belong to it.
+        absent: `stream/snapshot` of the slices that are not finished yet, though their sources have the snapshot.
+        left: `stream/snapshot` of finished slices that do not belong to it, since a newer edition replaces them.
+        totals: sums over the slices.
     """
 
     schema: int
@@ -47,7 +54,7 @@ class Index(msgspec.Struct, frozen=True):
 
 
 def read_index(store: Store, asset: str) -> Index | None:
-    """The index at an address, as it was last closed; None if there is none, or one of another schema."""
+    """The last index of an asset; None if there is none, or if it has another schema."""
     tagged = store.read_tagged(f"{asset}/index.json")
     try:
         return msgspec.json.decode(tagged[0], type=Index) if tagged else None
@@ -56,7 +63,7 @@ def read_index(store: Store, asset: str) -> Index | None:
 
 
 def newest(snapshots: Sequence[str]) -> str:
-    """The last snapshot as people count: 3.9 before 3.11, 2023-12 before 2024-02."""
+    """The last snapshot in natural order: 3.9 is before 3.11, and 2023-12 before 2024-02."""
     return max(snapshots, key=_natural)
 
 
@@ -71,7 +78,10 @@ def _finished(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, H
 
 
 def _chosen(ledgers: Mapping[str, Head], source: Source) -> list[str]:
-    """Which finished snapshots count: all, or the newest edition; none without shards: it has vanished."""
+    """The finished snapshots that belong to the index: all, or only the newest edition if editions replace each other.
+
+    Snapshots without shards do not belong to it: their raw data has vanished.
+    """
     finished = sorted(key for key, ledger in ledgers.items() if ledger.totals.get("shards"))
     return [newest(finished)] if finished and source.snapshots == "replace" else finished
 
@@ -97,13 +107,16 @@ def _close(
 
 
 def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
-    """Closes a mix over its finished slices.
+    """Writes the index of a mix, unless the lake has the same index already.
 
     Args:
         store: the lake.
         mix: the recipe.
-        sources: the source of each stream.
-        known: the snapshots of each stream's source.
+        sources: the source of each stream, by the stream's key.
+        known: the snapshots of each stream's source, by the stream's key.
+
+    Returns:
+        The index.
     """
     store.sweep()
     index = _of_mix(store, mix, sources, known)

@@ -1,4 +1,4 @@
-"""RowFilter: which rows of a shard a selection keeps, and why it drops the others.
+"""RowFilter: it decides which rows of a shard a selection keeps, and names the reason for each dropped row.
 
 The documents are joined row by row with their attribute sets.
 """
@@ -31,7 +31,7 @@ BLOCKED = "blocklist: {}"
 
 
 class _JoinKey(msgspec.Struct):
-    """What the join compares."""
+    """The fields that must be equal in documents and attribute rows."""
 
     source: str
     id: str
@@ -54,11 +54,11 @@ class _BlockOrigin(NamedTuple):
 
 
 class RowFilter:
-    """A selection over one snapshot of a dataset version; made once, used for many shards.
+    """A selection over one snapshot of a dataset version. One filter is used for many shards.
 
     Args:
         store: the lake.
-        documents: the partition that is read. Its attribute sets lie beside it.
+        documents: the partition that is read. The attribute sets are those of this partition.
         selection: the recipe.
         blocklists: the blocklists that the selection names.
     """
@@ -75,13 +75,13 @@ class RowFilter:
         """The blocks of a shard with their decisions, in order.
 
         Args:
-            shard: the row of the documents' table.
-            sets: sha256 of the shard of this name of each set.
-            counts: receives further counts: absent values, attribute rows without a source.
+            shard: the shard, as the documents' table has it.
+            sets: sha256 of its shard of each attribute set, by the set's name.
+            counts: receives further counts: absent values, and attribute rows without a source.
 
         Raises:
-            DataError: the rows of a set are not those of the documents, or a value or a rule fails on a row.
-            StoreError: an object is not the one that its ledger names (known at the end only).
+            DataError: the rows of a set do not match the documents, a value is not valid, or a rule fails on a row.
+            StoreError: an object is not the one that its ledger names; this is raised after its last block.
         """
         path = self._documents.shard(shard.name)
         feeds = {
@@ -106,7 +106,10 @@ class RowFilter:
             feeds: the rows of each attribute set, from the block's first row on.
             path: of the shard, for messages.
             first: number of the block's first row in the shard.
-            counts: see `blocks`; the errors are the same.
+            counts: see `blocks`.
+
+        Raises:
+            DataError: see `blocks`.
         """
         rows = decode_rows(self._reader.decoder, block, path, first)
         pairs = self._reader.pairs(rows, path, first)
@@ -123,7 +126,7 @@ class RowFilter:
         origin: _BlockOrigin,
         counts: dict[str, int],
     ) -> dict[str, list[Any]]:
-        """All declared columns of a block; the attribute rows are checked against the documents."""
+        """The values of all declared columns of a block. Checks that the attribute rows match the documents."""
         path, first = origin
         absent: dict[str, int] = {}
         values = self._reader.fields(rows, absent)
@@ -142,7 +145,7 @@ class RowFilter:
     def _decisions(
         self, values: dict[str, list[Any]], pairs: Sequence[Pair], origin: _BlockOrigin
     ) -> tuple[NDArray[np.int64], list[str]]:
-        """See FilteredBlock: blocklists decide first, then rules, then the rate."""
+        """Decisions and reasons: see FilteredBlock. Blocklists decide first, then rules, then the rate."""
         reasons = [BLOCKED.format(blocklist.name) for blocklist in self._blocklists]
         decisions = np.zeros(len(pairs), dtype=np.int64)
         for number, blocklist in enumerate(self._blocklists, start=1):

@@ -1,4 +1,4 @@
-"""RuleEngine: which rows of a batch a set of rules keeps, and which rule drops each of the others."""
+"""RuleEngine: it decides which rows of a batch a set of rules keeps, and which rule drops each of the others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, chain
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 _TABLE = "__rows"  # no column can have this name
 _PYTHON_TYPES: Mapping[str, frozenset[type]] = {
     "VARCHAR": frozenset((str,)),
-    "BIGINT": frozenset((int,)),  # type(True) is bool, so a bool is no BIGINT
+    "BIGINT": frozenset((int,)),  # type(True) is bool, so a bool is not a BIGINT
     "DOUBLE": frozenset((float, int)),
     "BOOLEAN": frozenset((bool,)),
 }
-# Bytes given to DuckDB at once: its memory limit does not count the strings that a rule makes, of 2,048 rows.
+# Size of a slice for DuckDB in bytes: its memory limit does not count strings that a rule makes (2,048 rows at once).
 _SLICE = 16 << 20
 _SPAN_PARTS = ("BIGINT", "BIGINT", "DOUBLE")
 
 
 class ValueRefused(DataError):  # noqa: N818 - as MalformedRow
-    """A value is not of its column's declared type; the caller knows the file and turns it into MalformedRow.
+    """A value does not have its column's declared type. The caller, which knows the file, raises MalformedRow from it.
 
     Args:
         row: the row's number in the batch, counted from 0.
         column: the column's name.
-        reason: what is wrong with the value.
+        reason: the problem with the value.
     """
 
     def __init__(self, row: int, column: str, reason: str) -> None:
@@ -48,7 +48,7 @@ class RuleFailed(DataError):  # noqa: N818 - as MalformedRow
     Args:
         row: the row's number in the batch, counted from 0.
         rule: the rule's name.
-        reason: what DuckDB says.
+        reason: DuckDB's message.
     """
 
     def __init__(self, row: int, rule: str, reason: str) -> None:
@@ -60,13 +60,17 @@ class RuleFailed(DataError):  # noqa: N818 - as MalformedRow
 
 
 def typed_array(column: Column, values: Sequence[Any]) -> "pa.Array | pa.ChunkedArray":
-    """Python values (None is null) as an Arrow array of the column's declared type.
+    """Converts Python values to an Arrow array of the column's declared type.
 
-    An int is a DOUBLE where it is one exactly; nothing else is converted: no bool to BIGINT, no 2.0 to
-    BIGINT, no number to VARCHAR. A list's items may be null; the three parts of a span may not.
+    An int is converted to DOUBLE if it has an exact double. No other type is converted: no bool to BIGINT, no 2.0 to
+    BIGINT, no number to VARCHAR. The items of a list may be null; the three parts of a span must not.
+
+    Args:
+        column: the column.
+        values: its values; None becomes null.
 
     Raises:
-        ValueRefused: names the first row whose value is of another type, too large, NaN or infinite.
+        ValueRefused: a value has another type, or is too large, NaN or infinite. It names the first such row.
     """
     kind = "DOUBLE" if column.type == "score" else column.type
     whole = _array(kind, values)
@@ -85,7 +89,7 @@ def _shown(value: Any) -> str:
 
 
 def _array(kind: str, values: Sequence[Any]) -> Any:
-    """The Arrow array, or None if some value is refused."""
+    """The Arrow array, or None if a value is not valid."""
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
     if kind == "spans":
@@ -103,7 +107,7 @@ def _array(kind: str, values: Sequence[Any]) -> Any:
 
 
 def _finite(array: Any) -> bool:
-    """Whether all but the nulls are finite numbers; to NumPy nulls are NaN."""
+    """Whether all numbers but the nulls are finite. NumPy sees nulls as NaN."""
     import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
     finite = np.isfinite(array.to_numpy(zero_copy_only=False))
@@ -111,7 +115,7 @@ def _finite(array: Any) -> bool:
 
 
 def _lists(values: Sequence[Any], inner: Callable[[list[Any]], Any]) -> Any:
-    """A ListArray whose items `inner` makes; None if it, or the type of a list, refuses."""
+    """A ListArray whose items `inner` converts; None if a value is not a list, or an item is not valid."""
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
     if set(map(type, values)) - {list, tuple, type(None)}:
@@ -121,7 +125,7 @@ def _lists(values: Sequence[Any], inner: Callable[[list[Any]], Any]) -> Any:
     if items is None or isinstance(items, pa.ChunkedArray):
         return None
     ends = accumulate(map(len, lists), initial=0)
-    # A null at an offset is Arrow's way to say that the list which begins there is null.
+    # In Arrow, a null offset means that the list which begins there is null.
     offsets = [None if value is None else end for end, value in zip(ends, chain(values, [()]), strict=True)]
     offsets[-1] = len(items)
     return pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), items)
@@ -143,20 +147,20 @@ def _struct(items: list[Any]) -> Any:
 
 
 class RuleEngine:
-    """A checked set of rules and the DuckDB that runs them; made once in each worker, used for many batches.
+    """A checked set of rules, and the DuckDB connection that runs them. A worker opens one for many batches.
 
-    It is for one thread at a time, and not to be taken along into a forked child.
+    Only one thread may use it at a time, and a forked child must not use it.
 
-    A row is kept when every include rule is TRUE and no exclude rule is; null is not TRUE. The first rule that
-    drops a row, include before exclude and each in the order given, is its reason; later rules do not see it.
+    A row is kept if every include rule is TRUE and no exclude rule is TRUE; null is not TRUE. Include rules come
+    before exclude rules, each in the given order. The first rule that drops a row is its reason.
 
     Args:
-        columns: what rules may name.
+        columns: the columns that rules may name.
         include: rules that must be TRUE.
         exclude: rules that must not be TRUE.
 
     Raises:
-        RecipeError: the rules are wrong (see check_rules), or there are no columns, hence no rows to count.
+        RecipeError: a rule is not valid (see check_rules), or there are no columns, so that rows cannot be counted.
     """
 
     def __init__(self, columns: Sequence[Column], include: Sequence[Rule], exclude: Sequence[Rule]) -> None:
@@ -175,13 +179,16 @@ class RuleEngine:
         self._connection = sandbox()
 
     def decisions(self, rows: Mapping[str, Sequence[Any]]) -> "NDArray[np.int16]":
-        """One decision a row: 0 is kept, k > 0 is dropped by rule `reasons[k - 1]`.
+        """Applies the rules to a batch.
 
         Args:
-            rows: column name to Python values of its declared type (None is null), all equally many.
+            rows: the values of each column, by its name; None is null. All columns have the same number of values.
+
+        Returns:
+            One decision per row, shape (rows,): 0 if it is kept, k > 0 if rule `reasons[k - 1]` drops it.
 
         Raises:
-            ValueRefused: a value is of another type than declared.
+            ValueRefused: a value does not have the declared type.
             RuleFailed: a rule has no result for a row.
             DataError: a column is missing, unknown, or of another length.
         """
@@ -201,7 +208,7 @@ class RuleEngine:
         return np.concatenate([self._evaluate(table.slice(start, step), start) for start in starts])
 
     def _evaluate(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
-        """The decisions of a slice that begins at row `first`; halves it upon errors, down to the row at fault."""
+        """The decisions of a slice that begins at row `first`. Upon an error, halves it to find the failing row."""
         import duckdb  # noqa: PLC0415 - takes 0.3 s to import
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
@@ -222,7 +229,7 @@ class RuleEngine:
         return decisions
 
     def _failure(self, table: "pa.Table", row: int, whole: Exception) -> RuleFailed:
-        """Which rule fails on the one row of `table`."""
+        """The error that names the rule which fails on the single row of `table`."""
         import duckdb  # noqa: PLC0415 - takes 0.3 s to import
 
         for rule, drop in zip(self._rules, self._drops, strict=True):

@@ -1,4 +1,7 @@
-"""Sampling: examples of the rows that a selection keeps and that each of its rules drops, drawn by hash."""
+"""Sampling: draws examples of the rows that a selection keeps, and of the rows that each of its rules drops.
+
+Rows are drawn by the hash of (source, id), so that every call draws the same rows.
+"""
 
 import heapq
 from collections.abc import Iterator
@@ -21,7 +24,7 @@ from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.row_filter import RowFilter
 
-SEED = 0x73616D  # "sam": another draw than the mixes' own
+SEED = 0x73616D  # "sam": differs from the seeds of mixes, so that the draws are independent
 KEPT = ""
 """The reason of rows that no rule drops."""
 
@@ -31,11 +34,11 @@ class Example:
     """One row of the documents that a selection read.
 
     Attributes:
-        shard: its shard.
-        row: its number there.
-        pair: (source, id).
-        values: of the declared columns, as the rules saw them.
-        line: the row as it lies in the shard.
+        shard: name of its shard.
+        row: its number in the shard, from 0.
+        pair: its (source, id).
+        values: values of the declared columns, as the rules get them.
+        line: the bytes of the row in the shard.
     """
 
     shard: str
@@ -52,12 +55,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Sample:
-    """What a selection does to one snapshot.
+    """The result of applying a selection to one snapshot.
 
     Attributes:
-        rows: rows it keeps.
-        dropped: rows by the reason that drops them.
-        examples: by reason (KEPT for kept rows), those of the smallest hashes first.
+        rows: number of rows that it keeps.
+        dropped: number of rows that it drops, by reason.
+        examples: examples by reason (KEPT for kept rows), sorted by their hashes.
     """
 
     rows: int
@@ -67,7 +70,7 @@ class Sample:
 
 @dataclass
 class _Draw:
-    """The rows of one reason with the smallest hashes so far."""
+    """The rows of one reason that have the smallest hashes so far."""
 
     size: int
     _heap: list[tuple[float, str, int, Example]] = field(default_factory=list)
@@ -85,10 +88,18 @@ class _Draw:
 
 
 def draw(store: Store, source: str, version: str, snapshot: str, selection: Selection, size: int) -> Sample:
-    """Applies a selection anew to a snapshot of a dataset version, and draws `size` examples per reason.
+    """Applies a selection to a snapshot of a dataset version, and draws examples. Writes nothing.
+
+    Args:
+        store: the lake.
+        source: name of the source.
+        version: the version that is read.
+        snapshot: key of the snapshot.
+        selection: the recipe.
+        size: number of examples per reason, at most.
 
     Raises:
-        DataError: the documents or a set are not there, or do not fit each other.
+        DataError: the documents or an attribute set are not finished, or do not match each other.
         StoreError: the lake does not answer, or is being rebuilt.
     """
     draws: dict[str, _Draw] = {KEPT: _Draw(size)}

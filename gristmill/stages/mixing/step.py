@@ -1,4 +1,4 @@
-"""The step of mixing: one snapshot of a stream, or of the next version of a source."""
+"""The step of mixing: it makes one snapshot of a mix's stream, or of the next version of a source."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ class MixingStep:
     """A selection applied to one snapshot of a dataset version.
 
     Attributes:
-        source: the source.
+        source: name of the source.
         version: the version that is read.
-        snapshot: the key.
-        selection: which rows go on.
-        asset: the address of what is made.
-        recipe: what changes it.
-        shelves: packages whose shelves hold the recipe.
+        snapshot: key of the snapshot.
+        selection: the rules that keep or drop rows.
+        asset: address of the asset that is made.
+        recipe: its recipe.
+        shelves: the packages that hold the recipe.
     """
 
     source: str
@@ -45,7 +45,7 @@ class MixingStep:
 
     @property
     def documents(self) -> Place:
-        """What is selected from."""
+        """The partition that is read."""
         return place(documents_asset(self.source, self.version), self.snapshot)
 
     @property
@@ -72,23 +72,23 @@ class MixingStep:
         }
         return {name: every[name] for name in checks_of(asset)}
 
-    def _ids_stable(self, store: Store, here: Place, shards: Sequence[Shard]) -> Verdict:
-        before = place(documents_asset(self.source, self.version), here.snapshot)
-        return ids_stable(store, before, read_ledger(store, before)[1], here, shards)
+    def _ids_stable(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
+        before = place(documents_asset(self.source, self.version), partition.snapshot)
+        return ids_stable(store, before, read_ledger(store, before)[1], partition, shards)
 
-    def _blocklist_respected(self, store: Store, here: Place, shards: Sequence[Shard]) -> Verdict:
+    def _blocklist_respected(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
         blocklists = [read_blocklist(store, name) for name in self.selection.blocklists]
-        return blocklist_respected(store, here, shards, blocklists)
+        return blocklist_respected(store, partition, shards, blocklists)
 
     def attributes(self, name: str) -> Place:
-        """An attribute set that the selection reads."""
+        """The partition of an attribute set that the selection reads."""
         return place(attributes_asset(self.source, self.version, name), self.snapshot)
 
     def plan(self, store: Store) -> "MixingPlan":
         """See Step.
 
         Raises:
-            DataError: a set has not the shards, rows or ids of the documents.
+            DataError: a set does not have the shards, rows or ids of the documents.
         """
         ledger, shards = read_ledger(store, self.documents)
         upstream = [ledger.upstream]
@@ -101,7 +101,9 @@ class MixingStep:
         blocklists: dict[str, Blocklist] = {}
         for name in self.selection.blocklists:
             blocklists[name] = read_blocklist(store, name)
-            upstream.append(Upstream(blocklist_asset(name), "", ""))  # what of it stands in the shards, and no more
+            upstream.append(
+                Upstream(blocklist_asset(name), "", "")
+            )  # each shard's inputs name the entries that it holds
         bodies: dict[str, Body] = {}
         blocked = hashes_by_name(blocklists.values())
         documents, assets = self.documents, {name: self.attributes(name).asset for name in sets}
@@ -113,15 +115,15 @@ class MixingStep:
             bodies[shard.name] = Body(shard, sha256, tuple(inputs))
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         target = Target(place(self.asset, self.snapshot), self.recipe, tuple(upstream), wants)
-        return MixingPlan(self, target, bodies, {name: each.digest for name, each in blocklists.items()})
+        return MixingPlan(self, target, bodies, {name: blocklist.digest for name, blocklist in blocklists.items()})
 
 
 @dataclass(frozen=True)
 class MixingPlan:
-    """The inputs of each shard.
+    """The shards of a selection, with the inputs of each.
 
     Attributes:
-        step: what was planned.
+        step: the step that was planned.
         target: the partition as it should be.
         bodies: the work of each shard.
         blocklists: the digest of each blocklist.
@@ -153,16 +155,18 @@ class MixingPlan:
         return [Item(body.documents.name, body.documents.length, raw(body)) for body in bodies]
 
 
-def _check_aligned(documents: Sequence[Shard], rows: Mapping[str, Shard], where: Place) -> None:
-    """The ledgers' word that a set stands beside these documents; the bytes are compared while they are read."""
+def _check_aligned(documents: Sequence[Shard], rows: Mapping[str, Shard], attributes: Place) -> None:
+    """Checks by the ledgers that a set matches its documents. The rows themselves are compared while they are read."""
     for shard in documents:
         row = rows.get(shard.name)
         if row is None:
-            raise DataError(f"{where.asset} ({where.snapshot}): no shard {shard.name}; materialize the set again")
+            raise DataError(
+                f"{attributes.asset} ({attributes.snapshot}): no shard {shard.name}; materialize the set again"
+            )
         if (row.rows, row.ids) != (shard.rows, shard.ids):
             raise DataError(
-                f"{where.asset} ({where.snapshot}): shard {shard.name} has {row.rows} rows of ids {row.ids[:8]}, its"
-                f" documents {shard.rows} of ids {shard.ids[:8]}; materialize the set again"
+                f"{attributes.asset} ({attributes.snapshot}): shard {shard.name} has {row.rows} rows of ids"
+                f" {row.ids[:8]}, its documents {shard.rows} of ids {shard.ids[:8]}; materialize the set again"
             )
 
 

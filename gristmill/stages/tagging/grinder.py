@@ -1,4 +1,4 @@
-"""The grinder of tagging: one shard of documents is read once, and every set that was asked for is written."""
+"""The grinder of tagging: it reads a shard of documents once, and writes its shard of each missing attribute set."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,14 @@ from gristmill.recipes.tagger import Label, Stumbled, Tagger
 
 
 class SetSpec(msgspec.Struct, frozen=True):
-    """One set of the run."""
+    """One attribute set of the run.
+
+    Attributes:
+        tagger: name of the tagger.
+        place: the partition that is made.
+        token: token of the run that has claimed it.
+        recipe: digest of the tagger's recipe.
+    """
 
     tagger: str
     place: Place
@@ -32,21 +39,26 @@ class SetSpec(msgspec.Struct, frozen=True):
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """What all shards share."""
+    """What all shards share.
+
+    Attributes:
+        documents: the partition that is read.
+        sets: the attribute sets.
+    """
 
     documents: Place
     sets: tuple[SetSpec, ...]
 
 
 class Body(msgspec.Struct, frozen=True):
-    """One shard of documents, and the taggers whose set misses it."""
+    """One shard of documents, and the taggers whose sets lack this shard."""
 
     documents: Shard
     taggers: tuple[str, ...]
 
 
 class _SetOutput:
-    """One shard of one set while it is written."""
+    """The writer of one shard of one attribute set."""
 
     def __init__(
         self, store: Store, spec: SetSpec, tagger: Tagger, name: str, ids: IdDigest, inputs: tuple[Input, ...]
@@ -99,7 +111,7 @@ class _SetOutput:
 
 
 def _spans(value: Label, length: int) -> list[list[float]]:
-    """A label as it is written."""
+    """A label as the row stores it: a list of spans, where a scalar is one span over the whole text."""
     if isinstance(value, list):
         return checked_spans(value, length)
     return [[0, length, rounded(value)]]  # type: ignore[arg-type]  # None was left out before
@@ -120,8 +132,8 @@ class Tagging:
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=Body)
-        wanted = set(body.taggers)
-        specs = [spec for spec in self._spec.sets if spec.tagger in wanted]
+        names = set(body.taggers)
+        specs = [spec for spec in self._spec.sets if spec.tagger in names]
         ids = IdDigest()
         inputs = (Input(self._spec.documents.asset, item.name, body.documents.content),)
         outputs = [_SetOutput(self._store, s, self._taggers[s.tagger], item.name, ids, inputs) for s in specs]
@@ -130,7 +142,7 @@ class Tagging:
         return Outcome(ground, failed=tuple(failed))
 
     def _read(self, body: Body, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
-        """Reads the documents once for all sets; a tagger that fails leaves the others alone."""
+        """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
         path = self._spec.documents.shard(body.documents.name)
         for first, documents in read_rows(self._store, path, body.documents.sha256, Document):
             for output in list(outputs):
@@ -138,7 +150,7 @@ class Tagging:
                     output.add(documents, first)
                 except StoreError:
                     raise
-                except Exception as error:  # noqa: BLE001 - a tagger's own bug fails its own set only
+                except Exception as error:  # noqa: BLE001 - a bug in a tagger must fail its own set only
                     output.abort()
                     outputs.remove(output)
                     failed.append(failure_of(error, body.documents.name, output.place.asset))
@@ -146,5 +158,5 @@ class Tagging:
 
 
 def grinder(job: Job) -> Tagging:
-    """See gristmill.execution.runner."""
+    """Opens the grinder of a job: see gristmill.execution.runner."""
     return Tagging(job)

@@ -1,4 +1,4 @@
-"""The step of tagging: all attribute sets asked for of one version's snapshot, over one read of the documents."""
+"""The step of tagging: it makes several attribute sets of one snapshot, and reads the documents once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,15 @@ from gristmill.stages.tagging.grinder import Body, SetSpec, Spec
 
 @dataclass(frozen=True)
 class TaggingStep:
-    """Attribute sets of one snapshot of a dataset version."""
+    """Attribute sets of one snapshot of a dataset version.
+
+    Attributes:
+        source: name of the source.
+        version: the version that is read.
+        snapshot: key of the snapshot.
+        taggers: the taggers, one for each set.
+        shelves: the packages that hold the taggers.
+    """
 
     source: str
     version: str
@@ -27,7 +35,7 @@ class TaggingStep:
 
     @property
     def documents(self) -> Place:
-        """What is read."""
+        """The partition that is read."""
         return place(documents_asset(self.source, self.version), self.snapshot)
 
     @property
@@ -48,15 +56,15 @@ class TaggingStep:
         """See Step."""
         return {"row_alignment": self._row_alignment}
 
-    def _row_alignment(self, store: Store, here: Place, shards: Sequence[Shard]) -> Verdict:
-        documents = place(documents_asset(self.source, self.version), here.snapshot)
+    def _row_alignment(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
+        documents = place(documents_asset(self.source, self.version), partition.snapshot)
         return row_alignment(read_ledger(store, documents)[1], shards)
 
     def plan(self, store: Store) -> "TaggingPlan":
         """See Step."""
         ledger, shards = read_ledger(store, self.documents)
-        above = self.documents.asset
-        wants = tuple(Want(s.name, (Input(above, s.name, s.content),)) for s in shards)
+        documents = self.documents.asset
+        wants = tuple(Want(s.name, (Input(documents, s.name, s.content),)) for s in shards)
         targets = tuple(
             Target(place(asset, self.snapshot), tagger.recipe, (ledger.upstream,), wants)
             for asset, tagger in zip(self.makes, self.taggers, strict=True)
@@ -66,7 +74,13 @@ class TaggingStep:
 
 @dataclass(frozen=True)
 class TaggingPlan:
-    """The sets, and the documents that they are made from."""
+    """The attribute sets, and the documents that they are made from.
+
+    Attributes:
+        step: the step that was planned.
+        targets: the partitions as they should be, one for each set.
+        shards: the shards of the documents, by name.
+    """
 
     step: TaggingStep
     targets: tuple[Target, ...]

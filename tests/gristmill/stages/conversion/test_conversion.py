@@ -204,7 +204,7 @@ def test_a_converter_that_raises_names_the_raw_object(mill: Mill) -> None:
 
 def test_metadata_that_is_no_json_names_the_document(mill: Mill) -> None:
     notes(mill, "a text", "b !set")
-    with pytest.raises(DataError, match="id 'b': metadata is no JSON"):
+    with pytest.raises(DataError, match="id 'b': metadata is not valid JSON"):
         mill.convert("notes")
 
 

@@ -65,7 +65,7 @@ def test_a_value_of_another_type_is_an_error_and_never_null(value: bytes, column
 
 
 def test_a_column_below_another_or_of_two_types_is_refused() -> None:
-    with pytest.raises(RecipeError, match="lies below a column that is no object"):
+    with pytest.raises(RecipeError, match="is below a column that is not an object"):
         ColumnReader([field("metadata.a"), field("metadata.a.b")])
     with pytest.raises(RecipeError, match="declared already with another type"):
         ColumnReader([field("metadata.a"), field("metadata.a", "BIGINT", name="b")])
