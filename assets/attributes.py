@@ -1,4 +1,4 @@
-"""Attribute sets: all sets of a dataset version are one graph, over one read of its documents; alignment blocks."""
+"""Attribute sets: one graph makes all sets of a dataset version, and reads its documents once."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from gristmill.stages.tagging.step import TaggingStep
 
 
 def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> StepAssets | None:
-    """All attribute sets of a dataset version, if there are any."""
+    """The attribute sets of a dataset version; None if no tagger declares one."""
     taggers = catalogue.taggers_of(source, version)
     if not taggers:
         return None

@@ -1,4 +1,4 @@
-"""Documents: v0 of each source from its raw snapshots, and every next version from the one before."""
+"""Documents: v0 of each source is made from its raw snapshots, and each further version from the one before."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from gristmill.stages.mixing.step import revision_step
 
 
 def document_assets(source: Source) -> list[StepAssets]:
-    """All dataset versions of a source."""
+    """The assets of all dataset versions of a source."""
     return [_v0(source), *(_version(source, version) for version in source.versions[1:])]
 
 
@@ -26,13 +26,15 @@ def _v0(source: Source) -> StepAssets:
             asked.snapshot,
             asked.lake.packages,
             asked.lake.lake().options,
-            vanished=is_vanished(asked.instance, source.name, asked.snapshot),  # only the sensor can tell: it was lost
+            vanished=is_vanished(
+                asked.instance, source.name, asked.snapshot
+            ),  # only the sensor knows that no data were lost
         )
 
     output = Output(
         address=address,
         step=every,
-        description=f"Every document of the raw snapshot. Licence: {source.licence or 'not declared'}.",
+        description=f"All documents of the raw snapshot. Licence: {source.licence or 'not declared'}.",
         group=source.name.replace("-", "_"),
         kinds=frozenset({"jsonl", "dolma", "v0"}),
         owners=source.owners,

@@ -1,4 +1,4 @@
-"""Exports: a slice for each stream and snapshot of a mix, and an index; no stage makes them yet, Dagster shows them."""
+"""Exports: one slice for each stream and snapshot of a mix, and an index. Dagster shows them; no stage makes them."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from gristmill.recipes.mix import Mix
 
 
 def export_specs(mix: Mix, export: Export) -> Iterator[dg.AssetSpec]:
-    """The slices of an export, and the index that closes them; `sync` reports what the lake holds of them."""
+    """The slices of an export, and their index. The job `sync` reports those that the lake holds."""
     words = export.description or f"{mix.name} as {export.format}"
     slices = {stream: export_asset(mix.name, export.name, stream.key) for stream in mix.streams}
     for stream, address in slices.items():
@@ -27,7 +27,7 @@ def export_specs(mix: Mix, export: Export) -> Iterator[dg.AssetSpec]:
     yield dg.AssetSpec(
         key_of(export_index(mix.name, export.name)),
         deps=[key_of(address) for address in slices.values()],
-        description=f"{words}: what it consists of now",
+        description=f"{words}: its slices, and which are absent",
         group_name=f"exports_{plain(mix.name)}",
         kinds={export.format},
         owners=list(export.owners),

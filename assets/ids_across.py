@@ -1,4 +1,4 @@
-"""Ids over all snapshots of a source: a check that a schedule asks for, and that blocks nothing."""
+"""Ids over all snapshots of a source: a check that a schedule runs, and that blocks nothing."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,18 +13,18 @@ from resources.lake import LakeResource
 
 
 def across_check(source: Source) -> dg.AssetChecksDefinition:
-    """The check of a source whose snapshots accumulate."""
+    """The check that an id occurs once in all snapshots of a source whose snapshots accumulate."""
     key = key_of(documents_asset(source.name, "v0"))
 
     spec = dg.AssetCheckSpec(
         name=NAME,
         asset=key,
-        description="Every id stands once in all snapshots together (they accumulate); blocks nothing.",
+        description="Each id occurs once in all snapshots together, as they accumulate. Blocks nothing.",
     )
 
     @dg.multi_asset_check(name=f"{plain(source.name)}__ids_across", specs=[spec], can_subset=True, pool="audit")
     def across(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
-        if context.run.asset_selection:  # "Materialize" takes every check along; this one is asked for by itself
+        if context.run.asset_selection:  # "Materialize" selects every check; this one runs only by itself
             return
         keys = context.instance.get_dynamic_partitions(snapshots_of(source.name).name or "")
         with failures(lake):
@@ -35,7 +35,7 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
 
 
 def across_schedule(sources: Sequence[Source]) -> dg.ScheduleDefinition:
-    """Asks for the checks of all these sources every night; switched on in the UI."""
+    """The schedule that runs the checks of these sources every night. A person switches it on in the UI."""
     checks = [dg.AssetCheckKey(key_of(documents_asset(source.name, "v0")), NAME) for source in sources]
     job = dg.define_asset_job(
         "ids_across",

@@ -1,4 +1,4 @@
-"""Named jobs for people: the journey of a source, the refresh of a mix's stream, the closing of its indexes."""
+"""Named jobs for people: the pipeline of a source, the refresh of a mix's stream, the indexes of a mix."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,50 +22,50 @@ Asset = dg.AssetsDefinition | dg.AssetSpec
 
 
 def journey_name(source: str) -> str:
-    """The job that takes one snapshot of a source from raw to its newest version and attribute sets."""
+    """Name of the job that makes all versions and attribute sets of one snapshot of a source."""
     return f"{plain(source)}_journey"
 
 
 def refresh_name(mix: str, stream: str) -> str:
-    """The job that makes one snapshot of a mix's stream, and spells it by every tokenizer."""
+    """Name of the job that makes one snapshot of a mix's stream, and its tokens by every tokenizer."""
     return f"{plain(mix)}_{plain(stream)}_refresh"
 
 
 def documents_name(mix: str, stream: str) -> str:
-    """The job that makes one snapshot of a mix's stream without its tokens: for streams that a tokenizer trains on."""
+    """Name of the job that makes one snapshot of a mix's stream without tokens, for a tokenizer to train on."""
     return f"{plain(mix)}_{plain(stream)}_documents"
 
 
 def index_name(mix: str) -> str:
-    """The job that closes a mix and its token caches over what there is."""
+    """Name of the job that writes the indexes of a mix and of its token caches."""
     return f"{plain(mix)}_index"
 
 
 def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any]) -> Iterator[Any]:
-    """All named jobs (Dagster keeps the type of an unresolved job to itself).
+    """All named jobs. They have no common type, as Dagster does not export that of unresolved jobs.
 
-    The jobs of a source are resolved over what is made from it alone: over the whole deployment, Dagster takes longer
-    for each job the more assets there are. Audits are no part of them: they are for people to ask for.
+    A job of a source is resolved over the assets of this source only. Over the whole deployment, the time that Dagster
+    takes for each job would grow with the number of assets. Audits belong to no job: people run them by themselves.
 
     Args:
         catalogue: the recipes.
-        assets: of the deployment.
-        common: what the definitions of the deployment say beside that: resources, executor, loggers.
+        assets: all assets of the deployment.
+        common: further definitions of the deployment: resources, executor, loggers.
     """
     by_address = {address_of(key): asset for asset in assets for key in _keys(asset)}
     for source in catalogue.sources.values():
-        wanted = dict(_of_source(catalogue, source))
-        near = [by_address[address] for _, addresses in wanted.values() for address in addresses]
+        specs = dict(_of_source(catalogue, source))
+        near = [by_address[address] for _, addresses in specs.values() for address in addresses]
         near += [by_address[address_of(key)] for asset in near for key in _inputs(asset)]
-        alone = dg.Definitions(
+        of_source = dg.Definitions(
             assets=list({id(asset): asset for asset in near}.values()),
-            jobs=[_job(name, *job) for name, job in wanted.items()],
+            jobs=[_job(name, *job) for name, job in specs.items()],
             **common,
         )
-        yield from (alone.resolve_job_def(name) for name in wanted)
+        yield from (of_source.resolve_job_def(name) for name in specs)
     for mix in catalogue.mixes.values():
         indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of(mix))]
-        words = f"Closes {mix.name} and its token caches over the slices that there are"
+        words = f"Writes the indexes of {mix.name} and of its token caches over the finished slices"
         yield _job(index_name(mix.name), words, indexes)
     for tokenizer in catalogue.tokenizers.values():
         words = f"Trains or imports {tokenizer.name}; by hand only"
@@ -84,11 +84,13 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
         if stream.source != source.name:
             continue
         documents = mix_asset(mix.name, stream.key)
-        spelled = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
+        tokens = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
         words = f"One snapshot of {mix.name}/{stream.key}: its documents and its tokens"
-        yield refresh_name(mix.name, stream.key), (words, [documents, *spelled])
+        yield refresh_name(mix.name, stream.key), (words, [documents, *tokens])
         if _trains(catalogue, mix.name, stream.key):
-            words = f"One snapshot of {mix.name}/{stream.key}: documents alone, for a tokenizer to train on"
+            words = (
+                f"One snapshot of {mix.name}/{stream.key}: its documents without tokens, for a tokenizer to train on"
+            )
             yield documents_name(mix.name, stream.key), (words, [documents])
 
 
@@ -105,6 +107,6 @@ def _inputs(asset: Asset) -> list[dg.AssetKey]:
 
 
 def _trains(catalogue: Catalogue, mix: str, stream: str) -> bool:
-    """Whether a tokenizer is trained on a stream: a job costs 20 ms of every load."""
+    """Whether a tokenizer is trained on a stream. Other streams get no job: each costs 20 ms of every load."""
     trainings = (t.training for t in catalogue.tokenizers.values() if t.training is not None)
     return any(training.mix == mix and stream in training.snapshots for training in trainings)

@@ -1,4 +1,4 @@
-"""Mixes: a slice a stream and snapshot, and an index that closes them."""
+"""Mixes: one slice for each stream and snapshot, and an index over the finished slices."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from resources.lake import LakeResource
 
 
 def mix_assets(mix: Mix) -> list[StepAssets]:
-    """The slices of a mix."""
+    """The assets of a mix's slices."""
     return [_slice(mix, stream) for stream in mix.streams]
 
 
@@ -44,13 +44,13 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
 
 
 def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
-    """What closes a mix."""
+    """The asset of a mix's index."""
 
     @dg.asset(
         key=key_of(mix_index(mix.name)),
         deps=[key_of(mix_asset(mix.name, stream.key)) for stream in mix.streams],
         group_name=f"mix_{plain(mix.name)}",
-        description=f"{mix.description or mix.name}: what the mix consists of now, and which slices are absent",
+        description=f"{mix.description or mix.name}: the slices of the mix now, and which are absent",
         owners=list(mix.owners),
         kinds={"json"},
         automation_condition=when_below_changed(),
@@ -59,7 +59,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
-            known = known_snapshots(context, mix)
-            return index_result(lake.store(), index_mix(lake.store(), mix, sources, known))
+            snapshots = known_snapshots(context, mix)
+            return index_result(lake.store(), index_mix(lake.store(), mix, sources, snapshots))
 
     return index

@@ -1,6 +1,6 @@
-"""Packing: how a token cache becomes examples of one length, and what of it is in none; asked for by hand.
+"""Packing: plans how documents of a token cache form examples of one length. People materialize it by hand.
 
-It has no automation: the length belongs to a training run, and a plan says nothing that the index does not.
+It has no automation: the length belongs to a training run, and a plan can be computed from the index at any time.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,15 +24,17 @@ from gristmill.stages.packing.report import Report
 from resources.lake import LakeResource
 
 DRAWN = 8
-"""Splits that are drawn, those with the most tokens; the table has all."""
+"""Number of splits with plots, those with the most tokens; the table shows all splits."""
 
 SUMS = ("documents", "tokens", "examples", "padding", "truncated_documents", "dropped_documents", "unfit_documents")
 
 
 class PackingRequest(dg.Config):
-    """For which examples."""
+    """Run configuration of packing."""
 
-    length: int = Field(default=4096, ge=2, le=1 << 24, description="Tokens of an example: the trainer's sequence.")
+    length: int = Field(
+        default=4096, ge=2, le=1 << 24, description="Tokens per example: the trainer's sequence length."
+    )
 
 
 def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
@@ -42,7 +44,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         key=key_of(cache_packing(mix.name, tokenizer.name)),
         deps=[key_of(cache_index(mix.name, tokenizer.name))],
         group_name=f"tokens_{plain(mix.name)}",
-        description=f"{mix.name} by {tokenizer.name} as examples of one length: how full, what is cut, what is dropped",
+        description=f"{mix.name} by {tokenizer.name} as examples of one length: fill rate, cut and dropped documents",
         owners=list(mix.owners),
         kinds={"numpy"},
     )
@@ -53,7 +55,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         with failures(lake):
             check_lake(context.instance, store)
             planned = plan_cache(store, mix, tokenizer, config.length, context.log.info)
-        version = digest_of([dump(each).decode() for each in planned])
+        version = digest_of([dump(split).decode() for split in planned])
         folder = cache_packing(mix.name, tokenizer.name)
         return dg.MaterializeResult(data_version=dg.DataVersion(version), metadata=_facts(store, folder, planned))
 
@@ -61,33 +63,33 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
 
 
 def _facts(store: Store, folder: str, planned: Sequence[Planned]) -> dict[str, Any]:
-    """What the plans say, for people."""
-    reports = [each.report for each in planned]
+    """Metadata about the plans."""
+    reports = [split.report for split in planned]
     filled, padding = sum(report.filled for report in reports), sum(report.padding for report in reports)
     sums = {name.replace("_", " "): sum(getattr(report, name) for report in reports) for name in SUMS}
-    largest = sorted(planned, key=lambda each: -each.report.tokens)[:DRAWN]
+    largest = sorted(planned, key=lambda split: -split.report.tokens)[:DRAWN]
     return {
         "sequence length": reports[0].length,
         "fill rate": filled / (filled + padding) if filled else 1.0,
         **sums,
-        "splits": dg.MetadataValue.table([_row(each) for each in planned]),
+        "splits": dg.MetadataValue.table([_row(split) for split in planned]),
         "document lengths": _plots(largest, lambda report: report.lengths, "documents by tokens"),
         "fill of examples": _plots(largest, lambda report: report.fill, "examples by tokens in them"),
         "plans": dg.MetadataValue.path(f"{store.url}/{folder}/"),
     }
 
 
-def _row(each: Planned) -> dg.TableRecord:
-    report = each.report
+def _row(split: Planned) -> dg.TableRecord:
+    report = split.report
     return dg.TableRecord(
         {
-            "stream": _stream(each),
-            "split": each.split,
+            "stream": _stream(split),
+            "split": split.split,
             "examples are": report.kind,
             "documents": report.documents,
             "tokens": report.tokens,
             "examples": report.examples,
-            "fill rate": each.fill_rate,
+            "fill rate": split.fill_rate,
             "padding": report.padding,
             "cut": f"{report.truncated_documents} documents, {report.truncated_tokens} tokens",
             "dropped": f"{report.dropped_documents} documents, {report.dropped_tokens} tokens",
@@ -98,10 +100,10 @@ def _row(each: Planned) -> dg.TableRecord:
 
 
 def _plots(planned: Sequence[Planned], of: Callable[[Report], Histogram], unit: str) -> dg.MarkdownMetadataValue:
-    """Drawings below each other, each as an image that needs nothing from elsewhere."""
-    images = [drawing(of(each.report), f"{_stream(each)}, {each.split}", unit) for each in planned]
+    """Plots of several splits, as images that contain their data."""
+    images = [drawing(of(split.report), f"{_stream(split)}, {split.split}", unit) for split in planned]
     return dg.MetadataValue.md("\n\n".join(images))
 
 
-def _stream(each: Planned) -> str:
-    return each.cache.rpartition("/")[2]
+def _stream(split: Planned) -> str:
+    return split.cache.rpartition("/")[2]

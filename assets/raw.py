@@ -1,4 +1,4 @@
-"""Raw snapshots: they arrive, we watch; the raw-arrival sensor and `sync` report them."""
+"""Raw snapshots: others write them into the lake; the raw-arrival sensor and the job `sync` report them."""
 
 import dagster as dg
 
@@ -8,7 +8,7 @@ from gristmill.recipes.source import Source
 
 
 def raw_spec(source: Source) -> dg.AssetSpec:
-    """The external asset of a source's raw snapshots."""
+    """The external asset of a source's raw snapshots: Dagster shows it, and does not make it."""
     return dg.AssetSpec(
         key=key_of(raw_asset(source.name)),
         description=f"{source.description or source.name}, as acquired",

@@ -1,7 +1,7 @@
-"""sync: tells Dagster what lies in the lake, without computing anything.
+"""The job `sync`: it reports the content of the lake to Dagster, and computes nothing.
 
-The lake is the truth, Dagster's database a view of it: after a restore, a move or with a fresh database, this job
-reports partitions and materializations from the ledgers, where they differ from what Dagster has.
+The lake is the source of truth; Dagster's database is a view of it. Run the job after a restore, after a move, or with
+a new database. It reports partitions and materializations from the ledgers where Dagster's records differ.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,15 +34,15 @@ from resources.lake import LakeResource
 def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
     """The job `sync`."""
 
-    @dg.op(description="Reports what the ledgers say and Dagster does not know yet.")
+    @dg.op(description="Reports the partitions of ledgers that Dagster has not recorded yet.")
     def report_ledgers(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         store = lake.store()
         with failures(lake):
             if shown_lake(context.instance) not in {None, nameplate(store).id}:
-                context.log.info("Dagster has shown another lake: what it knows is wiped, and told anew")
+                context.log.info("Dagster has shown another lake: its records are wiped, and reported again")
                 context.instance.wipe_assets([key_of(address) for address in _everything(catalogue)])
             arrived = _arrive(context.instance, lake, catalogue)
-            log: Any = context.log_event  # it takes check evaluations too; its annotation is behind
+            log: Any = context.log_event  # it takes check evaluations too, though its annotation does not say so
             reported = sync(context.instance, store, catalogue, log)
             show_lake(context.instance, store)
         context.log.info(f"{reported} materializations reported, {arrived} raw snapshots")
@@ -56,47 +56,53 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
 
 
 def _arrive(instance: dg.DagsterInstance, lake: LakeResource, catalogue: Catalogue) -> int:
-    """Raw snapshots become partitions, as their sensors would have it."""
+    """Reports raw snapshots as their sensors would. Returns the number of reports."""
     arrived = 0
     for source in catalogue.sources.values():
-        held = open_store(source.raw, lake.lake().options) if source.raw else lake.store()
-        arrived += len(report_arrivals(instance, source, held)[0])
+        raw_store = open_store(source.raw, lake.lake().options) if source.raw else lake.store()
+        arrived += len(report_arrivals(instance, source, raw_store)[0])
     return arrived
 
 
 Report = Callable[[dg.AssetMaterialization | dg.AssetCheckEvaluation], None]
-"""Records an event in Dagster."""
+"""A function that records an event in Dagster."""
 
 
-class Told(NamedTuple):
-    """A partition as its ledger tells it: data version, and facts for people."""
+class LedgerEntry(NamedTuple):
+    """The data version of a partition from its ledger, and metadata for people."""
 
     version: str
     metadata: Mapping[str, Any]
 
 
 def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, report: Report) -> int:
-    """Makes Dagster show what the lake holds; what it shows already, with the same fingerprint, is left.
+    """Makes Dagster show what the lake holds. A partition that Dagster shows with the same fingerprint is skipped.
 
-    Where Dagster holds something for made that the lake has not (a lake restored from a copy, another lake), all
-    that it knows of that asset is wiped, and told again from the ledgers: single partitions cannot be wiped.
+    Dagster may have recorded a partition that the lake does not hold, as after a restore from a copy. Then all records
+    of that asset are wiped and reported again from the ledgers: Dagster cannot wipe a single partition.
+
+    Args:
+        instance: Dagster's instance.
+        store: the lake.
+        catalogue: the recipes.
+        report: records an event.
 
     Returns:
-        How many materializations were reported.
+        Number of materializations that were reported.
     """
-    found = _ledgers(store, catalogue)
+    partitions = _ledgers(store, catalogue)
     snapshots: dict[str, set[str]] = {source: set() for source in catalogue.sources}
     reported = 0
     for asset, source in catalogue.slices():
-        heads = {place: read_head(store, place) for place in found.get(asset, [])}
+        heads = {place: read_head(store, place) for place in partitions.get(asset, [])}
         _forget(instance, asset, {place.snapshot for place in heads})
-        told: dict[str, Told] = {}
+        entries: dict[str, LedgerEntry] = {}
         for place, head in heads.items():
             if head is not None:
-                told[place.snapshot] = Told(head.fingerprint, ledger_facts(store, place, head))
-                if head.totals.get("shards"):  # without one it is of a snapshot that vanished
+                entries[place.snapshot] = LedgerEntry(head.fingerprint, ledger_facts(store, place, head))
+                if head.totals.get("shards"):  # without shards, its snapshot has vanished
                     snapshots[source].add(place.snapshot)
-        reported += _report(instance, asset, told, report)
+        reported += _report(instance, asset, entries, report)
     for source, keys in snapshots.items():
         _know(instance, source, keys)
     for tokenizer in catalogue.tokenizers:
@@ -110,31 +116,33 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, repor
         if index is None:
             _forget(instance, address, set())
         else:
-            reported += _report_whole(instance, address, Told(index.fingerprint, index_facts(store, index)), report)
+            reported += _report_whole(
+                instance, address, LedgerEntry(index.fingerprint, index_facts(store, index)), report
+            )
     _forget_packings(instance, store, catalogue)
     return reported
 
 
 def _forget_packings(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue) -> None:
-    """Packing plans are never told: they are made by hand, in seconds."""
+    """Wipes the records of packing plans that the lake does not hold. Plans are not reported: they take seconds."""
     for address in _packings(catalogue):
         if next(iter(store.list(f"{address}/")), None) is None:
             _forget(instance, address, set())
 
 
-def _of_tokenizer(ledger: TokenizerLedger) -> Told:
+def _of_tokenizer(ledger: TokenizerLedger) -> LedgerEntry:
     facts = {"documents": ledger.documents, "vocabulary": ledger.vocabulary, "sha256": ledger.fingerprint}
-    return Told(ledger.fingerprint, facts)
+    return LedgerEntry(ledger.fingerprint, facts)
 
 
 def _ledgers(store: Store, catalogue: Catalogue) -> dict[str, list[Place]]:
-    """The finished partitions of each asset. Listed where ledgers lie: raw data may be a million objects."""
+    """The finished partitions of each asset. Lists only the folders of ledgers: raw data may be a million objects."""
     tops = {ledgers_folder(asset) for asset, _ in catalogue.slices()}
-    found: dict[str, list[Place]] = {}
+    partitions: dict[str, list[Place]] = {}
     for top in sorted(tops):
         for place in list_ledgers(store, top):
-            found.setdefault(place.asset, []).append(place)
-    return found
+            partitions.setdefault(place.asset, []).append(place)
+    return partitions
 
 
 def _everything(catalogue: Catalogue) -> Iterator[str]:
@@ -151,40 +159,46 @@ def _packings(catalogue: Catalogue) -> Iterator[str]:
         yield from (cache_packing(mix.name, tokenizer.name) for tokenizer in catalogue.tokenizers_of(mix))
 
 
-def _forget(instance: dg.DagsterInstance, asset: str, there: set[str]) -> None:
-    """Wipes what Dagster knows of an asset, if it holds something for made that is not there."""
+def _forget(instance: dg.DagsterInstance, asset: str, held: set[str]) -> None:
+    """Wipes Dagster's records of an asset, if one of them is of a partition that the lake does not hold.
+
+    Args:
+        instance: Dagster's instance.
+        asset: address of the asset.
+        held: its partitions in the lake.
+    """
     key = key_of(asset)
-    known = instance.get_materialized_partitions(key)
-    if known - there or (not there and instance.get_latest_materialization_event(key) is not None):
+    recorded = instance.get_materialized_partitions(key)
+    if recorded - held or (not held and instance.get_latest_materialization_event(key) is not None):
         instance.wipe_assets([key])
 
 
 def _know(instance: dg.DagsterInstance, source: str, keys: set[str]) -> None:
-    """Makes partitions of finished snapshots; removes those that have neither ledgers nor raw data."""
+    """Adds the keys of finished snapshots to Dagster; removes keys that have neither ledgers nor raw data."""
     name = snapshots_of(source).name or ""
-    known = set(instance.get_dynamic_partitions(name))
-    if keys - known:
-        instance.add_dynamic_partitions(name, sorted(keys - known))
-    for key in sorted(known - keys - instance.get_materialized_partitions(key_of(raw_asset(source)))):
+    recorded = set(instance.get_dynamic_partitions(name))
+    if keys - recorded:
+        instance.add_dynamic_partitions(name, sorted(keys - recorded))
+    for key in sorted(recorded - keys - instance.get_materialized_partitions(key_of(raw_asset(source)))):
         instance.delete_dynamic_partition(name, key)
 
 
-def _report(instance: dg.DagsterInstance, address: str, told: Mapping[str, Told], report: Report) -> int:
-    """Reports the partitions of an asset of which Dagster does not know this version.
+def _report(instance: dg.DagsterInstance, address: str, entries: Mapping[str, LedgerEntry], report: Report) -> int:
+    """Reports the partitions of an asset whose version Dagster has not recorded.
 
-    A version that is reported again would rebuild everything below.
+    A version that is reported again would make everything that reads the asset out of date.
     """
     key = key_of(address)
-    known = versions(instance, key)
-    new = [partition for partition, each in told.items() if known.get(partition) != each.version]
+    recorded = versions(instance, key)
+    new = [partition for partition, entry in entries.items() if recorded.get(partition) != entry.version]
     for partition in new:
         report(
             dg.AssetMaterialization(
                 asset_key=key,
                 partition=partition,
                 description="Reported from the lake's ledger by sync",
-                metadata=dict(told[partition].metadata),
-                tags={DATA_VERSION: told[partition].version},
+                metadata=dict(entries[partition].metadata),
+                tags={DATA_VERSION: entries[partition].version},
             )
         )
         for check in checks_of(address):
@@ -201,19 +215,19 @@ def _report(instance: dg.DagsterInstance, address: str, told: Mapping[str, Told]
     return len(new)
 
 
-def _report_whole(instance: dg.DagsterInstance, address: str, told: Told, report: Report) -> int:
-    """The same of an asset without partitions."""
+def _report_whole(instance: dg.DagsterInstance, address: str, entry: LedgerEntry, report: Report) -> int:
+    """Reports an asset without partitions, if Dagster has not recorded this version."""
     key = key_of(address)
     event = instance.get_latest_data_version_record(key)
-    known = event.asset_materialization.tags if event and event.asset_materialization else {}
-    if known and known.get(DATA_VERSION) == told.version:
+    recorded = event.asset_materialization.tags if event and event.asset_materialization else {}
+    if recorded and recorded.get(DATA_VERSION) == entry.version:
         return 0
     report(
         dg.AssetMaterialization(
             asset_key=key,
             description="Reported from the lake by sync",
-            metadata=dict(told.metadata),
-            tags={DATA_VERSION: told.version},
+            metadata=dict(entry.metadata),
+            tags={DATA_VERSION: entry.version},
         )
     )
     return 1

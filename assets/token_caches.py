@@ -1,4 +1,4 @@
-"""Token caches: a slice a stream and snapshot in Levanter parts, and an index that merges them for a trainer."""
+"""Token caches: one slice for each stream and snapshot, in Levanter parts; an index merges them for a trainer."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ from resources.lake import LakeResource
 
 
 def token_cache_assets(mix: Mix, tokenizer: Tokenizer) -> list[StepAssets]:
-    """The slices of a mix spelled by a tokenizer."""
+    """The assets of a mix's token cache slices by one tokenizer."""
     return [_slice(mix, stream, tokenizer) for stream in mix.streams]
 
 
@@ -50,18 +50,18 @@ class CacheIndexConfig(dg.Config):
 
     consolidated: bool = Field(
         default=False,
-        description="also copy each stream and split into one cache, which Levanter before Marin's reads too",
+        description="also copy each stream and split into one cache, for versions of Levanter before Marin's",
     )
 
 
 def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
-    """What merges the token caches of a mix."""
+    """The asset of a token cache's index, which merges the slices."""
 
     @dg.asset(
         key=key_of(cache_index(mix.name, tokenizer.name)),
         deps=[key_of(cache_asset(mix.name, tokenizer.name, stream.key)) for stream in mix.streams],
         group_name=f"tokens_{plain(mix.name)}",
-        description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml, over the slices there are",
+        description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml over the finished slices",
         owners=list(mix.owners),
         kinds={"levanter"},
         automation_condition=when_below_changed(),
@@ -72,8 +72,8 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
-            known = known_snapshots(context, mix)
-            index = index_cache(lake.store(), mix, tokenizer, sources, known, consolidated=config.consolidated)
+            snapshots = known_snapshots(context, mix)
+            index = index_cache(lake.store(), mix, tokenizer, sources, snapshots, consolidated=config.consolidated)
             return index_result(lake.store(), index, streams_facts(mix, index))
 
     return index

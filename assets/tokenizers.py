@@ -1,4 +1,4 @@
-"""Tokenizers: trained on request from named snapshots of a mix, or brought; new data never changes one."""
+"""Tokenizers: trained from named snapshots of a mix, or imported, by hand only. New data never changes one."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from resources.lake import LakeResource
 
 
 class TrainingRequest(dg.Config):
-    """What to train on, if not on what the recipe names."""
+    """Run configuration: other snapshots to train on than those of the recipe."""
 
     snapshots: dict[str, list[str]] = Field(
         default={}, description="Snapshots by stream, as in {packages: ['2025-12']}; empty: the recipe's."
@@ -27,11 +27,11 @@ class TrainingRequest(dg.Config):
 def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsDefinition:  # noqa: ARG001
     """The asset of a tokenizer. It has no automation: it is made by hand."""
     training = tokenizer.training
-    above = [mix_asset(training.mix, stream) for stream in training.snapshots] if training else []
+    inputs = [mix_asset(training.mix, stream) for stream in training.snapshots] if training else []
 
     @dg.asset(
         key=key_of(tokenizer_asset(tokenizer.name)),
-        deps=[key_of(address) for address in above],
+        deps=[key_of(address) for address in inputs],
         group_name="tokenizers",
         description=tokenizer.description or tokenizer.name,
         kinds={"huggingface"},
@@ -51,7 +51,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
             "sha256": ledger.fingerprint,
             "trained on": ", ".join(f"{asset} {snapshot}" for asset, snapshot, _ in ledger.inputs) or "brought",
             "file": dg.MetadataValue.path(f"{store.url}/{tokenizer_path(tokenizer.name)}"),
-            "this run": "made it" if made else "found it there already, and kept it",
+            "this run": "made it" if made else "kept the one that was in the lake",
         }
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(ledger.fingerprint))
 

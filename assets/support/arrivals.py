@@ -1,4 +1,4 @@
-"""Raw arrivals: what lies under `raw/` as Dagster should see it; reported by the sensor, and by `sync`."""
+"""Raw arrivals: reports of raw snapshots to Dagster, by the raw-arrival sensor and by the job `sync`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,35 +17,47 @@ DATA_VERSION = "dagster/data_version"
 
 
 def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequence[str] | None = None) -> dict[str, str]:
-    """The data version last reported of each partition, in one query."""
+    """The last data version of each partition of an asset, in one query.
+
+    Args:
+        instance: Dagster's instance.
+        key: of the asset.
+        partitions: only these; by default all.
+    """
     tags = instance.event_log_storage.get_latest_tags_by_partition(
         key, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION], partitions
     )
-    return {partition: each[DATA_VERSION] for partition, each in tags.items()}
+    return {partition: values[DATA_VERSION] for partition, values in tags.items()}
 
 
 def reported(instance: dg.DagsterInstance, source: str, snapshots: Sequence[str] | None = None) -> dict[str, str]:
-    """The data version last reported, by snapshot: from Dagster's own record, and from no cursor."""
+    """The last reported data version of each raw snapshot, from Dagster's event log, not from a cursor."""
     return versions(instance, key_of(raw_asset(source)), snapshots)
 
 
 def is_vanished(instance: dg.DagsterInstance, source: str, snapshot: str) -> bool:
-    """Whether the last report said that nothing is left of a snapshot: then an empty folder is not a lost one."""
+    """Whether the last report says that a snapshot has no objects left, so that an empty folder is no lost data."""
     return reported(instance, source, [snapshot]).get(snapshot) == EMPTY
 
 
 def report(
     instance: dg.DagsterInstance, source: Source, due: dict[str, Seen], late: Callable[[], bool] = lambda: False
 ) -> list[str]:
-    """Reports what is due: partitions, and a materialization each. What is left in `due` when it gets late is left.
+    """Reports raw snapshots: a partition and a materialization for each.
 
-    What is recorded already is not reported again: it would rebuild everything below.
+    A version that Dagster has recorded is not reported again: it would make everything that reads it out of date.
+
+    Args:
+        instance: Dagster's instance.
+        source: the recipe.
+        due: the snapshots to report. Reported ones are removed from it; the others are left for the next tick.
+        late: whether to stop; at least one snapshot is reported.
 
     Returns:
         The snapshots that were reported.
     """
-    known = reported(instance, source.name)
-    for snapshot in [key for key, each in due.items() if known.get(key) == each.version]:
+    recorded = reported(instance, source.name)
+    for snapshot in [key for key, each in due.items() if recorded.get(key) == each.version]:
         del due[snapshot]
     if due:
         instance.add_dynamic_partitions(snapshots_of(source.name).name or "", sorted(due))
@@ -54,31 +66,36 @@ def report(
         if done and late():
             break
         seen = due.pop(snapshot)
-        said: dict[str, Any] = {
+        event: dict[str, Any] = {
             "asset_key": key_of(raw_asset(source.name)),
             "partition": snapshot,
             "metadata": {"objects": seen.objects, "bytes": seen.bytes},
             "tags": {DATA_VERSION: seen.version},
         }
-        # Automation goes by the materialization. Whether v0 is shown as unsynced, Dagster 1.13 finds out from the
-        # observations of what it does not make itself; the observation must be the earlier of the two.
-        instance.report_runless_asset_event(dg.AssetObservation(**said))
-        instance.report_runless_asset_event(dg.AssetMaterialization(**said))
+        # Automation reacts to the materialization. Dagster 1.13 shows v0 as unsynced by the observations of assets
+        # that it does not make itself. The observation must be reported first.
+        instance.report_runless_asset_event(dg.AssetObservation(**event))
+        instance.report_runless_asset_event(dg.AssetMaterialization(**event))
         done.append(snapshot)
     return done
 
 
 def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) -> tuple[list[str], dict[str, str]]:
-    """Reports every snapshot that is new or changed, from one whole pass, at once.
+    """Scans the raw data of a source once, and reports each snapshot that is new or changed.
 
-    It waits for the source's marker, but not for its quiet time: whoever calls this says that the data are there.
-    What vanished is left to the sensor, which looks twice.
+    It waits for the source's marker, but not for its quiet time: the caller knows that the data are complete. Vanished
+    snapshots are left to the sensor, which confirms them with a second scan.
+
+    Args:
+        instance: Dagster's instance.
+        source: the recipe.
+        store: where its raw data are.
 
     Returns:
-        The snapshots that were reported, and the trouble with names that make no valid one.
+        The reported snapshots, and for each name that is not a valid snapshot the problem with it.
     """
-    found = pass_over(source, store)
-    return report(instance, source, present(source, found)), found.trouble
+    scan = pass_over(source, store)
+    return report(instance, source, present(source, scan)), scan.trouble
 
 
 def forget(
@@ -88,30 +105,30 @@ def forget(
     below: Sequence[str],
     known: Mapping[str, str],
 ) -> list[str]:
-    """Removes the keys of vanished snapshots, once everything that was made from them is empty.
+    """Removes the keys of vanished snapshots, if everything that was made from them is empty.
 
     Args:
-        instance: Dagster's.
+        instance: Dagster's instance.
         source: the recipe.
         lake: the lake.
-        below: addresses of all assets that have this source's snapshots.
-        known: the data version reported last, by snapshot.
+        below: addresses of all assets whose partitions are this source's snapshots.
+        known: the last reported data version, by snapshot.
 
     Returns:
-        The snapshots whose keys went.
+        The snapshots whose keys were removed.
     """
     name = snapshots_of(source.name).name or ""
     vanished = {key for key, version in known.items() if version == EMPTY}
     if not vanished:
         return []
-    here = sorted(vanished & set(instance.get_dynamic_partitions(name)))
-    gone = [key for key in here if all(_is_empty(lake, address, key) for address in below)]
+    present_keys = sorted(vanished & set(instance.get_dynamic_partitions(name)))
+    gone = [key for key in present_keys if all(_is_empty(lake, address, key) for address in below)]
     for key in gone:
         instance.delete_dynamic_partition(name, key)
     return gone
 
 
 def _is_empty(lake: Store, address: str, snapshot: str) -> bool:
-    here = place(address, snapshot)
-    ledger = read_head(lake, here)
-    return (ledger is None or not ledger.totals.get("shards")) and lake.head(here.claim) is None
+    partition = place(address, snapshot)
+    ledger = read_head(lake, partition)
+    return (ledger is None or not ledger.totals.get("shards")) and lake.head(partition.claim) is None

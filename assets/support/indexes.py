@@ -1,4 +1,4 @@
-"""What the indexes of mixes and of token caches share: which snapshots there are, and what people see."""
+"""Shared by the indexes of mixes and of token caches: the known snapshots, and the metadata for people."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from gristmill.stages.mixing.index import Index
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
-    """The snapshots of each stream's source, as Dagster knows them."""
+    """The snapshots of each stream's source that Dagster has recorded, by the stream's key."""
     return {
         stream.key: list(context.instance.get_dynamic_partitions(snapshots_of(stream.source).name or ""))
         for stream in mix.streams
@@ -21,17 +21,17 @@ def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, li
 
 
 def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = None) -> dg.MaterializeResult[None]:
-    """An index as a materialization, with further metadata."""
+    """The materialization of an index, with further metadata."""
     facts = index_facts(store, index) | dict(more or {})
     return dg.MaterializeResult(data_version=dg.DataVersion(index.fingerprint), metadata=facts)
 
 
 def streams_facts(mix: Mix, index: Index) -> dict[str, Any]:
-    """What a trainer will see of each stream: its tokens, its sequences in a block, how often it is read."""
+    """Metadata for trainers: for each stream, its tokens, its sequences per block, and its epochs."""
     tokens: dict[str, int] = {}
-    for each in index.slices:
-        tokens[each.stream] = tokens.get(each.stream, 0) + each.totals.get("train tokens", 0)
-    found = shares(mix.weights, tokens, mix.block, mix.token_budget)
+    for entry in index.slices:
+        tokens[entry.stream] = tokens.get(entry.stream, 0) + entry.totals.get("train tokens", 0)
+    by_stream = shares(mix.weights, tokens, mix.block, mix.token_budget)
     rows = [
         dg.TableRecord(
             {
@@ -42,13 +42,13 @@ def streams_facts(mix: Mix, index: Index) -> dict[str, Any]:
                 "epochs": "-" if share.epochs is None else f"{share.epochs:.3g}",
             }
         )
-        for name, share in found.items()
+        for name, share in by_stream.items()
     ]
     return {"streams in training": dg.MetadataValue.table(rows)}
 
 
 def index_facts(store: Store, index: Index) -> dict[str, Any]:
-    """What an index says, for people."""
+    """The content of an index as metadata for people."""
     slices = [dg.TableRecord({"stream": s.stream, "snapshot": s.snapshot, **_shown(s.totals)}) for s in index.slices]
     return {
         "dagster/row_count": index.totals.get("rows", 0),

@@ -1,4 +1,4 @@
-"""The asset key is the address, split at its slashes; names for Dagster's ops and jobs come from it."""
+"""Asset keys: the address of an asset, split at its slashes. Names of Dagster's ops and jobs are made from it too."""
 
 import re
 from functools import cache
@@ -7,21 +7,21 @@ import dagster as dg
 
 
 def key_of(address: str) -> dg.AssetKey:
-    """The key of an address of the lake."""
+    """The asset key of an address in the lake."""
     return dg.AssetKey(address.split("/"))
 
 
 def address_of(key: dg.AssetKey) -> str:
-    """The inverse of key_of()."""
+    """The address of an asset key: the inverse of key_of()."""
     return "/".join(key.path)
 
 
 def plain(address: str) -> str:
-    """An address as a name that Dagster takes for an op, an output or a job."""
-    return re.sub(r"[^A-Za-z0-9]+", lambda found: "__" if "/" in found.group() else "_", address)
+    """Makes a name from an address that is valid for Dagster's ops, outputs and jobs."""
+    return re.sub(r"[^A-Za-z0-9]+", lambda match: "__" if "/" in match.group() else "_", address)
 
 
 @cache
 def snapshots_of(source: str) -> dg.DynamicPartitionsDefinition:
-    """The partition set of a source."""
+    """The partition set of a source: its keys are the snapshots."""
     return dg.DynamicPartitionsDefinition(name=f"snapshots/{source}")

@@ -1,4 +1,4 @@
-"""Which lake Dagster's database shows: it is a view of one lake, and must not be taken for one of another."""
+"""The lake that Dagster's database shows. The database is a view of one lake, and must not be used with another."""
 
 import dagster as dg
 
@@ -7,27 +7,27 @@ from gristmill.lake.ledger.lake_id import is_new, nameplate, read_nameplate
 from gristmill.lake.store.protocol import Store
 
 SHOWN = "gristmill/lake"
-"""The key under which Dagster's own storage keeps the id of the lake that it shows."""
+"""The key of the id of the shown lake in Dagster's own storage."""
 
 UNSHOWN = "this Dagster does not show this lake: run the job `sync`"
-"""What a sensor says that waits for it."""
+"""The skip reason of a sensor until the job has run."""
 
 
 def shown_lake(instance: dg.DagsterInstance) -> str | None:
-    """The id of the lake that Dagster shows; None if it has never seen one."""
+    """The id of the lake that Dagster shows; None if it has never shown one."""
     return instance.daemon_cursor_storage.get_cursor_values({SHOWN}).get(SHOWN)
 
 
 def show_lake(instance: dg.DagsterInstance, store: Store) -> None:
-    """From now on Dagster shows this lake."""
+    """Records that Dagster shows this lake from now on."""
     instance.daemon_cursor_storage.set_cursor_values({SHOWN: nameplate(store).id})
 
 
 def is_shown(instance: dg.DagsterInstance, store: Store) -> bool:
-    """Whether Dagster shows this lake. A Dagster that has never seen one takes a lake in which nothing was made yet.
+    """Whether Dagster shows this lake. A new Dagster shows the first lake without ledgers that it is used with.
 
     Raises:
-        StoreError: there is no lake; an unmounted disk must not be taken for an empty one.
+        StoreError: there is no lake. An unmounted disk must not pass as an empty lake.
     """
     shown, plate = shown_lake(instance), read_nameplate(store)
     if plate is None:
@@ -39,19 +39,19 @@ def is_shown(instance: dg.DagsterInstance, store: Store) -> bool:
 
 
 def check_lake(instance: dg.DagsterInstance, store: Store) -> None:
-    """Stops whoever would mix two lakes up, or make anew what Dagster does not know to be there.
+    """Stops a run whose lake is not the one that Dagster shows: it would mix two lakes, or make everything again.
 
     Raises:
-        RecipeError: Dagster shows another lake, or has never seen this one.
+        RecipeError: Dagster shows another lake, or has never shown this one.
         StoreError: there is no lake.
     """
     if is_shown(instance, store):
         return
     shown, plate = shown_lake(instance), read_nameplate(store)
-    here = f"lake {plate.id[:8]}" if plate else "a lake without a nameplate"
+    named = f"lake {plate.id[:8]}" if plate else "a lake without a nameplate"
     if shown is None:
-        raise RecipeError(f"{store.url} is {here}, which this Dagster has never seen: run the job `sync` first")
+        raise RecipeError(f"{store.url} is {named}, which this Dagster has never seen: run the job `sync` first")
     raise RecipeError(
-        f"{store.url} is {here}, but this Dagster shows lake {shown[:8]}: run the job `sync`, after which it"
+        f"{store.url} is {named}, but this Dagster shows lake {shown[:8]}: run the job `sync`, after which it"
         " shows this one, or set GRISTMILL_LAKE back"
     )

@@ -1,4 +1,4 @@
-"""Facts in Dagster's words: the only file that knows its metadata keys, and how an error becomes a failure."""
+"""Reports to Dagster: metadata of partitions, and the conversion of errors into Dagster's failures."""
 
 import base64
 import subprocess
@@ -25,21 +25,21 @@ from resources.lake import LakeResource
 _RETRIES = 2
 
 _ROWS = 50
-"""Rows of the shard table that a materialization shows; the ledger has all of them."""
+"""Number of shards in the table of a materialization; the ledger has all of them."""
 
 
 @contextmanager
 def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
-    """Wrong bytes and wrong recipes are failures that no retry mends; a lake that did not answer is tried again.
+    """Converts errors: those of data and recipes fail at once, and an op whose lake did not answer is tried again.
 
     Args:
-        lake: says how long to wait for it.
-        where: what was being made; put before messages about one of its shards, which may not name it.
+        lake: its `retry_delay` is the time to wait.
+        where: the partition; it is put before messages, which may name only a shard.
 
     Raises:
-        dagster.Failure: for what must not be tried again.
-        dagster.RetryRequested: for a lake that did not answer. Not by a retry policy: Dagster 1.13 follows one also
-            where a run is cancelled, and the cancelled run goes on.
+        dagster.Failure: the error must not be tried again.
+        dagster.RetryRequested: the lake did not answer. A retry policy would not do: Dagster 1.13 also applies it to
+            cancelled runs, which then continue.
     """
     try:
         yield
@@ -57,14 +57,14 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         raise dg.Failure(
-            description=f"{type(error).__name__}: {error} (a bug: the log has its trace; trying again will not help)",
+            description=f"{type(error).__name__}: {error} (a bug: see the trace in the log; a retry does not help)",
             metadata={"kind": "bug"},
             allow_retries=False,
         ) from error
 
 
 def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
-    """A verdict as Dagster records it."""
+    """Converts a verdict into Dagster's result of a check."""
     return dg.AssetCheckResult(
         passed=verdict.passed,
         asset_key=key,
@@ -76,9 +76,9 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
 
 
 def ledger_facts(store: Store, place: Place, ledger: Ledger) -> dict[str, Any]:
-    """What a ledger's head says of its partition."""
+    """The metadata of a partition from its ledger's head."""
     totals = ledger.totals
-    found: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "dagster/row_count": totals.get("rows", 0),
         "bytes": totals.get("bytes", 0),
         "shards": totals.get("shards", 0),
@@ -87,21 +87,29 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger) -> dict[str, Any]:
         "fingerprint": ledger.fingerprint,
     }
     plain = {"shards", "rows", "bytes", "length"}
-    found |= {_words(name): number for name, number in totals.items() if name not in plain}
+    metadata |= {_words(name): number for name, number in totals.items() if name not in plain}
     if ledger.dropped:
-        found["dropped by reason"] = _table(
+        metadata["dropped by reason"] = _table(
             [{"reason": reason, "rows": rows} for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])]
         )
-    return found
+    return metadata
 
 
 def ledger_metadata(
     store: Store, ledger: Ledger, shards: Sequence[Shard], partition: PartitionPlan, run: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What one asks next about a partition that was just made."""
-    did = {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
-    found = did | ledger_facts(store, partition.place, ledger)
-    found["shard table"] = _table(
+    """The metadata of a partition that was just made.
+
+    Args:
+        store: the lake.
+        ledger: head of its ledger.
+        shards: rows of the ledger's table.
+        partition: the plan.
+        run: further metadata about the run.
+    """
+    changes = {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
+    metadata = changes | ledger_facts(store, partition.place, ledger)
+    metadata["shard table"] = _table(
         [
             {
                 "shard": s.name,
@@ -113,16 +121,16 @@ def ledger_metadata(
             for s in shards[:_ROWS]
         ]
     )
-    return found | dict(run)
+    return metadata | dict(run)
 
 
 def _folder(place: Place) -> str:
-    """Where the objects lie: the snapshot's folder, or the asset's if the snapshot has several."""
+    """The folder of the objects: the snapshot's, or that of the asset if the snapshot has several folders."""
     return f"{place.asset}/" if place.kind.splits else place.folder
 
 
 def _words(total: str) -> str:
-    """A ledger's total in words: `absent: english` counts the rows for which a rule's column had no value."""
+    """The metadata key of a ledger's total: `absent: english` counts the rows without a value in a rule's column."""
     return total.replace("absent: ", "rows without a value of ")
 
 
@@ -158,18 +166,18 @@ def commit_of_code() -> str:
 
 @cache
 def packages() -> dict[str, str]:
-    """Versions of what the bytes depend on."""
+    """Versions of packages that the bytes depend on."""
     return {name: version(name) for name in ("dagster", "isal", "orjson", "msgspec", "tokenizers", "fastokens")}
 
 
 def drawing(histogram: Histogram, title: str, unit: str) -> str:
-    """A histogram as an image in Markdown that needs nothing from elsewhere."""
+    """A histogram as an image in Markdown that contains its data."""
     data = base64.b64encode(draw(histogram, title, unit).encode()).decode()
     return f"![{title}](data:image/svg+xml;base64,{data})"
 
 
 def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
-    """Metadata over the parts of a slice; nothing where no part has counted its rows."""
+    """Metadata over the parts of a slice; empty if no part has statistics."""
     facts = facts_of(parts)
     tokens = sum(part.counts.get("tokens", 0) for part in parts)
     if not facts.lengths or not tokens:
@@ -184,5 +192,5 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
 
 
 def facts_of(parts: Sequence[Shard]) -> Facts:
-    """What the shards in some parts have counted, together."""
+    """The sum of the statistics of all shards in some parts."""
     return summed(shard.facts for record in part_records(parts).values() for shard in record.shards.values())

@@ -1,4 +1,4 @@
-"""The graphs of all steps: plan -> grind -> a commit an asset, over ops that they share."""
+"""The graphs of all steps: plan -> grind -> one commit for each asset. All graphs share their ops."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from assets.support.step_ops import Ops, StepAssets
 
 
 def define_steps(steps: Sequence[StepAssets]) -> list[dg.AssetsDefinition]:
-    """The graphs of all steps, over ops that they share: Dagster takes a millisecond to define an op."""
+    """The graphs of all steps. They share their ops, as Dagster takes a millisecond to define an op."""
     ops = Ops({output.address: step for step in steps for output in step.outputs})
     return [_define(step, ops) for step in steps]
 
@@ -46,7 +46,7 @@ def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
 
 
 def _graph(step: StepAssets, ops: Ops) -> dg.GraphDefinition:
-    """Plan -> grind -> a commit an asset; written out, as Dagster's composition of functions takes as long again."""
+    """Plan -> grind -> one commit for each asset. Dagster's composition of functions would take twice as long."""
     plan_op, grind_op = ops.plan(len(step.upstream)), ops.grind(step.pool)
     made: list[dg.OutputMapping] = []
     after: dict[dg.NodeInvocation, dict[str, dg.DependencyDefinition]] = {
@@ -61,8 +61,10 @@ def _graph(step: StepAssets, ops: Ops) -> dg.GraphDefinition:
         name = plain(output.address)
         made.append(dg.OutputMapping(graph_output_name=name, mapped_node_name=alias, mapped_node_output_name="result"))
         for check in output.checks:
-            told = f"{'__'.join(key_of(output.address).path)}_{check}".replace("-", "_")
-            made.append(dg.OutputMapping(graph_output_name=told, mapped_node_name=alias, mapped_node_output_name=check))
+            check_output = f"{'__'.join(key_of(output.address).path)}_{check}".replace("-", "_")
+            made.append(
+                dg.OutputMapping(graph_output_name=check_output, mapped_node_name=alias, mapped_node_output_name=check)
+            )
     inputs = [f"in_{number}" for number in range(len(step.upstream))]
     return dg.GraphDefinition(
         name=step.name,

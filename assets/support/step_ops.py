@@ -1,8 +1,6 @@
-"""A step of the mill as Dagster sees it: plan, grind, and a commit per asset.
+"""The ops of a step: plan, grind, and one commit for each asset. assets/support/step_graphs.py connects them.
 
-assets/support/step_graphs.py makes them one graph.
-
-Ops hand nothing to each other: what they need lies in the lake, beside the receipts, under the claim's token.
+Ops pass no values to each other. They store plans and items in the lake, beside the receipts, by the claim's token.
 """
 
 import time
@@ -27,12 +25,11 @@ from resources.engine import EngineResource
 from resources.lake import LakeResource
 
 CLAIMS = {
-    "ids_unique": "every id stands once in the snapshot",
-    "ids_stable": "every document stands in the version before, under the same id, in the same shard",
+    "ids_unique": "each id occurs once in the snapshot",
+    "ids_stable": "each document is in the version before, with the same id, in the same shard",
     "row_alignment": "the same shards, rows and ids in the same order as the documents",
-    "blocklist_respected": "nothing that a blocklist of the stream names stands in the slice",
-    "cache_complete": "every document of the slice is a row of exactly one part, and every object of every part is"
-    " there",
+    "blocklist_respected": "no document that a blocklist of the stream names is in the slice",
+    "cache_complete": "each document of the slice is a row of exactly one part, and all objects of all parts exist",
 }
 """What each blocking check claims, for people."""
 
@@ -43,13 +40,13 @@ class Output:
 
     Attributes:
         address: of the asset.
-        step: a step that makes it, of no snapshot: what is said of the asset in every snapshot.
+        step: a step that makes it, without a snapshot: for everything that is the same in all snapshots.
         description: for people.
-        kinds: for the UI.
-        owners: for the UI.
-        group: for the UI.
-        metadata: about the definition.
-        automated: whether it is made by itself.
+        group: Dagster's asset group.
+        kinds: Dagster's kinds, shown in the UI.
+        owners: owners, shown in the UI.
+        metadata: metadata of the definition.
+        automated: whether the automation sensors request it.
     """
 
     address: str
@@ -63,7 +60,7 @@ class Output:
 
     @property
     def code_version(self) -> str:
-        """What Dagster compares to see whether the recipe changed."""
+        """The code version: Dagster compares it to see whether the recipe changed."""
         return self.step.code_version(self.address)[:16]
 
     @property
@@ -74,13 +71,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run asks of a step.
+    """The request of a run for a step.
 
     Attributes:
-        instance: Dagster's.
+        instance: Dagster's instance.
         lake: the lake.
-        snapshot: the partition.
-        addresses: the assets that were asked for.
+        snapshot: key of the snapshot.
+        addresses: the requested assets.
     """
 
     instance: dg.DagsterInstance
@@ -91,13 +88,13 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class StepAssets:
-    """The assets that one step makes: one graph, which can be asked for some of them.
+    """The assets that one step makes. They are one graph, and a run may request some of them.
 
     Attributes:
         name: of the graph.
-        source: whose snapshots are the partitions.
-        outputs: what it makes.
-        step: the step that a run asks for.
+        source: the source whose snapshots are the partitions.
+        outputs: the assets.
+        step: returns the step for the request of a run.
         pool: the concurrency pool of its grind.
     """
 
@@ -109,47 +106,48 @@ class StepAssets:
 
     @property
     def upstream(self) -> tuple[str, ...]:
-        """Addresses of what it reads."""
+        """Addresses of the assets that it reads."""
         return self.outputs[0].step.reads
 
     @property
     def commits(self) -> dict[str, Output]:
-        """What is made, by the name of the op that commits it."""
+        """The outputs, by the name of the op that commits each of them."""
         if len(self.outputs) == 1:
             return {"commit": self.outputs[0]}
         return {f"commit_{plain(output.address.rpartition('/')[2])}": output for output in self.outputs}
 
 
 def _claim(
-    context: dg.OpExecutionContext, lake: LakeResource, assets: StepAssets, wanted: Sequence[str], *, force: bool
+    context: dg.OpExecutionContext, lake: LakeResource, assets: StepAssets, addresses: Sequence[str], *, force: bool
 ) -> Planned:
-    """Claims the partitions of these addresses, and says which of their shards are missing."""
+    """Claims the partitions of these addresses, and plans them."""
     check_lake(context.instance, lake.store())
-    token = f"{context.run_id}-{context.retry_number}-{time.time_ns():x}"  # no two attempts have the same
-    step = assets.step(Asked(context.instance, lake, context.partition_key, wanted))
+    token = f"{context.run_id}-{context.retry_number}-{time.time_ns():x}"  # no two attempts have the same token
+    step = assets.step(Asked(context.instance, lake, context.partition_key, addresses))
     planned = plan(step, lake.lake(), token, force=force)
-    for each in planned.partitions:
-        context.log.info(f"{each.place.asset}: {each.todo} shards to grind, {each.kept} kept, {len(each.gone)} gone")
+    for partition in planned.partitions:
+        counts = f"{partition.todo} shards to grind, {partition.kept} kept, {len(partition.gone)} gone"
+        context.log.info(f"{partition.place.asset}: {counts}")
     return planned
 
 
 def _left_by(before: str, context: dg.OpExecutionContext, lake: LakeResource, address: str) -> Planned | None:
-    """The plan that the op before has left in this run; None: plan anew.
+    """The plan that the previous op of this run has stored; None if the step must be planned again.
 
-    It is planned anew where this op is tried again, and where a run re-executes another from the step that failed:
-    what made it fail was mended, most often in the very inputs that the plan was made from. So it is after an upgrade.
+    It is planned again if this op is tried again, and if a run re-executes another from its failed op: the cause was
+    probably mended in the inputs of the plan. It is also planned again after an upgrade.
     """
     steps = context.run.step_keys_to_execute
     if context.retry_number > 0 or (steps is not None and f"{context.op_handle.parent}.{before}" not in steps):
         return None
     planned = resume(lake.store(), place(address, context.partition_key), context.run_id)
     if planned is None:
-        context.log.info(f"{address}: another version of gristmill planned this run; it is planned anew")
+        context.log.info(f"{address}: another version of gristmill planned this run; it is planned again")
     return planned
 
 
 class Ops:
-    """The ops of all steps: what they work on is found by the assets that they are asked for."""
+    """The ops of all steps. An op finds its step by the assets that the run requests."""
 
     def __init__(self, steps: Mapping[str, StepAssets]) -> None:
         self._steps = steps
@@ -158,7 +156,7 @@ class Ops:
         self.commit = cache(self._commit_op)
 
     def _chosen(self, context: dg.OpExecutionContext) -> tuple[StepAssets, list[str]]:
-        """The step that an op belongs to, and which of its assets are asked for."""
+        """The step that an op belongs to, and its requested assets."""
         chosen = {address_of(key) for key in context.selected_asset_keys}
         step = self._steps[min(chosen)]
         return step, [output.address for output in step.outputs if output.address in chosen]
@@ -168,12 +166,12 @@ class Ops:
             name=f"plan_from_{inputs}",
             ins={f"in_{number}": dg.In(dg.Nothing) for number in range(inputs)},
             out=dg.Out(dg.Nothing),
-            description="Claims the partition, and finds out which shards are missing.",
+            description="Claims the partition, and finds the missing shards.",
         )
         def plan_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
-            assets, wanted = self._chosen(context)
+            assets, addresses = self._chosen(context)
             with failures(lake):
-                _claim(context, lake, assets, wanted, force=engine.force)
+                _claim(context, lake, assets, addresses, force=engine.force)
 
         return plan_partition
 
@@ -186,16 +184,16 @@ class Ops:
             description="Grinds the missing shards on the engine; each leaves a receipt.",
         )
         def grind_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
-            assets, wanted = self._chosen(context)
+            assets, addresses = self._chosen(context)
             with failures(lake):
-                planned = _left_by("plan", context, lake, wanted[0])
-                planned = planned or _claim(context, lake, assets, wanted, force=engine.force)
+                planned = _left_by("plan", context, lake, addresses[0])
+                planned = planned or _claim(context, lake, assets, addresses, force=engine.force)
                 tally = grind(planned, engine.engine(), context.log.info)
-                again = [each for each in tally.failed if each.error == "StoreError"]
+                again = [failure for failure in tally.failed if failure.error == "StoreError"]
                 if len(planned.partitions) == 1 or again:
                     raise_failures(again or tally.failed, planned.items)
-            for each in tally.failed:  # its own commit fails; the other sets are published
-                context.log.error(each.message)
+            for failure in tally.failed:  # the commit of this set fails; the other sets are published
+                context.log.error(failure.message)
             context.add_output_metadata(
                 {"cpu seconds": round(tally.cpu, 2), "wall seconds": round(tally.seconds, 2), **tally.facts}
             )
@@ -203,14 +201,14 @@ class Ops:
         return grind_partition
 
     def _commit_op(self, checks: tuple[str, ...]) -> dg.OpDefinition:
-        """For outputs with these checks; its name in the graph says which output it is to commit."""
+        """The op that commits an output with these checks. Its alias in the graph names the output."""
 
         @dg.op(
             name="__".join(["commit", *checks]),
             ins={"ground": dg.In(dg.Nothing)},
-            # Not required: automation asks for assets of a subset without their checks.
+            # Not required: automation requests a subset of assets without their checks.
             out={"result": dg.Out(dg.Nothing), **{check: dg.Out(is_required=False) for check in checks}},
-            description="Folds the receipts into the ledger, checks it, and publishes it.",
+            description="Assembles the ledger from the receipts, checks it, and publishes it.",
         )
         def commit_partition(
             context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource
@@ -233,14 +231,14 @@ class Ops:
 
 
 def _published(metadata: dict[str, Any], fingerprint: str) -> dg.Output[None]:
-    with warnings.catch_warnings():  # Dagster is pinned, and this is how a graph-backed asset has a data version
+    with warnings.catch_warnings():  # beta in the pinned Dagster; a graph-backed asset needs it for its data version
         warnings.filterwarnings("ignore", message="Parameter `data_version`", category=dg.BetaWarning)
         return dg.Output(None, "result", metadata=metadata, data_version=dg.DataVersion(fingerprint))
 
 
 def _metadata(store: Store, assembled: Assembled, planned: Planned, address: str) -> dict[str, Any]:
-    found = ledger_metadata(store, assembled.ledger, assembled.shards, planned.partition(address), {})
-    return found | cache_facts(assembled.shards) if kind_of(address) is TOKEN_CACHE else found
+    metadata = ledger_metadata(store, assembled.ledger, assembled.shards, planned.partition(address), {})
+    return metadata | cache_facts(assembled.shards) if kind_of(address) is TOKEN_CACHE else metadata
 
 
 def _about(context: dg.OpExecutionContext) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def test_a_run_that_was_planned_before_an_upgrade_is_planned_anew_and_says_so(la
     assert done.success
     assert done.said == [
         f"{LETTERS_V0}: 1 shards to grind, 0 kept, 0 gone",
-        f"{LETTERS_V0}: another version of gristmill planned this run; it is planned anew",
+        f"{LETTERS_V0}: another version of gristmill planned this run; it is planned again",
         f"{LETTERS_V0}: 1 shards to grind, 0 kept, 0 gone",
         *done.said[3:],
     ]
