@@ -1,4 +1,4 @@
-"""The automation sensors: one a source, one a mix, one for its tokens: no tick has to look at everything."""
+"""The automation sensors: one for each source, each mix, and the tokens of each mix, so that ticks stay short."""
 
 import dagster as dg
 
@@ -9,12 +9,17 @@ from gristmill.recipes.source import Source
 
 
 def automation_name(source: Source) -> str:
-    """The automation sensor of a source."""
+    """Name of the automation sensor of a source."""
     return f"{source.name.replace('-', '_')}_automation"
 
 
 def automation_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[dg.AutomationConditionSensorDefinition]:
-    """Sensors that make what is needed; so many seconds lie between two ticks of one."""
+    """The sensors that request assets by their automation conditions.
+
+    Args:
+        catalogue: the recipes.
+        interval: seconds between two ticks of a sensor.
+    """
     groups = [source.name.replace("-", "_") for source in catalogue.sources.values()]
     groups += [f"{lead}_{plain(mix.name)}" for mix in catalogue.mixes.values() for lead in ("mix", "tokens")]
     return [

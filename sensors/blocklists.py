@@ -1,7 +1,7 @@
-"""The blocklist sensor: a changed list asks for the finished slices that it touches, and for no others.
+"""The blocklist sensor: when a blocklist changes, it requests the finished slices that the change affects.
 
-Blocklists have no asset and no automation: an entry concerns the few shards that hold it, and their id indexes say
-which. What lies below a slice follows by its own automation, as the slice has other content then.
+Blocklists have no asset and no automation condition, as an entry concerns only the few shards that hold it. The id
+indexes name these shards. Assets made from such a slice follow by their automation, as the slice's content changes.
 """
 
 import time
@@ -28,12 +28,12 @@ from sensors.automation import automation_name
 from sensors.raw_arrivals import is_awake
 
 BOX = 30.0
-"""Seconds that a tick takes at the most; the next goes on."""
+"""Longest time of a tick in seconds; the next tick continues."""
 MOST = 500
-"""Runs that a tick asks for at the most; the next goes on."""
+"""Largest number of runs that a tick requests; the next tick continues."""
 
 _UNREAD = ""
-"""`Mark.lists` where a list was not there, or was broken: what should have been made meanwhile has failed."""
+"""Value of `Mark.lists` if a list is missing or not valid. Runs that needed it have failed."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Selected:
 
     Attributes:
         address: of the asset.
-        source: whose snapshots it has.
-        reads: addresses of what it is selected from, the documents first.
-        near: everything that is made of that source: while one of it is being made, its snapshot waits.
+        source: the source whose snapshots are its partitions.
+        reads: addresses of its inputs, the documents first.
+        near: addresses of everything made from that source. While one of them is being made, its snapshot waits.
         lists: names of the blocklists.
-        automation: the sensor that makes it; while that is stopped, nothing is asked for.
+        automation: the sensor that requests it. While that sensor is stopped, this one requests nothing.
     """
 
     address: str
@@ -58,13 +58,13 @@ class Selected:
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far the sensor is with one asset.
+    """The progress of the sensor with one asset. It is part of the cursor.
 
     Attributes:
-        lists: digest of the lists' etags that it was compared with, or is being compared with.
-        after: the last snapshot that was looked at; None: all were.
-        anew: whether snapshots that are not there are asked for too: they could not be made.
-        wait: snapshots that were being made, and are looked at again.
+        lists: digest of the etags of the lists that its snapshots are compared with.
+        after: the last snapshot that was checked; None if all were.
+        anew: whether missing slices are requested too, as they could not be made while a list was not valid.
+        wait: snapshots that were being made, and must be checked again.
     """
 
     lists: str
@@ -99,7 +99,7 @@ def _selected(
 
 @dataclass
 class _Look:
-    """One tick: what was read of the lake and of Dagster so far, and what is asked for."""
+    """One tick: the results of reading the lake and Dagster so far, and the requests."""
 
     instance: dg.DagsterInstance
     store: Store
@@ -113,13 +113,13 @@ class _Look:
     _under_way: list[tuple[str | None, set[str] | None]] | None = None
 
     def full(self) -> bool:
-        """Whether the next tick must go on; no tick goes without a look at one slice."""
+        """Whether the next tick must continue. Every tick checks at least one slice."""
         return (self.looked > 0 and self.late()) or len(self.asked) >= MOST
 
     def etags(self, chosen: Selected) -> str:
-        """What the lists of an asset look like now, unread."""
+        """A digest of the etags of an asset's lists. The lists are not read."""
         for name in chosen.lists:
-            if name not in self._etags:  # the etag first: a list that changes in between is read again next time
+            if name not in self._etags:  # before the list is read: a change in between is then seen by the next tick
                 entry = self.store.head(blocklist_path(name))
                 self._etags[name] = entry.etag if entry else ""
         return digest_of([[name, self._etags[name]] for name in chosen.lists])
@@ -128,8 +128,8 @@ class _Look:
         """The lists of an asset.
 
         Raises:
-            RecipeError: one is not there.
-            DataError: one has a row that is none.
+            RecipeError: a list does not exist.
+            DataError: a row of a list is not valid.
         """
         for name in chosen.lists:
             if name not in self._lists:
@@ -137,18 +137,18 @@ class _Look:
                     self._lists[name] = read_blocklist(self.store, name)
                 except (DataError, RecipeError) as error:
                     self._lists[name] = error
-        found: list[Blocklist] = []
+        lists: list[Blocklist] = []
         for name in chosen.lists:
-            each = self._lists[name]
-            if not isinstance(each, Blocklist):
-                raise each
-            found.append(each)
-        return found
+            blocklist = self._lists[name]
+            if not isinstance(blocklist, Blocklist):
+                raise blocklist
+            lists.append(blocklist)
+        return lists
 
     def is_under_way(self, chosen: Selected, snapshot: str) -> bool:
-        """Whether a run is making the slice, what it reads, or what reads it; asked once, before any ledger is read.
+        """Whether a run is making the slice, its inputs, or something that reads it.
 
-        Before: a run that ends in between has published a ledger that is read then.
+        Dagster is asked once, before any ledger is read. If a run ends in between, its new ledger is read.
         """
         if self._under_way is None:
             runs = self.instance.get_runs(dg.RunsFilter(statuses=list(_GOING)))
@@ -172,7 +172,7 @@ _GOING = (
 
 
 def is_paused(instance: dg.DagsterInstance, sensor: str) -> bool:
-    """Whether somebody has stopped a sensor; never where no daemon has run yet."""
+    """Whether a person has stopped a sensor. False if no daemon has run yet."""
     if not instance.get_daemon_heartbeats():
         return False
     states = [state for state in instance.all_instigator_state() if state.name == sensor]
@@ -180,9 +180,9 @@ def is_paused(instance: dg.DagsterInstance, sensor: str) -> bool:
 
 
 def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
-    """Asks for the slices of one asset that its lists touch; how far it came.
+    """Requests the slices of one asset that its lists affect. Returns its new mark.
 
-    Without a mark (the first look, or a lost cursor) nothing is taken for changed but what the ledgers say.
+    Without a mark (at the first tick, or if the cursor was lost), the recorded digests of the ledgers decide alone.
     """
     etags = look.etags(chosen)
     if mark is not None and mark.lists == etags and mark.after is None and not mark.wait:
@@ -221,12 +221,12 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
 def _complain(
     look: _Look, chosen: Selected, known: list[str], mark: Mark | None, error: DataError | RecipeError
 ) -> None:
-    """A list that cannot be read is an error, once it keeps anything from being made that is there already.
+    """Reports a list that cannot be read. It is an error if a row is not valid, or if finished slices need the list.
 
-    The first tick that meets it only says so, as a tick that fails remembers nothing.
+    The first tick only reports it in its skip reason: a tick that fails cannot store its cursor.
     """
-    there = any(look.store.head(place(chosen.address, snapshot).ledger) for snapshot in known)
-    if there or isinstance(error, DataError):
+    needed = any(look.store.head(place(chosen.address, snapshot).ledger) for snapshot in known)
+    if needed or isinstance(error, DataError):
         (look.wrong if mark is not None and mark.lists == _UNREAD else look.said).append(str(error))
 
 
@@ -238,7 +238,7 @@ def _is_touched(store: Store, chosen: Selected, snapshot: str, blocked: Hashes, 
 
 
 def _request(chosen: Selected, snapshot: str) -> dg.RunRequest:
-    """No run key: a list that goes back and forth would give the same one again, for other work."""
+    """The request of a slice. It has no run key: a list that changes back would have the same key for other work."""
     key = key_of(chosen.address)
     return dg.RunRequest(
         partition_key=snapshot,
@@ -249,12 +249,12 @@ def _request(chosen: Selected, snapshot: str) -> dg.RunRequest:
 
 
 def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float = BOX) -> list[dg.SensorDefinition]:
-    """The sensor of all blocklists; none where no recipe names one.
+    """The sensor of all blocklists, in a list; empty if no recipe names one.
 
     Args:
         catalogue: the recipes.
-        interval: seconds between ticks.
-        box: seconds that a tick takes at the most.
+        interval: seconds between two ticks.
+        box: longest time of a tick in seconds.
     """
     watched = list(selected_assets(catalogue))
 
@@ -263,7 +263,7 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         asset_selection=dg.AssetSelection.assets(*(key_of(chosen.address) for chosen in watched)),
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Asks for the finished slices that a changed blocklist touches, and for no others",
+        description="Requests the finished slices that a changed blocklist affects",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         began = time.monotonic()
@@ -271,10 +271,10 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
             return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
         look = _Look(context.instance, lake.store(), lambda: time.monotonic() - began > box)
         marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, Mark])
-        found = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
+        new_marks = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
         if look.wrong:
             raise DataError("; ".join(dict.fromkeys(look.wrong)))
-        return _result(look, {address: mark for address, mark in found.items() if mark is not None})
+        return _result(look, {address: mark for address, mark in new_marks.items() if mark is not None})
 
     return [watch] if watched else []
 
@@ -284,5 +284,8 @@ def _result(look: _Look, marks: Mapping[str, Mark]) -> dg.SensorResult:
     if look.asked:
         return dg.SensorResult(run_requests=look.asked, cursor=cursor)
     waiting = sum(len(mark.wait) for mark in marks.values())
-    said = [*dict.fromkeys(look.said), *([f"{waiting} slices are being made: looked at again"] if waiting else [])]
-    return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(said) or "nothing touched"), cursor=cursor)
+    reasons = [
+        *dict.fromkeys(look.said),
+        *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
+    ]
+    return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(reasons) or "no slice is affected"), cursor=cursor)

@@ -1,4 +1,4 @@
-"""The raw-arrival sensor: what lies under `raw/` becomes partitions, and events where a snapshot changed."""
+"""The raw-arrival sensor: it reports the snapshots under `raw/` as partitions, and their changes as events."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,19 +21,18 @@ from resources.lake import LakeResource
 from sensors.automation import automation_name
 
 NAMED = 20
-"""Snapshots that are named in what is said; the rest is counted."""
+"""Number of snapshots that a message names; the others are counted."""
 VOID = 3
-"""Passes in a row that could not be gone on with, after which the log says so."""
+"""Number of scans in a row that could not be resumed, after which the log has a warning."""
 STILL = 300
-"""Seconds without a heartbeat after which no daemon is taken to run."""
+"""Seconds without a heartbeat after which the daemon counts as stopped."""
 
 
 def is_awake(instance: dg.DagsterInstance, automation: str) -> bool:
     """Whether an automation sensor would notice a report.
 
-    The very first tick of an automation sensor takes whatever lies behind it for known: a change that is reported
-    before it would never be followed. Where no daemon runs, or the sensor is switched off, nothing
-    is waited for.
+    The first tick of an automation sensor ignores everything that was reported before it. A change that is reported
+    too early would never be followed. If no daemon runs, or the sensor is stopped, reports need not wait.
     """
     beat = instance.get_daemon_heartbeats().get("ASSET")
     if beat is None or time.time() - beat.timestamp > STILL:
@@ -50,13 +49,13 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Pace:
-    """How long a tick may take.
+    """The time limits of a tick.
 
     Attributes:
-        listing: seconds that it lists at the most; the next goes on.
-        reporting: seconds after its beginning from which it leaves reports to the next: less than what Dagster gives
-            a tick (DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS, by default 60).
-        now: the sensor's own clock.
+        listing: longest time of its listing in seconds; the next tick continues.
+        reporting: seconds after its start from which reports are left to the next tick. It must be less than Dagster's
+            limit for a tick (DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS, by default 60).
+        now: the clock of the sensor, in seconds.
     """
 
     listing: float = 30.0
@@ -71,8 +70,8 @@ def raw_arrival_sensor(
 
     Args:
         source: the recipe.
-        below: addresses of all assets that have its snapshots.
-        pace: how long a tick may take.
+        below: addresses of all assets whose partitions are its snapshots.
+        pace: time limits of a tick.
         interval: seconds between two ticks.
     """
 
@@ -95,31 +94,31 @@ def raw_arrival_sensor(
 def _tick(
     context: dg.SensorEvaluationContext, lake: LakeResource, source: Source, below: Sequence[str], pace: Pace
 ) -> str:
-    """What a tick found and reported, in words. An error leaves the cursor as it was: nothing was decided."""
+    """Runs one tick, and returns its result as text. An error leaves the cursor as it was, so nothing is decided."""
     began = time.monotonic()
-    held = _lister(source, lake)
-    now, read = (held.now, held.manifest) if isinstance(held, Inventory) else (pace.now, "")
-    mind = load_watch(context.cursor, source, held)
+    lister = _lister(source, lake)
+    now, read = (lister.now, lister.manifest) if isinstance(lister, Inventory) else (pace.now, "")
+    mind = load_watch(context.cursor, source, lister)
     if read and read == mind.read and not mind.due:
         return f"nothing new; waits for an inventory after {read}"
-    said: list[str] = []
+    messages: list[str] = []
     if not mind.due:
-        found = mind.look(source, held, now, lambda: time.monotonic() - began > pace.listing)
-        if found is None:
-            said += _broken_off(source, mind, context.log.warning)
+        scan = mind.look(source, lister, now, lambda: time.monotonic() - began > pace.listing)
+        if scan is None:
+            messages += _broken_off(source, mind, context.log.warning)
         else:
             mind.read = read
-            said += _decide(context.instance, source, mind, found, now(), context.log.warning)
-            said += _forget(context.instance, source, lake.store(), below, found)
+            messages += _decide(context.instance, source, mind, scan, now(), context.log.warning)
+            messages += _forget(context.instance, source, lake.store(), below, scan)
     done = report(context.instance, source, mind.due, lambda: time.monotonic() - began > pace.reporting)
     context.update_cursor(dump_watch(mind))
-    left = f"{len(mind.due)} more are reported at the next tick" if mind.due else ""
+    remaining = f"{len(mind.due)} more are reported at the next tick" if mind.due else ""
     news = [] if mind.under_way else [_told(done) or "nothing new"]
-    return "; ".join(words for words in [*news, left, *said] if words)
+    return "; ".join(words for words in [*news, remaining, *messages] if words)
 
 
 def _lister(source: Source, lake: LakeResource) -> Lister:
-    """What holds the raw objects, or the newest inventory of it."""
+    """The store of the raw objects, or its newest inventory if the source names one."""
     options = lake.lake().options
     if source.inventory:
         return Inventory(source.inventory, source.raw or lake.url, options)
@@ -127,62 +126,68 @@ def _lister(source: Source, lake: LakeResource) -> Lister:
 
 
 def _told(snapshots: Sequence[str]) -> str:
-    """Which snapshots were reported; not all of a thousand by name."""
+    """The names of the reported snapshots, at most NAMED of them."""
     more = f" and {len(snapshots) - NAMED} more" if len(snapshots) > NAMED else ""
     return f"{', '.join(snapshots[:NAMED])}{more} reported" if snapshots else ""
 
 
 def _broken_off(source: Source, mind: Watch, warn: Log) -> Iterator[str]:
-    """What is said of a pass that goes on at the next tick."""
-    here = mind.under_way
-    objects = sum(each.objects for each in here.seen.values()) if here else 0
-    yield f"a pass is under way: {objects} objects so far; nothing is decided before it is whole"
+    """Messages about a scan that continues at the next tick."""
+    scan = mind.under_way
+    objects = sum(seen.objects for seen in scan.seen.values()) if scan else 0
+    yield f"a scan is under way: {objects} objects so far; nothing is decided before it is complete"
     if mind.void:
-        yield f"begun anew {mind.void} times: the store did not go on where the last tick stopped"
+        yield f"restarted {mind.void} times: the store did not continue where the last tick stopped"
     if mind.void >= VOID:
         warn(
-            f"{raw_asset(source.name)}: {mind.void} passes in a row could not be gone on with, so none became whole:"
-            " objects come and go just there, or the server's StartAfter is wrong where an object has the name of a"
-            " folder; until it ends, nothing that arrives is noticed"
+            f"{raw_asset(source.name)}: {mind.void} scans in a row could not be resumed, so none was completed:"
+            " objects come and go at that place, or the server's StartAfter is wrong if an object has the name of a"
+            " folder; until a scan is completed, no new data are noticed"
         )
 
 
 def _decide(
-    instance: dg.DagsterInstance, source: Source, mind: Watch, found: RawPass, now: float, warn: Log
+    instance: dg.DagsterInstance, source: Source, mind: Watch, scan: RawPass, now: float, warn: Log
 ) -> Iterator[str]:
-    """What is said of a whole pass; what it found ripe is due then."""
+    """Messages about a complete scan. The snapshots that must be reported are added to `mind.due`."""
     asset = raw_asset(source.name)
-    gone = mind.settle(source, found, reported(instance, source.name), now)
-    for name, wrong in found.trouble.items():
-        warn(f"{asset}/{name} is skipped: {wrong}")
+    gone = mind.settle(source, scan, reported(instance, source.name), now)
+    for name, problem in scan.trouble.items():
+        warn(f"{asset}/{name} is skipped: {problem}")
     for snapshot in gone[:NAMED]:
-        warn(f"{asset}/{snapshot} has vanished: {'its descendants go' if snapshot in mind.due else 'to be confirmed'}")
-    if gone and not any(each.objects for each in found.seen.values()):
-        warn(f"{asset} has no objects left at all: is a disk not mounted, or a prefix mistyped?")
-    open_ = [key for key, each in found.seen.items() if source.marker and each.objects and not each.marked]
-    for count, what in (
+        result = "what was made from it becomes empty" if snapshot in mind.due else "to be confirmed"
+        warn(f"{asset}/{snapshot} has vanished: {result}")
+    if gone and not any(seen.objects for seen in scan.seen.values()):
+        warn(f"{asset} has no objects left: is a disk not mounted, or a prefix mistyped?")
+    open_ = [key for key, seen in scan.seen.items() if source.marker and seen.objects and not seen.marked]
+    for count, description in (
         (len(open_), f"snapshots that wait for their {source.marker}"),
         (len(mind.waiting), "snapshots that wait until they stay the same"),
-        (found.astray, "objects that make no valid snapshot"),
-        (found.loose, "objects in no snapshot"),
-        (found.unread, "objects that the source does not read"),
+        (scan.astray, "objects without a valid snapshot name"),
+        (scan.loose, "objects in no snapshot"),
+        (scan.unread, "objects that the source does not read"),
     ):
         if count:
-            yield f"{what}: {count}"
+            yield f"{description}: {count}"
 
 
 def _forget(
-    instance: dg.DagsterInstance, source: Source, lake: Store, below: Sequence[str], found: RawPass
+    instance: dg.DagsterInstance, source: Source, lake: Store, below: Sequence[str], scan: RawPass
 ) -> list[str]:
-    """What is said of vanished snapshots whose keys went."""
-    there: dict[str, Seen] = {key: each for key, each in found.seen.items() if each.objects}
-    known = {key: version for key, version in reported(instance, source.name).items() if key not in there}
-    gone = forget(instance, source, lake, below, known)
-    return [f"{', '.join(gone)} vanished, and nothing is left of it: its key went"] if gone else []
+    """Removes the keys of vanished snapshots of which nothing is left. Returns messages about them."""
+    present: dict[str, Seen] = {key: seen for key, seen in scan.seen.items() if seen.objects}
+    recorded = {key: version for key, version in reported(instance, source.name).items() if key not in present}
+    gone = forget(instance, source, lake, below, recorded)
+    return [f"{', '.join(gone)} vanished, and nothing made from it is left: its key was removed"] if gone else []
 
 
 def raw_arrival_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[dg.SensorDefinition]:
-    """A sensor a watched source; so many seconds lie between two ticks of one."""
+    """The sensors of all watched sources.
+
+    Args:
+        catalogue: the recipes.
+        interval: seconds between two ticks of a sensor.
+    """
     below: dict[str, list[str]] = {}
     for address, source in catalogue.slices():
         below.setdefault(source, []).append(address)

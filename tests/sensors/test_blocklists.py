@@ -164,7 +164,7 @@ def test_a_slice_that_is_being_made_is_looked_at_when_that_is_over(works: Works)
     works.block("letter-3")
     assert watch.tick() == [(BLEND_LETTERS, "2025")]
     assert watch.tick() == []
-    assert watch.said == "1 slices are being made: looked at again"
+    assert watch.said == "1 slices are being made; they are checked again"
     works.instance.report_run_failed(run)
     assert watch.tick() == [(BLEND_LETTERS, "2024")]
     assert watch.tick() == []
@@ -195,7 +195,7 @@ def test_a_list_that_is_taken_away_is_an_error_and_no_empty_list(works: Works) -
 def test_a_list_that_comes_late_makes_what_failed_for_want_of_it(works: Works) -> None:
     works.store.delete(["blocklists/takedowns.jsonl"])
     watch = Watch(works)
-    assert [watch.tick(), watch.said] == [[], "nothing touched"]  # an empty lake is at peace
+    assert [watch.tick(), watch.said] == [[], "no slice is affected"]  # an empty lake is at peace
     works.raw(letters(2, 3))
     works.arrive("letters")
     assert works.run("letters_journey").success

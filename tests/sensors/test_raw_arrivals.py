@@ -84,7 +84,7 @@ def test_names_that_make_no_snapshot_are_skipped_loudly(works: Works) -> None:
     works.raw(letters(3), snapshot="20 25")
     works.raw(letters(3), snapshot="a,b")
     said, warned = tick(works)
-    assert said == "2024 reported; objects that make no valid snapshot: 2"
+    assert said == "2024 reported; objects without a valid snapshot name: 2"
     assert len(warned) == 2
     assert warned[0].startswith(f"{RAW}/20 25 is skipped: ")
     assert warned[1].startswith(f"{RAW}/a,b is skipped: ")

@@ -84,7 +84,7 @@ def until_whole(ticker: Ticker) -> tuple[int, str]:
     """Ticks until a pass is whole: how many, and what the last said."""
     for number in itertools.count(1):
         said = ticker.tick()
-        if not said.startswith("a pass is under way"):
+        if not said.startswith("a scan is under way"):
             return number, said
         assert number < 100
     raise AssertionError
@@ -98,8 +98,8 @@ def test_a_tick_whose_time_is_over_leaves_the_rest_to_the_next_and_decides_nothi
     for snapshot in ("2023", "2024", "2025"):
         works.raw(letters(1), snapshot=snapshot)
     ticker = Ticker(works, pace=AT_ONCE)
-    assert ticker.tick() == "a pass is under way: 1 objects so far; nothing is decided before it is whole"
-    assert ticker.tick().startswith("a pass is under way: 2 objects")
+    assert ticker.tick() == "a scan is under way: 1 objects so far; nothing is decided before it is complete"
+    assert ticker.tick().startswith("a scan is under way: 2 objects")
     assert (ticker.keys, ticker.events) == ([], 0)
     assert ticker.tick() == "2023, 2024, 2025 reported"
     assert until_whole(ticker) == (3, "nothing new")
@@ -136,15 +136,15 @@ def test_a_store_that_does_not_go_on_where_a_tick_stopped_is_said_and_at_last_lo
     for number in range(9):
         works.raw(letters(1), name=f"{number}")
     ticker = Ticker(works, pace=AT_ONCE)
-    assert ticker.tick().startswith("a pass is under way")
+    assert ticker.tick().startswith("a scan is under way")
     for again in (1, 2, 3):
         works.store.delete([json.loads(ticker.cursor or "")["under_way"]["ahead"]])
         said = ticker.tick()
-        assert said.endswith(f"begun anew {again} times: the store did not go on where the last tick stopped")
+        assert said.endswith(f"restarted {again} times: the store did not continue where the last tick stopped")
         assert bool(ticker.warned) == (again == 3)
-    assert "3 passes in a row could not be gone on with" in ticker.warned[0]
+    assert "3 scans in a row could not be resumed" in ticker.warned[0]
     assert until_whole(ticker)[1] == "2024 reported"
-    assert "begun anew" not in ticker.tick()
+    assert "restarted" not in ticker.tick()
 
 
 def test_a_listing_that_fails_half_way_reports_nothing_and_leaves_the_cursor(works: Works) -> None:
@@ -227,7 +227,10 @@ def test_a_source_with_an_inventory_is_not_listed(works: Works, seaweed: Seaweed
     reports.write("2026-01-03T00-00Z", 3_000, [list(store.list(""))])
     assert ticker.tick() == "2024 reported"
     assert ticker.known["2024"] == EMPTY
-    assert Ticker(works, lake=lake).tick() == "nothing new; 2024 vanished, and nothing is left of it: its key went"
+    assert (
+        Ticker(works, lake=lake).tick()
+        == "nothing new; 2024 vanished, and nothing made from it is left: its key was removed"
+    )
 
 
 def test_reports_of_the_former_kind_are_replaced_once(works: Works) -> None:
@@ -272,7 +275,7 @@ def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_go
     failed = works.run("letters_journey")  # nobody has confirmed it yet
     assert "an empty folder may mean that raw data was lost" in next(iter(failed.failures.values()))
     assert ticker.tick() == "2024 reported"
-    assert ticker.warned == [f"{RAW}/2024 has vanished: its descendants go"]
+    assert ticker.warned == [f"{RAW}/2024 has vanished: what was made from it becomes empty"]
     assert ticker.known["2024"] == EMPTY
     assert ticker.keys == ["2024", "2025"]
 
@@ -298,7 +301,7 @@ def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_go
     assert list(works.store.list(f"{TINY_LETTERS}/train/2024/")) == []
     assert main(["verify", str(works.root), "--all"]) == 0
 
-    assert ticker.tick() == "nothing new; 2024 vanished, and nothing is left of it: its key went"
+    assert ticker.tick() == "nothing new; 2024 vanished, and nothing made from it is left: its key was removed"
     assert ticker.keys == ["2025"]
     assert ticker.tick() == "nothing new"
     assert works.run("sync", None).success
@@ -338,7 +341,7 @@ def test_a_vanished_snapshot_that_comes_back_is_a_new_one(works: Works) -> None:
     ticker.tick()
     ticker.tick()
     rebuild(works, CHAIN[:1])
-    assert ticker.tick().endswith("its key went")
+    assert ticker.tick().endswith("its key was removed")
     works.raw(letters(1, 2, 3))
     assert ticker.tick() == "2024 reported"
     assert ticker.keys == ["2024", "2025"]
@@ -357,7 +360,7 @@ def test_a_key_stays_as_long_as_a_run_is_at_work_below_it(works: Works) -> None:
     assert ticker.tick() == "2024 reported"
     assert ticker.keys == ["2024", "2025"]
     works.store.delete([place(BLEND_LETTERS, "2024").claim])
-    assert ticker.tick().endswith("its key went")
+    assert ticker.tick().endswith("its key was removed")
 
 
 def test_a_whole_source_without_objects_is_said_loudly_and_waits_for_an_hour(works: Works) -> None:
@@ -367,7 +370,7 @@ def test_a_whole_source_without_objects_is_said_loudly_and_waits_for_an_hour(wor
     drop(works, "2024")
     for _ in range(120):
         assert ticker.tick() == "nothing new; snapshots that wait until they stay the same: 1"
-        assert ticker.warned[-1] == f"{RAW} has no objects left at all: is a disk not mounted, or a prefix mistyped?"
+        assert ticker.warned[-1] == f"{RAW} has no objects left: is a disk not mounted, or a prefix mistyped?"
     assert ticker.tick() == "2024 reported"
 
 
@@ -394,6 +397,6 @@ def test_automation_shrinks_the_vanished_snapshot_and_touches_no_other(works: Wo
     ticker.tick()
     assert asked() == {address: ["2024"] for address in JOURNEY}
     rebuild(works, CHAIN[:1])
-    assert ticker.tick().endswith("its key went")
+    assert ticker.tick().endswith("its key was removed")
     assert asked() == {}
     assert asked() == {}
