@@ -1,4 +1,4 @@
-"""Everything, named once: what `workspace.yaml` points Dagster at."""
+"""The definitions of a deployment: `workspace.yaml` names this module, and Dagster loads it."""
 
 import atexit
 import gc
@@ -34,7 +34,7 @@ from sensors.raw_arrivals import raw_arrival_sensors
 
 
 def steps_of(catalogue: Catalogue) -> list[StepAssets]:
-    """What is made from the snapshots of a source, a shard at a time."""
+    """The assets that steps make: their partitions are snapshots of a source, and they are made shard by shard."""
     steps: list[StepAssets] = []
     for source in catalogue.sources.values():
         steps += document_assets(source)
@@ -48,21 +48,21 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
 
 
 def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.AssetsDefinition | dg.AssetSpec]:
-    """The assets of all shelves."""
-    found: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_spec(source) for source in catalogue.sources.values()]
-    found += define_steps(steps)
+    """All assets of a deployment."""
+    assets: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_spec(source) for source in catalogue.sources.values()]
+    assets += define_steps(steps)
     for mix in catalogue.mixes.values():
-        found.append(mix_index_asset(catalogue, mix))
-        found += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
-        found += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
+        assets.append(mix_index_asset(catalogue, mix))
+        assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
+        assets += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         for export in catalogue.exports_of(mix):
-            found += export_specs(mix, export)
-    found += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
-    return found
+            assets += export_specs(mix, export)
+    assets += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
+    return assets
 
 
 def checks_beside(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.AssetChecksDefinition]:
-    """The checks that are asked for by themselves: audits, and of sources that grow, the ids over all snapshots."""
+    """The checks that run by themselves: the audits, and `ids_unique_across` for sources whose snapshots accumulate."""
     claims: dict[str, dict[str, dict[str, str]]] = {}
     for step in steps:
         for output in step.outputs:
@@ -75,7 +75,7 @@ def build(
     environment: Environment, catalogue: Catalogue, loggers: Mapping[str, dg.LoggerDefinition] | None = None
 ) -> dg.Definitions:
     """The definitions of a deployment."""
-    with warnings.catch_warnings():  # partitioned checks are a preview; Dagster is pinned to a version that has them
+    with warnings.catch_warnings():  # partitioned checks are a preview feature of the pinned Dagster
         warnings.filterwarnings("ignore", message="Specifying a partitions_def", category=dg.PreviewWarning)
         steps = steps_of(catalogue)
         assets = assets_of(catalogue, steps)
@@ -101,26 +101,29 @@ def build(
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """What Dagster loads."""
+    """The definitions that Dagster loads."""
     return _built(read_environment())
 
 
 @cache
 def _built(environment: Environment) -> dg.Definitions:
-    """Dagster asks more than once in a process."""
+    """Builds the definitions once: Dagster asks for them several times in a process."""
     with _kept_for_good():
         return build(environment, read_catalogue(environment.shelves))
 
 
 @contextmanager
 def _kept_for_good() -> Iterator[None]:
-    """What is made within is garbage never: to look for some in it, again and again, is half of the time to load."""
+    """Objects created here live for the whole process. They are frozen, so that the garbage collector skips them.
+
+    Scanning them again and again took half of the load time.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        atexit.register(gc.unfreeze)  # libraries that look for leaks at the end find none
+        atexit.register(gc.unfreeze)  # some libraries look for leaks at the end of the process
         if collecting:
             gc.enable()

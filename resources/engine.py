@@ -1,4 +1,4 @@
-"""The engine: where shards are ground, and with how many workers."""
+"""The engine resource: it decides where shards are ground, and with how many workers."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ from gristmill.execution.work import Engine
 
 
 class EngineResource(dg.ConfigurableResource[Any]):
-    """Chosen by deployment, and by run in the launchpad. Workers and connections stay from step to step of a run.
+    """The engine of a deployment; a run can choose another in the launchpad. Its workers live as long as the run.
 
-    The processes of a machine are at most the runs at once (dagster.yaml) times the workers here; a cluster's workers
-    are its own.
+    A machine has at most as many worker processes as concurrent runs (dagster.yaml) times `workers`. A cluster has its
+    own workers.
     """
 
     kind: EngineKind = Field(
         default="local",
-        description="local: worker processes on this machine; inline: none, for looking for faults;"
+        description="local: worker processes on this machine; inline: the process of the run, for debugging;"
         " dask, ray: the cluster at `address`.",
     )
-    workers: int = Field(default=2, ge=1, le=256, description="Worker processes of a run; of a cluster, what it has.")
+    workers: int = Field(default=2, ge=1, le=256, description="Worker processes of a run with the engine local.")
     address: str = Field(default="", description="tcp://host:8786 of a Dask scheduler, or host:6379 of a Ray head.")
-    force: bool = Field(default=False, description="Grind every shard again, even where nothing changed.")
+    force: bool = Field(default=False, description="Grind every shard again, even if nothing changed.")
 
     _engine: OpenEngine | None = PrivateAttr(default=None)
 
@@ -40,7 +40,7 @@ class EngineResource(dg.ConfigurableResource[Any]):
         return self._engine
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002 - Dagster's signature
-        """Ends the workers of this machine, or the connection to a cluster."""
+        """Ends the worker processes, or the connection to a cluster, when the run ends."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None

@@ -1,4 +1,4 @@
-"""The lake: the one place where assets find their store."""
+"""The lake resource: assets and sensors open the lake with it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LakeResource(dg.ConfigurableResource[Any]):
-    """Where the lake is, and the packages whose shelves hold the recipes."""
+    """The address of the lake, and the packages whose shelves hold the recipes."""
 
     url: str = Field(description="A folder, or s3://bucket/prefix.")
     shelves: list[str] = Field(default=["gristmill"], description="Packages whose shelves are read.")
@@ -23,26 +23,26 @@ class LakeResource(dg.ConfigurableResource[Any]):
     retry_delay: float = Field(
         default=RETRY_DELAY,
         ge=0,
-        description="Seconds until an op that the lake did not answer is tried again; then three times as many.",
+        description="Seconds until an op is tried again if the lake did not answer; then three times as many.",
     )
 
     def lake(self) -> Lake:
-        """The lake as steps and workers take it. Credentials are in the environment of each, and nowhere else."""
+        """The lake, for steps and workers. It has no credentials: each process reads them from its environment."""
         options = {"endpoint": self.endpoint, "region": self.region}
         return Lake(self.url, {key: value for key, value in options.items() if value})
 
     def store(self) -> Store:
-        """The store."""
+        """The store of the lake."""
         return self.lake().store()
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages of shelves."""
+        """The packages whose shelves hold the recipes."""
         return tuple(self.shelves)
 
 
 def lake_resource(environment: Environment) -> LakeResource:
-    """The lake of this deployment. dagster-aws's S3Resource says how its bucket is reached."""
+    """The lake of this deployment. The connection to its bucket is that of dagster-aws's S3Resource."""
     endpoint, region = environment.endpoint, environment.region
     if environment.lake.startswith("s3://"):
         client = s3_resource(environment)
@@ -57,7 +57,7 @@ def lake_resource(environment: Environment) -> LakeResource:
 
 
 def s3_resource(environment: Environment) -> "S3Resource":
-    """How the bucket is reached."""
-    from dagster_aws.s3 import S3Resource  # noqa: PLC0415 - costs a second, which a folder lake need not pay
+    """The connection to the bucket."""
+    from dagster_aws.s3 import S3Resource  # noqa: PLC0415 - importing it takes a second, and a folder lake does not need it
 
     return S3Resource(endpoint_url=environment.endpoint or None, region_name=environment.region or None)

@@ -1,4 +1,4 @@
-"""Runs as processes of the code server, with an answer to whether they are still alive."""
+"""A run launcher whose runs are processes of the code server, and which can tell whether they are alive."""
 
 import json
 from typing import Any
@@ -13,19 +13,18 @@ from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionRes
 from dagster._serdes import deserialize_value
 
 _PATIENCE = 10
-"""Seconds that a code server may take to say whether it knows a run."""
+"""Longest time in seconds that a code server may take to answer whether it knows a run."""
 
 
 class WatchedRunLauncher(DefaultRunLauncher):
-    """Dagster's default launcher, which can also be asked by its run monitoring whether a run is alive.
+    """Dagster's default launcher, extended: Dagster's run monitoring can ask it whether a run is alive.
 
-    A code server notices when one of its runs dies. But when the code server dies with its runs (its machine went
-    away, or both were killed), the default launcher has no answer, and Dagster holds such runs for started for ever:
-    they keep their place in the queue and their slots in the pools, and automation waits for them. Here a run that
-    its code server does not know is dead: it fails, and is started again by `run_retries`.
+    A code server notices when one of its runs dies. If the code server dies together with its runs, Dagster's default
+    launcher cannot tell. Dagster then counts such runs as started for ever. They keep their places in the queue and
+    their slots in the pools, and automation waits for them. With this launcher, a run that its code server does not
+    know counts as dead: it fails, and `run_retries` starts it again.
 
-    It is only a question of time and cost if a run is taken for dead and is not: the run that is started in its place
-    takes over its claim in the lake, and it stops.
+    If a living run is counted as dead, only time is lost: the new run takes over its claim in the lake, and it stops.
     """
 
     @property
@@ -35,24 +34,24 @@ class WatchedRunLauncher(DefaultRunLauncher):
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
         """Asks the code server that started the run.
 
-        A code server on the network that does not answer may be starting again, and is asked again at the next look.
-        One on a socket is of this machine, and is gone if nobody listens.
+        A code server on the network that does not answer may be restarting, so it is asked again at the next check.
+        A code server on a socket is on this machine. If no process listens on the socket, it has ended.
         """
-        if GRPC_INFO_TAG not in run.tags:  # from the command line, by no launcher
+        if GRPC_INFO_TAG not in run.tags:  # started from the command line, without a launcher
             return CheckRunHealthResult(WorkerStatus.RUNNING)
-        where: dict[str, Any] = json.loads(run.tags[GRPC_INFO_TAG])
+        server: dict[str, Any] = json.loads(run.tags[GRPC_INFO_TAG])
         client = DagsterGrpcClient(
-            host=where.get("host") or "localhost",
-            port=where.get("port"),
-            socket=where.get("socket"),
-            use_ssl=bool(where.get("use_ssl")),
+            host=server.get("host") or "localhost",
+            port=server.get("port"),
+            socket=server.get("socket"),
+            use_ssl=bool(server.get("use_ssl")),
         )
         try:
-            said = client.can_cancel_execution(CanCancelExecutionRequest(run_id=run.run_id), timeout=_PATIENCE)
+            answer = client.can_cancel_execution(CanCancelExecutionRequest(run_id=run.run_id), timeout=_PATIENCE)
         except DagsterUserCodeUnreachableError:
-            if where.get("socket"):
-                return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "the code server that started it is gone")
+            if server.get("socket"):
+                return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "the code server that started it has ended")
             return CheckRunHealthResult(WorkerStatus.RUNNING, "its code server does not answer")
-        if deserialize_value(said, CanCancelExecutionResult).can_cancel:
+        if deserialize_value(answer, CanCancelExecutionResult).can_cancel:
             return CheckRunHealthResult(WorkerStatus.RUNNING)
-        return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "its code server was started anew and does not know it")
+        return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "its code server was restarted and does not know it")
