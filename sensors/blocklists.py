@@ -105,7 +105,7 @@ class _Look:
     store: Store
     late: Callable[[], bool]
     asked: list[dg.RunRequest] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     looked: int = 0
     _etags: dict[str, str] = field(default_factory=dict)
@@ -188,21 +188,21 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
     if mark is not None and mark.lists == etags and mark.after is None and not mark.wait:
         return mark
     if is_paused(look.instance, chosen.automation):
-        look.said.append(f"{chosen.address} waits: {chosen.automation} is stopped")
+        look.messages.append(f"{chosen.address} waits: {chosen.automation} is stopped")
         return mark
     if not is_awake(look.instance, chosen.automation):
-        look.said.append(f"{chosen.address} waits for the first tick of {chosen.automation}")
+        look.messages.append(f"{chosen.address} waits for the first tick of {chosen.automation}")
         return mark
-    known = sorted(look.instance.get_dynamic_partitions(snapshots_of(chosen.source).name or ""))
+    snapshots = sorted(look.instance.get_dynamic_partitions(snapshots_of(chosen.source).name or ""))
     try:
         blocked = hashes_by_name(look.lists(chosen))
     except (DataError, RecipeError) as error:
-        _complain(look, chosen, known, mark, error)
+        _complain(look, chosen, snapshots, mark, error)
         return Mark(_UNREAD)
     if mark is None or mark.lists != etags:
         mark = Mark(etags, after="", anew=mark is not None and (mark.lists == _UNREAD or mark.anew))
-    waiting = [snapshot for snapshot in mark.wait if snapshot in known]
-    due = waiting + [s for s in known if mark.after is not None and s > mark.after and s not in mark.wait]
+    waiting = [snapshot for snapshot in mark.wait if snapshot in snapshots]
+    due = waiting + [s for s in snapshots if mark.after is not None and s > mark.after and s not in mark.wait]
     wait: list[str] = []
     for number, snapshot in enumerate(due):
         if look.full():
@@ -219,15 +219,15 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
 
 
 def _complain(
-    look: _Look, chosen: Selected, known: list[str], mark: Mark | None, error: DataError | RecipeError
+    look: _Look, chosen: Selected, snapshots: list[str], mark: Mark | None, error: DataError | RecipeError
 ) -> None:
     """Reports a list that cannot be read. It is an error if a row is not valid, or if finished slices need the list.
 
     The first tick only reports it in its skip reason: a tick that fails cannot store its cursor.
     """
-    needed = any(look.store.head(place(chosen.address, snapshot).ledger) for snapshot in known)
+    needed = any(look.store.head(place(chosen.address, snapshot).ledger) for snapshot in snapshots)
     if needed or isinstance(error, DataError):
-        (look.wrong if mark is not None and mark.lists == _UNREAD else look.said).append(str(error))
+        (look.wrong if mark is not None and mark.lists == _UNREAD else look.messages).append(str(error))
 
 
 def _is_touched(store: Store, chosen: Selected, snapshot: str, blocked: Hashes, *, anew: bool) -> bool:
@@ -285,7 +285,7 @@ def _result(look: _Look, marks: Mapping[str, Mark]) -> dg.SensorResult:
         return dg.SensorResult(run_requests=look.asked, cursor=cursor)
     waiting = sum(len(mark.wait) for mark in marks.values())
     reasons = [
-        *dict.fromkeys(look.said),
+        *dict.fromkeys(look.messages),
         *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
     ]
     return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(reasons) or "no slice is affected"), cursor=cursor)

@@ -26,15 +26,15 @@ class Finding:
         return f"{where}: {self.what} ({self.mend})"
 
 
-def differs(what: str, found: object, said: object) -> str:
+def differs(what: str, actual: object, recorded: object) -> str:
     """The sentence for a comparison that failed.
 
     Args:
         what: what was compared, such as a digest.
-        found: the value in the lake.
-        said: the value in the ledger.
+        actual: the value in the lake.
+        recorded: the value in the ledger.
     """
-    return f"{what} {_shown(found)}, but its ledger says {_shown(said)}"
+    return f"{what} {_shown(actual)}, but its ledger says {_shown(recorded)}"
 
 
 def _shown(value: object) -> str:

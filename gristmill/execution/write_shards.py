@@ -1,4 +1,4 @@
-"""How a worker writes a shard: nothing of it is visible before it is whole and the claim is found to be still ours."""
+"""Writes shards: a shard becomes visible only if it is complete and the run still holds the claim."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -11,11 +11,11 @@ from gristmill.lake.store.protocol import Store
 
 
 class ShardOutput(Protocol):
-    """One shard of one partition while it is written; its uploads are open.
+    """A shard of a partition that is being written, with open uploads.
 
     Attributes:
         place: the partition.
-        token: of the run that claims the partition.
+        token: token of the run that holds the claim.
     """
 
     @property
@@ -25,30 +25,33 @@ class ShardOutput(Protocol):
     def token(self) -> str: ...
 
     def close(self) -> Receipt:
-        """Publishes the shard's objects."""
+        """Publishes the shard's objects, and returns its receipt."""
 
     def abort(self) -> None:
-        """Leaves nothing behind of what is not published; harmless after close()."""
+        """Aborts the open uploads; does nothing after close()."""
 
 
 def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[], None]) -> tuple[Ground, ...]:
-    """Writes shards that are made together, each of another partition, and records each with a receipt.
+    """Writes shards of several partitions that are made from the same rows, and leaves a receipt for each.
 
     Args:
         store: the lake.
-        outputs: the shards. `write` may remove one that failed, when it has aborted that one.
+        outputs: the shards. `write` may abort and remove one that failed.
         write: writes all rows to the outputs.
 
+    Returns:
+        The receipt of each shard, with its asset.
+
     Raises:
-        Superseded: a newer run has claimed a partition; its objects are untouched.
-        GristmillError: `write` or a store failed. On every error all uploads are aborted.
+        Superseded: a newer run has claimed a partition. Its objects are unchanged.
+        GristmillError: `write` or a store failed. After every error, all uploads are aborted.
     """
     ground: list[Ground] = []
     try:
         write()
         for output in outputs:
-            # An upload replaces only what was there when it began. So the claim is checked after the rows are written
-            # and before close(): a newer run that comes in between makes close() fail.
+            # An upload replaces only the object that existed when it began. So the claim is checked after the rows are
+            # written and before close(): if a newer run writes the object in between, close() fails.
             check_claim(store, output.place, output.token)
             ground.append(_record(store, output.place, output.close()))
     except BaseException:
@@ -59,7 +62,7 @@ def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[
 
 
 def keep_shard(store: Store, place: Place, token: str, receipt: Receipt) -> Ground:
-    """Records a shard that is kept as it is, under a new receipt.
+    """Leaves a new receipt for a shard that is kept unchanged.
 
     Raises:
         Superseded: a newer run has claimed the partition.

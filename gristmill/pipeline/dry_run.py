@@ -104,7 +104,7 @@ class Prospects:
     def _survey(self, step: Step) -> list[Prospect]:
         due, stuck = self._above(step)
         try:
-            found = survey(step, self._store)
+            surveys = survey(step, self._store)
         except (DataError, RecipeError) as error:
             if stuck:
                 return self._alike(step, "wait", tuple(f"for {each}" for each in stuck))
@@ -113,15 +113,15 @@ class Prospects:
             return self._alike(step, "refused" if isinstance(error, RecipeError) else "wrong", (str(error),))
         return [
             Prospect(
-                each.asset,
-                each.snapshot,
-                "follow" if due else "finished" if each.finished else "make",
-                each.kept,
-                len(each.missing),
-                len(each.gone),
-                (*(f"after {asset}" for asset in due), *each.why),
+                partition.asset,
+                partition.snapshot,
+                "follow" if due else "finished" if partition.finished else "make",
+                partition.kept,
+                len(partition.missing),
+                len(partition.gone),
+                (*(f"after {asset}" for asset in due), *partition.why),
             )
-            for each in found
+            for partition in surveys
         ]
 
     def _alike(self, step: Step, state: State, why: tuple[str, ...]) -> list[Prospect]:
