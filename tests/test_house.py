@@ -4,6 +4,7 @@ One test for each file, so that a message names the file, the line and the impor
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -73,6 +74,131 @@ CLIENTS = {
 FILES_IN_A_FOLDER = 16
 LINES_IN_A_FILE = 350
 LINES_IN_A_FUNCTION = 50
+
+UNTESTED: dict[str, str] = {
+    # assets
+    "assets/attributes.py": "by tests/assets/test_sync.py",
+    "assets/checks.py": "by tests/assets/test_sync.py",
+    "assets/documents.py": "by tests/assets/test_sync.py",
+    "assets/ids_across.py": "by tests/assets/test_sync.py",
+    "assets/jobs.py": "by tests/assets/test_sync.py",
+    "assets/mixes.py": "by tests/assets/test_sync.py",
+    "assets/packing.py": "by tests/assets/test_sync.py",
+    "assets/raw.py": "by tests/assets/test_sync.py",
+    "assets/support/arrivals.py": "by tests/sensors/test_raw_ticks.py",
+    "assets/support/automation.py": "by tests/assets/test_sync.py",
+    "assets/support/indexes.py": "by tests/assets/test_sync.py",
+    "assets/support/keys.py": "by tests/assets/test_lake_identity.py",
+    "assets/support/lake_identity.py": "by tests/assets/test_lake_identity.py",
+    "assets/support/report.py": "by tests/assets/test_sync.py",
+    "assets/support/step_graphs.py": "by tests/assets/test_sync.py",
+    "assets/support/step_ops.py": "by tests/assets/test_sync.py",
+    "assets/token_caches.py": "by tests/assets/test_sync.py",
+    "assets/tokenizers.py": "by tests/assets/test_sync.py",
+    # gristmill
+    "gristmill/__main__.py": "by tests/gristmill/commands/test_trace.py",
+    "gristmill/commands/_terminal.py": "by tests/gristmill/commands/test_trace.py",
+    "gristmill/commands/gc.py": "by tests/gristmill/commands/test_trace.py",
+    "gristmill/commands/sample.py": "by tests/gristmill/commands/test_trace.py",
+    "gristmill/commands/verify.py": "by tests/gristmill/commands/test_trace.py",
+    "gristmill/engines/dask.py": "by tests/gristmill/engines/test_cluster.py",
+    "gristmill/engines/kinds.py": "by tests/gristmill/engines/test_local.py",
+    "gristmill/engines/open.py": "by tests/gristmill/engines/test_local.py",
+    "gristmill/engines/ray.py": "by tests/gristmill/engines/test_cluster.py",
+    "gristmill/execution/claim.py": "by tests/gristmill/maintenance/test_gc.py",
+    "gristmill/execution/document_writer.py": "by tests/gristmill/execution/test_write_shards.py",
+    "gristmill/execution/finding.py": "by tests/gristmill/verification/test_audit.py",
+    "gristmill/execution/plan.py": "by tests/assets/test_exports.py",
+    "gristmill/execution/staleness.py": "by tests/gristmill/execution/test_write_shards.py",
+    "gristmill/execution/survey.py": "by tests/gristmill/execution/test_commit.py",
+    "gristmill/execution/work.py": "by tests/gristmill/engines/test_local.py",
+    "gristmill/execution/worker.py": "by tests/gristmill/engines/test_local.py",
+    "gristmill/formats/levanter/array_reader.py": "by tests/gristmill/formats/levanter/test_cache.py",
+    "gristmill/formats/levanter/checksums.py": "by tests/gristmill/stages/token_cache/test_cache_formats.py",
+    "gristmill/formats/levanter/dtype.py": "by tests/gristmill/formats/levanter/test_cache.py",
+    "gristmill/lake/ledger/id_search.py": "by tests/gristmill/execution/test_checks.py",
+    "gristmill/lake/ledger/lake_id.py": "by tests/assets/test_lake_identity.py",
+    "gristmill/lake/ledger/model.py": "by tests/gristmill/lake/ledger/test_id_index.py",
+    "gristmill/lake/ledger/receipts.py": "by tests/gristmill/execution/test_write_shards.py",
+    "gristmill/lake/ledger/walk.py": "by tests/gristmill/lake/test_asset_kinds.py",
+    "gristmill/lake/rows/document.py": "by tests/gristmill/lake/rows/test_batches.py",
+    "gristmill/lake/store/hashing.py": "by tests/assets/test_exports.py",
+    "gristmill/lake/store/open.py": "by tests/gristmill/lake/store/test_store.py",
+    "gristmill/lake/store/s3_multipart.py": "by tests/test_house.py",
+    "gristmill/lake/store/s3_retry.py": "by tests/gristmill/lake/store/test_store.py",
+    "gristmill/lake/store/s3_upload.py": "by tests/gristmill/lake/store/test_store.py",
+    "gristmill/mixes/starter.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/pipeline/dry_run.py": "by tests/gristmill/pipeline/test_steps.py",
+    "gristmill/pipeline/make.py": "by tests/gristmill/pipeline/test_steps.py",
+    "gristmill/raw_data/listing.py": "by tests/gristmill/stages/conversion/test_conversion.py",
+    "gristmill/readers/jsonl.py": "by tests/gristmill/readers/test_records.py",
+    "gristmill/readers/parquet.py": "by tests/gristmill/readers/test_records.py",
+    "gristmill/recipes/catalogue.py": "by tests/gristmill/commands/test_make.py",
+    "gristmill/recipes/export.py": "by tests/assets/test_exports.py",
+    "gristmill/recipes/mix.py": "by tests/gristmill/recipes/test_row_format.py",
+    "gristmill/recipes/raw_object.py": "by tests/gristmill/stages/conversion/test_conversion.py",
+    "gristmill/recipes/rule_sql.py": "by tests/gristmill/recipes/test_rules.py",
+    "gristmill/recipes/shelf.py": "by tests/gristmill/tracing/test_raw.py",
+    "gristmill/recipes/source.py": "by tests/gristmill/stages/conversion/test_conversion.py",
+    "gristmill/recipes/tagger.py": "by tests/gristmill/stages/tagging/test_tagging.py",
+    "gristmill/sources/jsonl.py": "by tests/gristmill/sources/test_stdlib_source.py",
+    "gristmill/sources/packages.py": "by tests/gristmill/sources/test_packages_source.py",
+    "gristmill/sources/stdlib.py": "by tests/gristmill/sources/test_stdlib_source.py",
+    # its stages, text and verification
+    "gristmill/stages/conversion/grinder.py": "by tests/gristmill/stages/conversion/test_conversion.py",
+    "gristmill/stages/conversion/step.py": "by tests/gristmill/stages/conversion/test_conversion.py",
+    "gristmill/stages/mixing/blocklist_inputs.py": "by tests/gristmill/stages/token_cache/test_old_indexes.py",
+    "gristmill/stages/mixing/grinder.py": "by tests/gristmill/stages/mixing/test_rule_engine.py",
+    "gristmill/stages/mixing/index.py": "by tests/gristmill/commands/test_make.py",
+    "gristmill/stages/mixing/row_filter.py": "by tests/gristmill/stages/mixing/test_filtered_block.py",
+    "gristmill/stages/mixing/sample.py": "by tests/gristmill/stages/mixing/test_rule_engine.py",
+    "gristmill/stages/mixing/step.py": "by tests/gristmill/stages/token_cache/test_token_cache.py",
+    "gristmill/stages/packing/plans.py": "by tests/assets/test_packing_asset.py",
+    "gristmill/stages/tagging/grinder.py": "by tests/test_house.py",
+    "gristmill/stages/tagging/step.py": "by tests/gristmill/stages/tagging/test_tagging.py",
+    "gristmill/stages/token_cache/chat_rows.py": "by tests/gristmill/stages/token_cache/test_token_stream.py",
+    "gristmill/stages/token_cache/chat_template.py": "by tests/gristmill/stages/token_cache/test_token_stream.py",
+    "gristmill/stages/token_cache/consolidate.py": "by tests/gristmill/stages/token_cache/test_token_stream.py",
+    "gristmill/stages/token_cache/grinder.py": "by tests/gristmill/stages/token_cache/test_token_stream.py",
+    "gristmill/stages/token_cache/index.py": "by tests/gristmill/stages/token_cache/test_cache_formats.py",
+    "gristmill/stages/token_cache/levanter_config.py": "by tests/gristmill/stages/token_cache/test_token_stream.py",
+    "gristmill/stages/token_cache/part_table.py": "by tests/gristmill/stages/token_cache/test_cache_formats.py",
+    "gristmill/stages/token_cache/prebuilt_rows.py": "by tests/gristmill/stages/token_cache/test_token_stream.py",
+    "gristmill/stages/token_cache/row_encoder.py": "by tests/real_levanter/test_real_formats.py",
+    "gristmill/stages/token_cache/rows.py": "by tests/real_levanter/test_real_formats.py",
+    "gristmill/stages/token_cache/statistics.py": "by tests/gristmill/stages/token_cache/test_part.py",
+    "gristmill/stages/token_cache/step.py": "by tests/gristmill/stages/token_cache/test_token_cache.py",
+    "gristmill/stages/token_cache/text_rows.py": "by tests/gristmill/stages/token_cache/test_token_stream.py",
+    "gristmill/stages/tokenization/engines.py": "by tests/gristmill/stages/tokenization/test_space_runs.py",
+    "gristmill/stages/tokenization/files.py": "by tests/gristmill/stages/tokenization/test_reference.py",
+    "gristmill/stages/tokenization/long_texts.py": "by tests/gristmill/stages/tokenization/test_encoder.py",
+    "gristmill/stages/tokenization/probes.py": "by tests/gristmill/stages/tokenization/test_reference.py",
+    "gristmill/stages/tokenization/training.py": "by tests/gristmill/stages/tokenization/test_reference.py",
+    "gristmill/stages/tokenization/vocabulary.py": "by tests/gristmill/stages/tokenization/test_offsets.py",
+    "gristmill/text/code_points.py": "by tests/gristmill/text/test_repeats.py",
+    "gristmill/text/lines.py": "by tests/gristmill/text/test_repeats.py",
+    "gristmill/text/pieces.py": "by tests/gristmill/text/test_repeats.py",
+    "gristmill/text/utf8.py": "by tests/gristmill/text/test_repeats.py",
+    "gristmill/text/words.py": "by tests/gristmill/text/test_repeats.py",
+    "gristmill/tokenizers/starter_bpe.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/tracing/rows.py": "by tests/gristmill/tracing/test_trace.py",
+    "gristmill/verification/attributes.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/verification/documents.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/verification/ledger.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/verification/partition.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/verification/reencoding.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/verification/shard.py": "by tests/gristmill/verification/test_ids_across.py",
+    "gristmill/verification/token_caches.py": "by tests/gristmill/stages/token_cache/test_cache_formats.py",
+    # resources and sensors
+    "resources/engine.py": "by tests/gristmill/test_environment.py",
+    "resources/lake.py": "by tests/sensors/test_raw_ticks.py",
+    "resources/run_launcher.py": "by tests/production/test_settings.py",
+    "sensors/automation.py": "by tests/sensors/test_raw_ticks.py",
+}
+"""Modules without a test file of their name, each with the reason.
+
+`by FILE`: proven by another file, which is named. Else the module decides nothing, and the reason says why.
+"""
 
 
 @cache
@@ -202,3 +328,19 @@ def test_asset_files_import_only_what_they_share() -> None:
 @pytest.mark.parametrize("path", [*(ROOT / "gristmill").rglob("__init__.py"), *(ROOT / "assets").rglob("__init__.py")])
 def test_package_files_are_empty(path: Path) -> None:
     assert not path.read_text().strip()
+
+
+def file_of_tests(module: str) -> Path:
+    """The test file of a module: the same folder below tests, the same name without underscores at its ends."""
+    path = Path("tests", module)
+    return ROOT / path.with_name(f"test_{path.stem.strip('_')}.py")
+
+
+def test_every_module_that_decides_has_a_test_file_of_its_name() -> None:
+    modules = {path.relative_to(ROOT).as_posix() for path in FILES if path.name != "__init__.py"}
+    missing = {module for module in modules if not file_of_tests(module).exists()}
+    assert missing - UNTESTED.keys() == set(), "write the test file, or give the reason in UNTESTED"
+    assert UNTESTED.keys() - missing == set(), "not needed in UNTESTED any more"
+    for module, reason in UNTESTED.items():
+        for named in re.findall(r"tests/\S+\.py", reason):
+            assert (ROOT / named).exists(), f"{module} is proven by {named}, which is not there"
