@@ -1,11 +1,14 @@
 import hashlib
 import importlib.util
 import os
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
+from testkit import Mill
 
+from gristmill.__main__ import main
 from gristmill.commands._acquire import acquire_installed, acquire_packages, acquire_stdlib, read_lock
 from gristmill.errors import RecipeError
 
@@ -193,3 +196,31 @@ def test_installed_distributions_give_their_metadata_and_bad_ones_are_told(lake:
 def test_a_python_without_distributions_is_trouble_in_words(lake: Lake, tmp_path: Path) -> None:
     acquired = acquire_installed(lake.put, lake.have, lake.said.append, path=[str(tmp_path)])
     assert acquired.trouble == "this Python has no distributions installed"
+
+
+def test_acquire_puts_raw_snapshots_and_an_example_of_a_takedown_and_keeps_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "new"
+    assert main(["acquire", str(root), "installed"]) == 0
+    said = capsys.readouterr().out
+    written = re.search(r"sources/packages/raw/installed/: (\d+) objects written, 0 kept", said)
+    assert written
+    takedowns = root / "blocklists/takedowns.jsonl"
+    assert takedowns.read_text() == '{"source":"stdlib","id":"this.py","reason":"example of a takedown request"}\n'
+    takedowns.write_text("")
+    assert main(["acquire", str(root), "installed"]) == 0
+    said = capsys.readouterr().out
+    assert f"0 objects written, {written[1]} kept" in said
+    assert takedowns.read_text() == ""
+
+
+def test_what_cannot_be_acquired_exits_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["acquire", str(tmp_path), "wikipedia"]) == 2
+    assert "'wikipedia' cannot be acquired; choose from stdlib, packages, installed" in capsys.readouterr().err
+    assert main(["acquire", str(tmp_path), "packages", "--requirements", str(tmp_path)]) == 2
+    assert "there is no packages-<snapshot>.txt" in capsys.readouterr().err
+
+
+def objects(mill: Mill, folder: str) -> int:
+    return len(list(mill.store.list(folder)))

@@ -1,9 +1,7 @@
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
-from testkit import Mill
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.runner import Inline, grind_all, grind_one, raise_failures
@@ -111,10 +109,3 @@ def test_five_messages_are_shown_and_the_rest_counted() -> None:
     with pytest.raises(DataError, match=r"and 95 more") as caught:
         raise_failures([failed("DataError", f"{n:02d}") for n in range(100)], 200)
     assert [line[-2:] for line in str(caught.value).splitlines()[1:6]] == ["00", "01", "02", "03", "04"]
-
-
-def test_a_lake_travels_as_an_address(tmp_path: Path) -> None:
-    mill = Mill(tmp_path)
-    lake = msgspec.json.decode(msgspec.json.encode(mill.lake), type=Lake)
-    mill.store.put("a", b"1")
-    assert lake.store().read("a") == b"1"

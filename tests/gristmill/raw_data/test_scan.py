@@ -17,6 +17,7 @@ from testkit import Mill
 
 from bench.key_server import Keys
 from gristmill.errors import RecipeError, StoreError
+from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.lake.store.s3 import BucketStore
@@ -230,3 +231,12 @@ def test_a_bucket_listing_that_fails_half_way_is_an_error(monkeypatch: pytest.Mo
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_folders_that_make_no_snapshot_are_told_of(mill: Mill) -> None:
+    for name in ("2024/a.txt", "a b/a.txt", "x.run/a.txt"):
+        mill.store.put(raw_folder("pages") + name, b"")
+    found = pass_over(mill.source(), mill.store)
+    assert {key: each.objects for key, each in found.seen.items()} == {"2024": 1}
+    assert sorted(found.trouble) == ["a b", "x.run"]
+    assert found.astray == 2

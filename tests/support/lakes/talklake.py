@@ -5,7 +5,9 @@ from typing import Any
 
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.row_format import Format, Text
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.mixing.step import stream_step
@@ -44,3 +46,11 @@ def started(root: Path, *rows: dict[str, Any]) -> Mill:
     mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
     make_tokenizer(mill.store, BYTES, mill.said.append)
     return mill
+
+
+def talk_file(root: Path, name: str, data: bytes) -> RawObject:
+    """A raw object of the source `talks`, in a store of its own."""
+    store = FolderStore(str(root))
+    path = f"sources/talks/raw/2024/{name}"
+    store.put(path, data)
+    return RawObject(store, path, name, len(data))

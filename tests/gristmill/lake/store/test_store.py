@@ -3,8 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gristmill.errors import Conflict, RecipeError, StoreError
-from gristmill.lake.store.open import open_store
+from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.protocol import Store
 
 
@@ -226,8 +225,3 @@ def test_deleting_passes_over_what_is_not_there(store: Store) -> None:
     store.delete(["a/1", "no/such", "a/b/3", "a/1"])
     assert paths(store) == ["a/2"]
     store.delete([])
-
-
-def test_a_lake_of_an_unknown_kind_is_a_recipe_error() -> None:
-    with pytest.raises(RecipeError, match="s3://bucket/prefix"):
-        open_store("gs://bucket/lake")

@@ -1,21 +1,11 @@
 import gzip
 import json
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from testkit import Mill, make_documents
 
-from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import raw_folder
-from gristmill.lake.store.folder import FolderStore
-from gristmill.raw_data.listing import by_shard, list_raw
-from gristmill.raw_data.scan import pass_over, present
-from gristmill.recipes.raw_object import RawObject
-from gristmill.recipes.shelf import find, read_shelf
-from gristmill.recipes.source import Everything, Folders, Hashed, Matching, OneToOne, Revision, Source
-from gristmill.stages.conversion.step import ConversionStep
+from gristmill.errors import DataError
 
 
 def notes(mill: Mill, *lines: str, name: str = "a.txt") -> None:
@@ -25,9 +15,6 @@ def notes(mill: Mill, *lines: str, name: str = "a.txt") -> None:
 def all_rows(mill: Mill, source: str) -> list[dict[str, Any]]:
     where = mill.documents(source=source)
     return [row for shard in mill.table(where) for row in mill.rows(where.shard(shard))]
-
-
-# what stands where
 
 
 def test_a_raw_object_becomes_a_shard_of_its_name(mill: Mill) -> None:
@@ -47,20 +34,6 @@ def _zst(row: dict[str, str]) -> bytes:
     return zstandard.compress(json.dumps(row).encode() + b"\n")
 
 
-def test_two_raw_objects_of_one_shard_are_an_error_that_names_both(mill: Mill) -> None:
-    mill.raw("a.jsonl.gz", make_documents(1))
-    mill.raw("a.json.gz", make_documents(1))
-    with pytest.raises(DataError, match=r"a\.json\.gz and a\.jsonl\.gz would both become a\.jsonl\.gz"):
-        mill.convert()
-
-
-def test_hashed_shards_do_not_move_when_others_arrive() -> None:
-    rule = Hashed(10)
-    before = {name: rule.shard(name) for name in ("a", "b", "c")}
-    assert {name: rule.shard(name) for name in ("a", "b", "c", "d")}.items() >= before.items()
-    assert {rule.shard(str(n)) for n in range(500)} == {f"{n:02d}" for n in range(10)}
-
-
 def test_a_hashed_shard_holds_its_objects_in_the_order_of_their_names(mill: Mill) -> None:
     for name in "fedcba":
         notes(mill, f"{name} text", name=f"{name}.txt")
@@ -72,55 +45,6 @@ def test_a_hashed_shard_holds_its_objects_in_the_order_of_their_names(mill: Mill
         assert mill.ids(mill.documents(source="notes"), shard.name) == [name[0] for name in inputs]
 
 
-def test_hidden_files_and_what_the_source_does_not_select_are_left(mill: Mill) -> None:
-    for name in ("a.jsonl.gz", ".hidden.jsonl.gz", ".git/a.jsonl.gz", "readme.md"):
-        mill.raw(name, make_documents(1))
-    source = replace(mill.source(), select=r"\.jsonl\.gz$")
-    assert list(list_raw(source, mill.store, SNAPSHOT).entries) == ["a.jsonl.gz"]
-
-
-@pytest.mark.parametrize(
-    ("rule", "snapshots"),
-    [
-        (Folders(), {"2023": 1, "2024": 2}),
-        (Folders(2), {"2023.en": 1, "2024.en": 1, "2024.fr": 1}),
-        (Matching(r"^\d+/(?P<snapshot>[a-z]+)/"), {"en": 2, "fr": 1}),
-        (Everything(), {"all": 4}),
-    ],
-)
-def test_snapshots_are_found_by_the_sources_rule(
-    mill: Mill, rule: Folders | Matching | Everything, snapshots: dict[str, int]
-) -> None:
-    for name in ("2023/en/a.txt", "2024/en/a.txt", "2024/fr/a.txt", "lonely.txt"):
-        mill.store.put(raw_folder("pages") + name, b"")
-    source = replace(mill.source(), partition=rule)
-    found = pass_over(source, mill.store)
-    assert {key: each.objects for key, each in present(source, found).items()} == snapshots
-    assert found.trouble == {}
-    listed = {key: list(list_raw(source, mill.store, key).entries) for key in snapshots}
-    assert {key: len(names) for key, names in listed.items()} == snapshots
-
-
-def test_folders_that_make_no_snapshot_are_told_of(mill: Mill) -> None:
-    for name in ("2024/a.txt", "a b/a.txt", "x.run/a.txt"):
-        mill.store.put(raw_folder("pages") + name, b"")
-    found = pass_over(mill.source(), mill.store)
-    assert {key: each.objects for key, each in found.seen.items()} == {"2024": 1}
-    assert sorted(found.trouble) == ["a b", "x.run"]
-    assert found.astray == 2
-
-
-def test_raw_data_elsewhere_are_read_and_never_written(mill: Mill, tmp_path: Path) -> None:
-    elsewhere = FolderStore(str(tmp_path / "elsewhere"))
-    elsewhere.put("2024/a.jsonl", b'{"id":"a","text":"t"}\n')
-    source = replace(mill.source(), raw=elsewhere.url)
-    assert list(list_raw(source, elsewhere, SNAPSHOT).entries) == ["a.jsonl"]
-    assert by_shard(source, list_raw(source, elsewhere, SNAPSHOT)) == {"a": ["a.jsonl"]}
-
-
-# what a converter may do
-
-
 def test_a_converter_that_reads_nothing_of_its_raw_object_is_no_error(mill: Mill) -> None:
     mill.raw("a", b"some bytes", source="unread")
     mill.raw("b", b"", source="unread")
@@ -128,20 +52,6 @@ def test_a_converter_that_reads_nothing_of_its_raw_object_is_no_error(mill: Mill
     assert mill.ground == ["a", "b"]
     mill.convert("unread")
     assert mill.ground == []
-
-
-@pytest.mark.parametrize("pieces", [0, 1, 2, 99])
-def test_a_raw_objects_digest_is_of_all_its_bytes_however_many_were_read(mill: Mill, pieces: int) -> None:
-    import hashlib
-
-    data = bytes(range(256)) * 12_000
-    mill.store.put("a", data)
-    raw = RawObject(mill.store, "a", "a", len(data))
-    if pieces:
-        chunks = raw.chunks()
-        for _ in zip(range(pieces), chunks, strict=False):
-            pass
-    assert raw.sha256() == hashlib.sha256(data).hexdigest()
 
 
 def test_refused_rows_lie_in_quarantine_and_are_counted(mill: Mill) -> None:
@@ -247,40 +157,3 @@ def test_a_raw_object_that_changes_while_it_is_read_is_tried_again(mill: Mill) -
     tally = grind(planned, Inline(), mill.said.append)
     assert [failed.error for failed in tally.failed] == [StoreError.__name__]
     assert mill.convert().totals["rows"] == 3
-
-
-# declarations
-
-
-def test_a_wrong_name_lists_the_known_ones() -> None:
-    with pytest.raises(RecipeError, match=r"no 'pagse' on this shelf; it has .*notes, .*pages"):
-        find("sources", Source, SHELVES, "pagse")
-
-
-def test_a_module_with_two_declarations_is_an_error_that_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shelf = tmp_path / "othershelf" / "sources"
-    shelf.mkdir(parents=True)
-    (shelf / "both.py").write_text(
-        "from gristmill.recipes.source import Source\n"
-        "ONE = Source(name='one', convert=list)\nTWO = Source(name='two', convert=list)\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(RecipeError, match=r"othershelf\.sources\.both: .*exactly one Source, this one 2"):
-        read_shelf("sources", Source, ("othershelf",))
-
-
-def test_a_source_whose_revisions_skip_a_number_is_refused() -> None:
-    with pytest.raises(RecipeError, match="revisions are v2; name them v1, in order"):
-        Source(name="a", convert=lambda _: [], revisions=(Revision(version="v2"),))
-
-
-def test_what_does_not_change_the_output_does_not_change_the_recipe(mill: Mill) -> None:
-    source = mill.source()
-    same = replace(source, description="words", owners=("team:a",), quarantine_limit=0.5)
-    step = ConversionStep(source, SNAPSHOT, SHELVES)
-    assert ConversionStep(same, SNAPSHOT, SHELVES).recipe == step.recipe
-    other = replace(source, shards=Hashed(2))
-    assert ConversionStep(other, SNAPSHOT, SHELVES).recipe != step.recipe
-    assert OneToOne().parameters() == ["one-to-one"]

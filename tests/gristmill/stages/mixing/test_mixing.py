@@ -15,7 +15,7 @@ from gristmill.errors import DataError, MalformedRow, Misaligned, RecipeError, S
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.model import Recipe, Shard
-from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.mix import Stream
 from gristmill.recipes.rules import Rule, field, score, spans
 
 SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
@@ -344,19 +344,6 @@ def test_a_changed_selection_of_the_same_name_is_refused_and_weight_is_no_change
     assert mill.ground == []
     with pytest.raises(RecipeError, match=r"mixes/blend/documents/pages \(2024\).*rate was 1\.0, is 0\.5"):
         mill.mix(stream(rate=0.5))
-
-
-def test_names_and_numbers_that_cannot_be_are_refused() -> None:
-    with pytest.raises(RecipeError, match="rate is 0"):
-        stream(rate=0)
-    with pytest.raises(RecipeError, match="version 'one' is not valid"):
-        stream(version="one")
-    with pytest.raises(RecipeError, match="each stream needs its own name; it has pages, pages"):
-        Mix(name="blend", streams=(stream(), stream()))
-    with pytest.raises(RecipeError, match="has no stream 'book'; it has pages"):
-        Mix(name="blend", streams=(stream(),)).stream("book")
-    with pytest.raises(RecipeError, match="validation is 1"):
-        Mix(name="blend", streams=(stream(),), validation=1)
 
 
 def test_a_version_gives_the_next_and_a_mix_takes_it(mill: Mill) -> None:

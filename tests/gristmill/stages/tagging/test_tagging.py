@@ -6,8 +6,6 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging.step import TaggingStep
 
 
@@ -175,16 +173,3 @@ def test_a_changed_tagger_of_the_same_name_is_refused_with_what_changed(mill: Mi
 def test_documents_that_are_not_there_yet_are_named(mill: Mill) -> None:
     with pytest.raises(DataError, match="sources/pages/v0/documents: snapshot 2024 is not there yet"):
         mill.tag("words-1")
-
-
-def silent(_: Document) -> dict[str, Any]:
-    return {}
-
-
-def test_a_tagger_needs_a_number_and_one_function() -> None:
-    with pytest.raises(RecipeError, match="must end in its number"):
-        Tagger(name="words", document=silent)
-    with pytest.raises(RecipeError, match="exactly one of document= and batch="):
-        Tagger(name="words-1")
-    with pytest.raises(RecipeError, match="exactly one of document= and batch="):
-        Tagger(name="words-1", document=silent, batch=lambda documents: {"a": [None] * len(documents)})

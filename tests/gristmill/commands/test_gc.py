@@ -1,0 +1,83 @@
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill
+from wholelake import CACHE, even, make_cache, table
+
+from gristmill.__main__ import main
+from gristmill.stages.mixing.step import stream_step
+
+
+def old_parts(whole: Mill) -> set[str]:
+    """Changes a document and makes everything again; the folders of the parts that were replaced."""
+    before = {folder for part in table(whole, CACHE) for folder in part.extra["folders"].values()}
+    metadata = {"number": 24, "language": "en"}
+    whole.raw("b.jsonl.gz", [{"id": "doc-00024", "text": "word word", "source": "pages", "metadata": metadata}])
+    whole.convert()
+    whole.tag("words-1", "characters-1")
+    whole.revise()
+    whole.make(stream_step(even(), "pages", SNAPSHOT, SHELVES))
+    make_cache(whole)
+    return before - {folder for part in table(whole, CACHE) for folder in part.extra["folders"].values()}
+
+
+def objects(whole: Mill, folder: str) -> int:
+    return len(list(whole.store.list(folder)))
+
+
+def test_gc_of_a_lake_without_garbage_removes_nothing(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    before = whole.stamps()
+    assert main(["gc", str(whole.root)]) == 0
+    assert capsys.readouterr().out == "0 parts removed, 0 bytes\n"
+    assert whole.stamps() == before
+
+
+def test_gc_removes_the_parts_that_nobody_names_and_nothing_else(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (old,) = old_parts(whole)
+    before = whole.stamps()
+    size = sum(entry.size for entry in whole.store.list(old))
+    assert main(["gc", str(whole.root), "--dry-run"]) == 0
+    assert f"would remove {old}: {objects(whole, old)} objects, {size:,} bytes" in capsys.readouterr().out
+    assert whole.stamps() == before
+    assert main(["gc", str(whole.root)]) == 0
+    assert capsys.readouterr().out.endswith(f"1 parts removed, {size:,} bytes\n")
+    assert whole.stamps() == {path: etag for path, etag in before.items() if not path.startswith(old)}
+    assert main(["verify", str(whole.root)]) == 0
+
+
+def test_gc_keeps_what_a_release_or_a_merged_ledger_names(whole: Mill) -> None:
+    top = f"{CACHE.asset}/train/shard_ledger.json"
+    merged = whole.store.read(top)
+    (old,) = old_parts(whole)
+    held = objects(whole, old)
+    index = whole.store.read(top)
+    whole.store.put(top, merged)
+    assert main(["gc", str(whole.root)]) == 0
+    assert objects(whole, old) == held
+    whole.store.put(top, index)
+    whole.store.put("releases/first.json", b'{"parts": ["' + old.replace("/", "\\/").encode() + b'"]}')
+    assert main(["gc", str(whole.root)]) == 0
+    assert objects(whole, old) == held
+    whole.store.delete(["releases/first.json"])
+    assert main(["gc", str(whole.root)]) == 0
+    assert objects(whole, old) == 0
+
+
+def test_gc_leaves_a_slice_alone_where_a_run_is_at_work(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    (old,) = old_parts(whole)
+    whole.store.put(CACHE.claim, b'{"token":"another"}')
+    assert main(["gc", str(whole.root)]) == 0
+    said = capsys.readouterr().out
+    assert f"{CACHE.asset} (2024): a run is at work there, or was killed: nothing of it is touched" in said
+    assert objects(whole, old)
+
+
+@pytest.mark.parametrize("path", ["releases/first.json", CACHE.ledger])
+def test_gc_removes_nothing_while_a_ledger_or_a_release_cannot_be_read(
+    whole: Mill, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    (old,) = old_parts(whole)
+    whole.store.put(path, b"{")
+    assert main(["gc", str(whole.root)]) == 2
+    assert path in capsys.readouterr().err
+    assert objects(whole, old)

@@ -1,0 +1,92 @@
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from testkit import Mill, packed
+from wholelake import DOCUMENTS, STREAM, WORDS, flip
+
+from gristmill.__main__ import main
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An S3 server with the bucket `mill`; credentials and region stand in the environment."""
+    boto3 = pytest.importorskip("boto3")
+    moto = pytest.importorskip("moto.server")
+    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    for name, value in [("ACCESS_KEY_ID", "nobody"), ("SECRET_ACCESS_KEY", "nothing"), ("REGION", "us-east-1")]:
+        monkeypatch.setenv(f"AWS_{name}", value)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    url = "http://{}:{}".format(*server.get_host_and_port())
+    boto3.Session().client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="mill")
+    yield url
+    server.stop()
+
+
+def test_a_clean_lake_is_proven_and_the_exit_code_is_0(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(whole.root)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "proven sources/pages/v0/ledgers/documents/2024.json"
+    assert said[-1] == "7 of 7 ledgers proven, 0 findings"
+    assert len(said) == 8
+
+
+def test_the_first_lie_is_named_and_the_exit_code_is_1(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    path = WORDS.shard("b")
+    rows = whole.lines(path)
+    whole.store.put(path, packed([*rows[:2], rows[3], rows[2], *rows[4:]]))
+    flip(whole, STREAM.shard("a"))
+    assert main(["verify", str(whole.root)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[2] == "WRONG  sources/pages/v0/ledgers/attributes/words-1/2024.json"
+    assert said[3].startswith(f"       {path}: row 2: id 'doc-00023' (source 'pages'), but {DOCUMENTS.shard('b')} has")
+    assert said[4] == "stopped at the first finding; 2 of 7 ledgers were proven before (--all lists all)"
+    assert len(said) == 5
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_all_lies_are_listed_when_asked_for(whole: Mill, capsys: pytest.CaptureFixture[str], workers: str) -> None:
+    for where in (WORDS, STREAM):
+        flip(whole, where.shard("a"))
+    assert main(["verify", str(whole.root), "--all", "--workers", workers]) == 1
+    said = capsys.readouterr().out
+    assert re.findall("WRONG  (.+)", said) == [
+        "sources/pages/v0/ledgers/attributes/words-1/2024.json",
+        "mixes/even/ledgers/pages/2024.json",
+    ]
+    assert "5 of 7 ledgers proven, " in said
+
+
+def test_one_asset_is_verified_by_its_address(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    flip(whole, STREAM.shard("a"))
+    assert main(["verify", str(whole.root), "--asset", "sources/pages"]) == 0
+    assert capsys.readouterr().out.endswith("4 of 4 ledgers proven, 0 findings\n")
+
+
+def test_nothing_to_verify_is_no_proof(whole: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(whole.root), "--asset", "sources/other"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["verify", str(tmp_path / "nowhere")]) == 2
+    assert "there is no lake" in capsys.readouterr().err
+
+
+def test_a_lake_in_a_bucket_is_verified(whole: Mill, endpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    bucket = Mill(whole.root, "s3://mill/lake", {"endpoint": endpoint})
+    for entry in whole.store.list(""):
+        bucket.store.put(entry.path, whole.store.read(entry.path))
+    there = ["s3://mill/lake", "--option", f"endpoint={endpoint}"]
+    assert main(["verify", *there]) == 0
+    flip(bucket, DOCUMENTS.shard("b"))
+    assert main(["verify", *there]) == 1
+    assert f"{DOCUMENTS.shard('b')}: row 0: its sha256 is" in capsys.readouterr().out
+
+
+def test_the_standard_variables_alone_reach_a_bucket(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    assert main(["verify", "s3://mill/empty"]) == 2
+    assert "there is no finished partition" in capsys.readouterr().err

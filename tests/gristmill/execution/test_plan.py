@@ -1,0 +1,113 @@
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+from counted import EVEN, everywhere, journey
+from testkit import Mill, make_documents
+
+from gristmill.errors import StoreError
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.receipts import Receipt, leave_receipt
+from gristmill.recipes.mix import Stream
+
+
+def test_a_table_edited_by_hand_is_made_again_and_not_believed(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    before = mill.tree()
+    where = mill.documents()
+    lines = gzip.decompress(mill.store.read(where.table)).replace(b'"rows":10', b'"rows":9')
+    mill.store.put(where.table, gzip.compress(lines, mtime=0))
+    mill.convert()
+    assert mill.ground == ["a", "b"]
+    assert mill.tree() == before
+
+
+def test_a_run_that_fell_between_table_and_head_is_taken_up(mill: Mill) -> None:
+    mill.raw_shards(3)
+    mill.convert()
+    head = mill.store.read(mill.documents().ledger)
+    mill.raw("b.jsonl.gz", make_documents(1, start=100))
+    mill.convert()
+    after = mill.tree()
+    mill.store.put(mill.documents().ledger, head)
+    with pytest.raises(StoreError, match="being rebuilt"):
+        read_ledger(mill.store, mill.documents())
+    mill.convert()
+    assert mill.ground == []
+    assert mill.tree() == after
+
+
+@pytest.mark.parametrize("data", [None, b"", b"torn", b"\x1f\x8b\x08\x00"])
+def test_a_table_that_is_torn_or_missing_is_made_again(mill: Mill, data: bytes | None) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    before = mill.tree()
+    path = mill.documents().table
+    if data is None:
+        mill.store.delete([path])
+    else:
+        mill.store.put(path, data)
+    mill.convert()
+    assert mill.ground == ["a", "b"]
+    assert mill.tree() == before
+
+
+def test_a_shard_that_was_deleted_or_changed_by_hand_is_ground_again(mill: Mill) -> None:
+    mill.raw_shards(3)
+    journey(mill)
+    before = mill.tree()
+    mill.store.delete([mill.documents().shard("a"), mill.attributes("words-1").shard("b")])
+    mill.store.put(mill.stream().shard("c"), b"by hand")
+    mill.store.delete([mill.documents("v1").index("a")])
+    assert journey(mill) == {"v0": ["a"], "words": ["b"], "v1": ["a"], "mix": ["c"]}
+    assert mill.tree() == before
+
+
+def test_a_copied_lake_is_hashed_once_and_grinds_nothing_but_what_is_made_from_raw(mill: Mill, tmp_path: Path) -> None:
+    mill.raw_shards(3)
+    journey(mill)
+    shutil.copytree(mill.root, tmp_path / "copy", copy_function=shutil.copyfile)
+    copy = Mill(tmp_path / "copy")
+    assert journey(copy) == {"v0": ["a", "b", "c"], "words": [], "v1": [], "mix": []}
+    assert copy.tree() == mill.tree()
+    before = copy.stamps()
+    assert journey(copy) == everywhere()
+    assert copy.stamps() == before
+    noted = copy.store.read(copy.attributes("words-1").run)
+    head = copy.store.head(copy.attributes("words-1").shard("a"))
+    assert head is not None
+    assert head.etag.encode() in noted
+
+
+def test_force_grinds_everything_and_changes_no_byte(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    before = mill.tree()
+    mill.make(mill.conversion(), force=True)
+    assert mill.ground == ["a", "b"]
+    assert mill.tree() == before
+
+
+def test_a_draft_that_changed_is_rebuilt(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.tag("words-1")
+    mill.revise()
+    mill.mix(EVEN, draft=True)
+    other = Stream(source="pages", version="v1")
+    assert mill.mix(other, draft=True).totals["rows"] == 8
+    assert mill.ground == ["a", "b"]
+
+
+def test_a_receipt_that_came_too_late_is_judged_by_its_object(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    row = mill.table(mill.documents())["a"]
+    leave_receipt(mill.store, mill.documents(), Receipt(row, {}, {}))
+    before = mill.tree()
+    mill.convert()
+    assert mill.ground == []
+    assert {**before, **mill.tree()} == before
+    assert not list(mill.store.list(mill.documents().receipts))

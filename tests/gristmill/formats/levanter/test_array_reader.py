@@ -1,0 +1,99 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arrays import INDEX, reader, write
+
+from gristmill.errors import DataError
+from gristmill.formats.levanter.array_reader import ArrayReader
+from gristmill.formats.levanter.array_writer import CHUNK
+from gristmill.formats.levanter.cache import ranges_of
+from gristmill.lake.store.folder import FolderStore
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 0), (0, 1), (CHUNK - 1, CHUNK + 1), (CHUNK, 2 * CHUNK), (5, 2 * CHUNK + 6), (9, 9)]
+)
+def test_any_range_is_read(tmp_path: Path, start: int, stop: int) -> None:
+    values = np.arange(CHUNK * 2 + 7, dtype=np.int32)
+    write(tmp_path, values)
+    assert reader(tmp_path).read(start, stop).tolist() == list(range(start, stop))
+
+
+def test_a_missing_object_is_an_error_that_names_it_and_never_zeros(tmp_path: Path) -> None:
+    write(tmp_path, np.arange(10, dtype=np.int32))
+    (tmp_path / "a/c/0").unlink()
+    with pytest.raises(DataError, match="a/c/0 is missing"):
+        reader(tmp_path).read(0, 1)
+    (tmp_path / "a/zarr.json").unlink()
+    with pytest.raises(DataError, match=r"a/zarr\.json is missing"):
+        reader(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [0, 3, INDEX - 1, 5_000, -1])
+def test_a_truncated_object_is_an_error_that_names_it(tmp_path: Path, kept: int) -> None:
+    write(tmp_path, np.random.default_rng(1).integers(1, 99, 9_999, dtype=np.int32))
+    path = tmp_path / "a/c/0"
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(DataError, match=r"a/c/0.*CRC-32C"):
+        reader(tmp_path).read(0, 1)
+
+
+def test_a_flipped_bit_in_the_index_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, np.arange(1, 10, dtype=np.int32))
+    path = tmp_path / "a/c/0"
+    data = bytearray(path.read_bytes())
+    data[-INDEX + 8] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"a/c/0.*CRC-32C"):
+        reader(tmp_path).read(0, 1)
+
+
+@pytest.mark.parametrize("place", [0, 3, 4, 12, 16])
+def test_a_damaged_frame_header_is_an_error_that_names_the_chunk(tmp_path: Path, place: int) -> None:
+    write(tmp_path, np.random.default_rng(1).integers(1, 99, 9_999, dtype=np.int32))
+    path = tmp_path / "a/c/0"
+    data = bytearray(path.read_bytes())
+    data[place : place + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"a/c/0, chunk 0: .*damaged"):
+        reader(tmp_path).read(0, 1)
+
+
+def test_an_object_without_the_bytes_its_index_names_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, np.random.default_rng(1).integers(1, 99, 9_999, dtype=np.int32))
+    path = tmp_path / "a/c/0"
+    path.write_bytes(path.read_bytes()[-INDEX:])
+    with pytest.raises(DataError, match=r"truncated|damaged"):
+        reader(tmp_path).read(0, 1)
+
+
+@pytest.mark.parametrize("key", ["codecs", "data_type", "fill_value", "chunk_grid"])
+def test_another_kind_of_array_is_an_error_that_says_what_it_is(tmp_path: Path, key: str) -> None:
+    write(tmp_path, np.arange(3, dtype=np.int32))
+    path = tmp_path / "a/zarr.json"
+    described = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**described, key: "other"}))
+    with pytest.raises(DataError, match=r"a/zarr\.json"):
+        reader(tmp_path)
+    del described[key]
+    path.write_text(json.dumps(described))
+    with pytest.raises(DataError, match="not a sharded zarr v3 array"):
+        reader(tmp_path)
+
+
+def test_neighbouring_chunks_are_read_by_one_request(tmp_path: Path) -> None:
+    write(tmp_path, np.random.default_rng(1).integers(1, 99, 8 * CHUNK, dtype=np.int32))
+    requests: list[str] = []
+    ranges = ranges_of(FolderStore(str(tmp_path)))
+
+    def counted(path: str, start: int, end: int | None) -> bytes:
+        requests.append(path)
+        return ranges(path, start, end)
+
+    array = ArrayReader(counted, "a")
+    assert len(array.read(5, 8 * CHUNK - 5)) == 8 * CHUNK - 10
+    assert requests == ["a/zarr.json", "a/c/0", "a/c/0"]
+    array.read(8 * CHUNK - 9, 8 * CHUNK)
+    assert len(requests) == 3

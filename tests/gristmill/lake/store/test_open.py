@@ -1,0 +1,20 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+from testkit import Mill
+
+from gristmill.errors import RecipeError
+from gristmill.lake.store.open import Lake, open_store
+
+
+def test_a_lake_travels_as_an_address(tmp_path: Path) -> None:
+    mill = Mill(tmp_path)
+    lake = msgspec.json.decode(msgspec.json.encode(mill.lake), type=Lake)
+    mill.store.put("a", b"1")
+    assert lake.store().read("a") == b"1"
+
+
+def test_a_lake_of_an_unknown_kind_is_a_recipe_error() -> None:
+    with pytest.raises(RecipeError, match="s3://bucket/prefix"):
+        open_store("gs://bucket/lake")

@@ -1,0 +1,56 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from testkit import SNAPSHOT, Mill, make_documents
+
+from gristmill.errors import DataError
+from gristmill.lake.address import raw_folder
+from gristmill.lake.store.folder import FolderStore
+from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.scan import pass_over, present
+from gristmill.recipes.source import Everything, Folders, Matching
+
+
+def test_two_raw_objects_of_one_shard_are_an_error_that_names_both(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(1))
+    mill.raw("a.json.gz", make_documents(1))
+    with pytest.raises(DataError, match=r"a\.json\.gz and a\.jsonl\.gz would both become a\.jsonl\.gz"):
+        mill.convert()
+
+
+def test_hidden_files_and_what_the_source_does_not_select_are_left(mill: Mill) -> None:
+    for name in ("a.jsonl.gz", ".hidden.jsonl.gz", ".git/a.jsonl.gz", "readme.md"):
+        mill.raw(name, make_documents(1))
+    source = replace(mill.source(), select=r"\.jsonl\.gz$")
+    assert list(list_raw(source, mill.store, SNAPSHOT).entries) == ["a.jsonl.gz"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "snapshots"),
+    [
+        (Folders(), {"2023": 1, "2024": 2}),
+        (Folders(2), {"2023.en": 1, "2024.en": 1, "2024.fr": 1}),
+        (Matching(r"^\d+/(?P<snapshot>[a-z]+)/"), {"en": 2, "fr": 1}),
+        (Everything(), {"all": 4}),
+    ],
+)
+def test_snapshots_are_found_by_the_sources_rule(
+    mill: Mill, rule: Folders | Matching | Everything, snapshots: dict[str, int]
+) -> None:
+    for name in ("2023/en/a.txt", "2024/en/a.txt", "2024/fr/a.txt", "lonely.txt"):
+        mill.store.put(raw_folder("pages") + name, b"")
+    source = replace(mill.source(), partition=rule)
+    found = pass_over(source, mill.store)
+    assert {key: each.objects for key, each in present(source, found).items()} == snapshots
+    assert found.trouble == {}
+    listed = {key: list(list_raw(source, mill.store, key).entries) for key in snapshots}
+    assert {key: len(names) for key, names in listed.items()} == snapshots
+
+
+def test_raw_data_elsewhere_are_read_and_never_written(mill: Mill, tmp_path: Path) -> None:
+    elsewhere = FolderStore(str(tmp_path / "elsewhere"))
+    elsewhere.put("2024/a.jsonl", b'{"id":"a","text":"t"}\n')
+    source = replace(mill.source(), raw=elsewhere.url)
+    assert list(list_raw(source, elsewhere, SNAPSHOT).entries) == ["a.jsonl"]
+    assert by_shard(source, list_raw(source, elsewhere, SNAPSHOT)) == {"a": ["a.jsonl"]}

@@ -1,0 +1,30 @@
+from dataclasses import replace
+
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.source import Hashed, OneToOne, Revision, Source
+from gristmill.stages.conversion.step import ConversionStep
+
+
+def test_hashed_shards_do_not_move_when_others_arrive() -> None:
+    rule = Hashed(10)
+    before = {name: rule.shard(name) for name in ("a", "b", "c")}
+    assert {name: rule.shard(name) for name in ("a", "b", "c", "d")}.items() >= before.items()
+    assert {rule.shard(str(n)) for n in range(500)} == {f"{n:02d}" for n in range(10)}
+
+
+def test_a_source_whose_revisions_skip_a_number_is_refused() -> None:
+    with pytest.raises(RecipeError, match="revisions are v2; name them v1, in order"):
+        Source(name="a", convert=lambda _: [], revisions=(Revision(version="v2"),))
+
+
+def test_what_does_not_change_the_output_does_not_change_the_recipe(mill: Mill) -> None:
+    source = mill.source()
+    same = replace(source, description="words", owners=("team:a",), quarantine_limit=0.5)
+    step = ConversionStep(source, SNAPSHOT, SHELVES)
+    assert ConversionStep(same, SNAPSHOT, SHELVES).recipe == step.recipe
+    other = replace(source, shards=Hashed(2))
+    assert ConversionStep(other, SNAPSHOT, SHELVES).recipe != step.recipe
+    assert OneToOne().parameters() == ["one-to-one"]

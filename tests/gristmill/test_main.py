@@ -1,0 +1,27 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from testkit import Mill
+
+from gristmill.__main__ import main
+
+
+def test_usage_errors_exit_with_2(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["grind"])
+    assert main(["verify", str(mill.root), "--option", "endpoint"]) == 2
+    assert "--option endpoint: write KEY=VALUE" in capsys.readouterr().err
+
+
+def test_the_command_line_is_a_module(mill: Mill) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gristmill", "verify", str(mill.root / "missing")],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
