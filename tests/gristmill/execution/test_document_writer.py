@@ -1,0 +1,45 @@
+import hashlib
+from pathlib import Path
+
+from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.lake.address import documents_asset, place
+from gristmill.lake.identity import HASH_BYTES
+from gristmill.lake.ledger.model import Input
+from gristmill.lake.store.folder import FolderStore
+
+HERE = place(documents_asset("wiki", "v0"), "2024")
+READ = (Input("sources/wiki/raw", "a.jsonl", "1"),)
+
+
+def test_a_shard_and_its_index_are_published_together_and_stamped(lake: FolderStore) -> None:
+    writer = DocumentsWriter(lake, HERE, "a")
+    writer.write(b'{"id":"1"}\n{"id":"2"}\n', [("wiki", "1"), ("wiki", "2")])
+    assert writer.rows == 2
+    assert list(lake.list("")) == []
+    row, stamps = writer.close("recipe", READ, dropped={"z": 1, "a": 2}, counts={})
+    assert (row.name, row.rows, row.recipe, row.inputs) == ("a", 2, "recipe", READ)
+    assert list(row.dropped) == ["a", "z"]
+    assert row.sha256 == hashlib.sha256(lake.read(HERE.shard("a"))).hexdigest()
+    assert row.index == hashlib.sha256(lake.read(HERE.index("a"))).hexdigest()
+    assert stamps == {entry.path: (entry.size, entry.etag) for entry in lake.list("")}
+    assert set(stamps) == {HERE.shard("a"), HERE.index("a")}
+
+
+def test_the_spots_stand_behind_the_index_and_count_in_its_digest(lake: FolderStore) -> None:
+    digests = set()
+    for spots in (b"", b"spots"):
+        writer = DocumentsWriter(lake, HERE, "a")
+        writer.write(b"{}\n", [("wiki", "1")])
+        row, _ = writer.close("recipe", READ, dropped={}, counts={}, spots=spots)
+        index = lake.read(HERE.index("a"))
+        assert index[HASH_BYTES:].endswith(spots)
+        digests.add(row.index)
+    assert len(digests) == 2
+
+
+def test_a_writer_that_is_aborted_leaves_nothing(lake: FolderStore) -> None:
+    writer = DocumentsWriter(lake, HERE, "a")
+    writer.write(b"{}\n", [("wiki", "1")])
+    writer.abort()
+    assert list(lake.list("")) == []
+    assert list(Path(lake.url, ".incoming").iterdir()) == []

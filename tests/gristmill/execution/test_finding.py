@@ -1,0 +1,12 @@
+from gristmill.execution.finding import Finding, differs
+
+
+def test_a_finding_names_its_row_where_it_has_one() -> None:
+    assert str(Finding("a.gz", 0, "its id is 'x'", "make it again")) == "a.gz: row 0: its id is 'x' (make it again)"
+    assert str(Finding("a.gz", None, "it is gone", "make it again")) == "a.gz: it is gone (make it again)"
+
+
+def test_a_comparison_shows_numbers_in_thousands_and_cuts_long_texts() -> None:
+    assert differs("its rows are", 1234567, 12) == "its rows are 1,234,567, but its ledger says 12"
+    found = differs("it is", "x" * 500, "short")
+    assert found == f"it is {'x' * 117}..., but its ledger says short"

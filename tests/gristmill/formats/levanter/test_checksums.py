@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gristmill.errors import DataError
+from gristmill.formats.levanter.cache import CacheWriter
+from gristmill.formats.levanter.checksums import SUMS, prove, put_sums, summed
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.hashing import HashedUpload
+
+FOLDER = "copy/"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    """A store with one whole cache of two rows."""
+    store = FolderStore(str(tmp_path))
+    sums: dict[str, str] = {}
+
+    def opened(name: str) -> HashedUpload:
+        return summed(store, FOLDER + name, name, sums)
+
+    writer = CacheWriter(opened, {"input_ids": "int32"})
+    writer.append_batch({"input_ids": (np.array([1, 2, 3], np.int32), np.array([2, 1], np.int64))})
+    writer.close()
+    put_sums(store, FOLDER, sums)
+    assert {FOLDER + name for name in (*sums, SUMS)} == {entry.path for entry in store.list("")}
+    return store
+
+
+def objects(store: FolderStore) -> list[str]:
+    return [entry.path for entry in store.list(FOLDER) if not entry.path.endswith(SUMS)]
+
+
+def test_a_whole_cache_is_proven_from_its_bytes(store: FolderStore) -> None:
+    assert prove(store, FOLDER)["total_num_rows"] == 2
+
+
+def test_a_missing_or_changed_object_is_an_error_that_names_it(store: FolderStore) -> None:
+    for path in objects(store):
+        data = store.read(path)
+        store.put(path, data[:-1] + bytes([data[-1] ^ 1]))
+        with pytest.raises(DataError, match=f"^{path} is not what sums.json says"):
+            prove(store, FOLDER)
+        store.delete([path])
+        with pytest.raises(DataError, match=f"^{path} is missing"):
+            prove(store, FOLDER)
+        store.put(path, data)
+    prove(store, FOLDER)
+
+
+def test_a_cache_without_its_sums_was_not_written_to_its_end(store: FolderStore) -> None:
+    store.delete([FOLDER + SUMS])
+    with pytest.raises(DataError, match=r"copy/sums\.json is missing: it was not written to its end"):
+        prove(store, FOLDER)

@@ -1,0 +1,65 @@
+from dataclasses import replace
+from pathlib import Path
+
+from talklake import BYTES, row, started
+from testkit import SHELVES, Mill, make_documents
+
+from gristmill.pipeline.dry_run import Prospects, survey_steps
+from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.tagging.step import TaggingStep
+
+V0, WORDS = "sources/pages/v0/documents", "sources/pages/v0/attributes/words-1"
+
+
+def states(mill: Mill) -> dict[str, str]:
+    """What would become of v0 and of one set on it."""
+    found = survey_steps([mill.conversion(), mill.tagging("words-1")], mill.store)
+    return {each.asset: each.state for each in found}
+
+
+def test_what_would_be_made_first_is_followed_and_what_is_finished_is_left(mill: Mill) -> None:
+    mill.raw_shards(2)
+    assert states(mill) == {V0: "make", WORDS: "follow"}
+    mill.convert()
+    assert states(mill) == {V0: "finished", WORDS: "make"}
+    mill.tag("words-1")
+    assert states(mill) == {V0: "finished", WORDS: "finished"}
+    mill.raw("b.jsonl.gz", make_documents(1, start=100))
+    assert states(mill) == {V0: "make", WORDS: "follow"}
+
+
+def test_what_lacks_its_input_is_wrong_and_what_reads_it_waits(mill: Mill) -> None:
+    assert states(mill) == {V0: "wrong", WORDS: "wait"}
+    prospects = Prospects(mill.store)
+    prospects.step(mill.conversion())
+    (waiting,) = prospects.step(mill.tagging("words-1"))
+    assert waiting.why == (f"for {V0}",)
+
+
+def test_a_recipe_that_changed_under_its_name_is_refused_unless_it_is_a_draft(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    before = mill.tagging("words-1").taggers[0]
+    for draft, state in ((False, "refused"), (True, "make")):
+        changed = replace(before, parameters={"other": 1}, draft=draft)
+        step = TaggingStep("pages", "v0", "2024", (changed,), SHELVES)
+        (found,) = Prospects(mill.store).step(step)
+        assert found.state == state
+        assert "other" in found.why[0]
+
+
+def test_a_tokenizer_waits_for_a_person_and_one_that_was_damaged_or_changed_is_told_apart(
+    mill: Mill, tmp_path: Path
+) -> None:
+    assert Prospects(mill.store).tokenizer(BYTES).state == "wait"
+    store = started(tmp_path / "talk", *(row(number, {}) for number in range(4))).store
+
+    def state(tokenizer: Tokenizer) -> str:
+        return Prospects(store).tokenizer(tokenizer).state
+
+    larger = replace(BYTES, training=Training(mix="talk", snapshots={"pages": ("2024",)}, vocabulary=300))
+    assert (state(BYTES), state(larger), state(replace(larger, draft=True))) == ("finished", "refused", "wait")
+    (path,) = (entry.path for entry in store.list("tokenizers/") if entry.path.endswith("tokenizer.json"))
+    store.put(path, b"{}")
+    assert state(BYTES) == "wrong"
