@@ -7,9 +7,10 @@ import pytest
 from counted import everywhere, journey
 from testkit import Mill, Stopping, make_documents
 
-from gristmill.errors import DataError, GristmillError, StoreError
+from gristmill.errors import Conflict, DataError, GristmillError, StoreError
+from gristmill.execution.commit import Assembled, release
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import assemble_one, grind, plan
+from gristmill.execution.step import Planned, assemble_one, grind, plan, publish_one
 from gristmill.execution.survey import survey
 from gristmill.lake.ledger.files import read_ledger
 
@@ -169,3 +170,42 @@ def test_a_failing_rebuild_leaves_the_old_ledger_the_truth(mill: Mill) -> None:
     assert mill.store.read(mill.documents().ledger) == before
     for shard in mill.table(mill.documents()).values():
         assert mill.store.head(mill.documents().shard(shard.name)) is not None
+
+
+def ready(mill: Mill, token: str = "one") -> tuple[Planned, str, Assembled]:
+    """A run over two shards that only has to publish."""
+    mill.raw_shards(2)
+    asset = mill.documents().asset
+    planned = plan(mill.conversion(), mill.lake, token)
+    grind(planned, Inline(), mill.said.append)
+    return planned, asset, assemble_one(mill.conversion(), planned, asset, {})
+
+
+def test_a_late_writer_of_the_same_size_is_noticed_too(mill: Mill) -> None:
+    planned, asset, _ = ready(mill)
+    path = mill.documents().shard("a")
+    mill.store.put(path, bytes(len(mill.store.read(path))))
+    with pytest.raises(StoreError, match="changed while its partition was being made"):
+        assemble_one(mill.conversion(), planned, asset, {})
+
+
+@pytest.mark.parametrize("what", ["table", "ledger"])
+def test_a_table_or_a_head_that_another_run_put_meanwhile_is_never_overwritten(mill: Mill, what: str) -> None:
+    planned, asset, assembled = ready(mill)
+    path = getattr(mill.documents(), what)
+    mill.store.put(path, b"theirs")
+    with pytest.raises(Conflict):
+        publish_one(planned, asset, assembled)
+    assert mill.store.read(path) == b"theirs"
+
+
+def test_a_run_that_ends_leaves_the_claim_and_the_receipts_of_a_newer_one(mill: Mill) -> None:
+    planned, asset, _ = ready(mill)
+    where = mill.documents()
+    mill.store.put(where.claim, b'{"token":"newer"}')
+    before = mill.stamps()
+    release(mill.store, planned.partition(asset))
+    assert mill.stamps() == before
+    mill.store.put(where.claim, b'{"token":"one"}')
+    release(mill.store, planned.partition(asset))
+    assert list(mill.store.list(where.receipts)) == []

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from counted import EVEN, everywhere, journey
+from msgspec.structs import replace
 from testkit import Mill, make_documents
 
-from gristmill.errors import StoreError
+from gristmill.errors import RecipeError, StoreError
+from gristmill.execution.plan import Target, Want, is_finished, plan_changes, read_state
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt
 from gristmill.recipes.mix import Stream
@@ -111,3 +113,43 @@ def test_a_receipt_that_came_too_late_is_judged_by_its_object(mill: Mill) -> Non
     assert mill.ground == []
     assert {**before, **mill.tree()} == before
     assert not list(mill.store.list(mill.documents().receipts))
+
+
+def target_of(mill: Mill) -> Target:
+    (target,) = mill.conversion().plan(mill.store).targets
+    return target
+
+
+def test_a_receipt_wins_over_the_tables_row_for_it_is_newer(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    where = mill.documents()
+    row = replace(mill.table(where)["a"], counts={"newer": 1})
+    leave_receipt(mill.store, where, Receipt(row))
+    state = read_state(mill.store, where)
+    assert state.receipts["a"].row == row
+    assert state.receipts["b"].row == mill.table(where)["b"]
+    assert [found.counts for found in state.table] == [{}, {}]
+
+
+def test_a_shard_to_grind_keeps_a_partition_from_being_finished(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    target = target_of(mill)
+    state = read_state(mill.store, target.place)
+    keep, todo, _ = plan_changes(state, target, mill.store)
+    assert (len(keep), todo) == (2, [])
+    assert is_finished(state, target, keep, todo)
+    assert not is_finished(state, target, keep, [Want("c", None)])
+
+
+def test_another_recipe_of_the_same_name_is_refused_before_anything_is_planned(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    target = target_of(mill)
+    state = read_state(mill.store, target.place)
+    other = replace(target, recipe=replace(target.recipe, parameters={"other": 1}))
+    with pytest.raises(RecipeError, match="other was None, is 1"):
+        plan_changes(state, other, mill.store)
+    draft = replace(other, recipe=replace(other.recipe, draft=True))
+    assert [want.name for want in plan_changes(state, draft, mill.store)[1]] == ["a"]

@@ -7,8 +7,8 @@ from testkit import SNAPSHOT, Mill, make_documents
 
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.ledger.files import check_same_recipe, dump, list_ledgers, read_head, read_ledger
-from gristmill.lake.ledger.model import Recipe
+from gristmill.lake.ledger.files import check_same_recipe, dump, fingerprint_of, list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.stages.conversion.step import ConversionStep
 
 
@@ -117,3 +117,22 @@ def test_a_draft_may_change_and_other_fields_never_count(mill: Mill) -> None:
         check_same_recipe(old, Recipe("a-1", 2, {"x": 1}), where)
     with pytest.raises(RecipeError, match="name was 'a-1', is 'b-1'"):
         check_same_recipe(old, Recipe("b-1", 1, {"x": 1}), where)
+
+
+def test_a_recipe_that_was_a_draft_is_held_to_its_name_once_it_is_none(mill: Mill) -> None:
+    old = Recipe("a-1", 1, {"x": 1}, draft=True)
+    with pytest.raises(RecipeError, match="x was 1, is 2"):
+        check_same_recipe(old, Recipe("a-1", 1, {"x": 2}), mill.documents())
+
+
+def test_a_fingerprint_counts_rows_content_and_ids_of_each_shard_and_no_packed_bytes(mill: Mill) -> None:
+    recipe, where = Recipe("a-1", 1, {}), mill.documents()
+    shard = Shard("a", 1, 2, 3, "sha256", "content", "ids", recipe.digest, ())
+
+    def fingerprint(**changes: object) -> str:
+        return fingerprint_of(where, recipe, (), [msgspec.structs.replace(shard, **changes)])
+
+    same = [fingerprint(), fingerprint(bytes=9), fingerprint(sha256="other"), fingerprint(members=((0, 0),))]
+    assert len(set(same)) == 1
+    others = [fingerprint(name="b"), fingerprint(rows=2), fingerprint(content="other"), fingerprint(ids="other")]
+    assert len({same[0], *others}) == 5

@@ -35,3 +35,9 @@ def test_a_row_that_is_none_is_named(lake: FolderStore, row: bytes) -> None:
     lake.put("blocklists/takedowns.jsonl", ROW % b"a" + row + b"\n")
     with pytest.raises(MalformedRow, match=r"blocklists/takedowns\.jsonl: row 1: "):
         read_blocklist(lake, "takedowns")
+
+
+def test_a_blank_line_counts_when_a_row_behind_it_is_named(lake: FolderStore) -> None:
+    lake.put("blocklists/takedowns.jsonl", b"\n" + ROW % b"a" + b"  \n" + b"{\n")
+    with pytest.raises(MalformedRow, match=r"takedowns\.jsonl: row 3: "):
+        read_blocklist(lake, "takedowns")
