@@ -74,10 +74,10 @@ def test_nothing_to_verify_is_no_proof(whole: Mill, tmp_path: Path, capsys: pyte
 
 
 def test_a_lake_in_a_bucket_is_verified(whole: Mill, endpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    bucket = Mill(whole.root, "s3://mill/lake", {"endpoint": endpoint})
+    bucket = Mill(whole.root, "s3://mill/verified", {"endpoint": endpoint})
     for entry in whole.store.list(""):
         bucket.store.put(entry.path, whole.store.read(entry.path))
-    there = ["s3://mill/lake", "--option", f"endpoint={endpoint}"]
+    there = ["s3://mill/verified", "--option", f"endpoint={endpoint}"]
     assert main(["verify", *there]) == 0
     flip(bucket, DOCUMENTS.shard("b"))
     assert main(["verify", *there]) == 1

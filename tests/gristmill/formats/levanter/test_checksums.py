@@ -41,7 +41,7 @@ def test_a_missing_or_changed_object_is_an_error_that_names_it(store: FolderStor
     for path in objects(store):
         data = store.read(path)
         store.put(path, data[:-1] + bytes([data[-1] ^ 1]))
-        with pytest.raises(DataError, match=f"^{path} is not what sums.json says"):
+        with pytest.raises(DataError, match=f"^{path} .*sums.json"):
             prove(store, FOLDER)
         store.delete([path])
         with pytest.raises(DataError, match=f"^{path} is missing"):
@@ -52,5 +52,5 @@ def test_a_missing_or_changed_object_is_an_error_that_names_it(store: FolderStor
 
 def test_a_cache_without_its_sums_was_not_written_to_its_end(store: FolderStore) -> None:
     store.delete([FOLDER + SUMS])
-    with pytest.raises(DataError, match=r"copy/sums\.json is missing: it was not written to its end"):
+    with pytest.raises(DataError, match=r"copy/sums\.json is missing"):
         prove(store, FOLDER)
