@@ -3,12 +3,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from testkit import Mill, make_documents
-from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, make_whole, rewrite, table
+from wholelake import DOCUMENTS, REVISED, STREAM, WORDS, make_whole, rewrite, table
 
 from gristmill.execution.checks import blocklist_respected, ids_stable, ids_unique, row_alignment
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.rows.blocklist import Blocklist
-from gristmill.stages.token_cache.part_table import cache_complete
 
 
 @pytest.fixture(scope="module")
@@ -116,56 +114,3 @@ def test_a_list_of_strangers_is_respected_and_says_what_was_compared(whole: Mill
     assert verdict.passed
     assert verdict.metadata == {"shards": 2, "rows": 8, "blocked_ids": 2}
     assert blocklist_respected(whole.store, STREAM, table(whole, STREAM), []).passed
-
-
-def test_a_cache_of_all_shards_is_complete(whole: Mill) -> None:
-    verdict = cache_complete(whole.store, table(whole, STREAM), table(whole, CACHE), CACHE)
-    assert verdict.passed, verdict.description
-    assert verdict.metadata["rows"] == 8
-
-
-def test_a_shard_in_no_part_in_two_parts_or_from_nowhere_is_named(whole: Mill) -> None:
-    documents, parts = table(whole, STREAM), table(whole, CACHE)
-    assert "shard a of the mix is in no part" in cache_complete(whole.store, documents, [], CACHE).description
-    twice = [*parts, *(msgspec.structs.replace(part, name="part-00099") for part in parts)]
-    assert "not in exactly one" in cache_complete(whole.store, documents, twice, CACHE).description
-    assert "is not a shard of the mix" in cache_complete(whole.store, documents[:1], parts, CACHE).description
-
-
-def test_other_content_and_other_rows_than_the_mix_has_are_named(whole: Mill) -> None:
-    (a, b), parts = table(whole, STREAM), table(whole, CACHE)
-    other = msgspec.structs.replace(a, content="0" * 32)
-    assert "another version of its content" in cache_complete(whole.store, [other, b], parts, CACHE).description
-    longer = msgspec.structs.replace(b, rows=5)
-    assert "shard b has 5 documents" in cache_complete(whole.store, [a, longer], parts, CACHE).description
-
-
-def test_a_gap_in_the_ranges_is_named(whole: Mill) -> None:
-    documents, parts = table(whole, STREAM), table(whole, CACHE)
-    shards = parts[0].extra["shards"]
-    name = next(iter(shards))
-    moved = {name: {**shards[name], "ranges": {"train": [1, *shards[name]["ranges"]["train"][1:]]}}}
-    extra = {**parts[0].extra, "shards": {**shards, **moved}}
-    verdict = cache_complete(
-        whole.store, documents, [msgspec.structs.replace(parts[0], extra=extra), *parts[1:]], CACHE
-    )
-    assert "begins at row 1 and token 0, not at 0 and 0" in verdict.description
-
-
-def test_a_missing_or_shortened_object_of_a_part_is_named(spoilt: Mill) -> None:
-    documents, parts = table(spoilt, STREAM), table(spoilt, CACHE)
-    path = next(path for path in parts[0].extra["objects"] if path.endswith("data/c/0"))
-    spoilt.store.put(path, spoilt.store.read(path)[:-1])
-    assert cache_complete(spoilt.store, documents, parts, CACHE).description.startswith(f"{path}: the object's bytes")
-    spoilt.store.delete([path])
-    assert f"{path}: there is no such object" in cache_complete(spoilt.store, documents, parts, CACHE).description
-
-
-def test_a_part_whose_own_ledger_says_otherwise_is_named(spoilt: Mill) -> None:
-    documents, parts = table(spoilt, STREAM), table(spoilt, CACHE)
-    path = parts[0].extra["folders"]["train"] + LEDGER_NAME
-    data = spoilt.store.read(path)
-    spoilt.store.put(path, data.replace(b'"input_ids": ', b'"input_ids": 1', 1)[: len(data)])
-    verdict = cache_complete(spoilt.store, documents, parts, CACHE)
-    assert not verdict.passed
-    assert verdict.description.startswith(path)

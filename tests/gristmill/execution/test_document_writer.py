@@ -1,9 +1,12 @@
 import hashlib
 from pathlib import Path
 
+import msgspec
+from testkit import Mill, make_documents
+
 from gristmill.execution.document_writer import DocumentsWriter
 from gristmill.lake.address import documents_asset, place
-from gristmill.lake.identity import HASH_BYTES
+from gristmill.lake.identity import HASH_BYTES, IdDigest
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.folder import FolderStore
 
@@ -43,3 +46,14 @@ def test_a_writer_that_is_aborted_leaves_nothing(lake: FolderStore) -> None:
     writer.abort()
     assert list(lake.list("")) == []
     assert list(Path(lake.url, ".incoming").iterdir()) == []
+
+
+def test_an_id_digest_is_what_the_ledger_says(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(3))
+    mill.convert()
+    digest = IdDigest()
+    digest.update([("pages", f"doc-{n:05d}") for n in range(3)])
+    (shard,) = mill.table(mill.documents()).values()
+    assert shard.ids == digest.hexdigest()
+    assert mill.store.read(mill.documents().index("a")).startswith(digest.index())
+    assert msgspec.structs.asdict(shard)["rows"] == 3

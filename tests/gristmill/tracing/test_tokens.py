@@ -1,6 +1,5 @@
 """Token places: documents held out and dropped, in caches of today and in those of Gristmill 0.1."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,6 @@ from gristmill.stages.mixing.step import stream_step
 from gristmill.tracing.tokens import TokenPlace
 
 HERE = place(CACHE, SNAPSHOT)
-
-
-@pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
-    return make_trace_lake(tmp_path_factory.mktemp("tokens") / "lake", even())
-
-
-@pytest.fixture
-def mill(clean: Mill, tmp_path: Path) -> Mill:
-    shutil.copytree(clean.root, tmp_path / "lake")
-    return Mill(tmp_path / "lake")
 
 
 def tokens(mill: Mill) -> dict[int, TokenPlace]:

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -10,28 +9,16 @@ import pytest
 import zstandard
 from testkit import SHELVES, SNAPSHOT, Mill
 from tokenizers import Tokenizer
-from tracelake import CACHE, KNOWN, RAW, even, in_mix, line, make_trace_lake, text, where, whose
-from wholelake import TOKENIZER, reseal_shard
+from tracelake import CACHE, KNOWN, RAW, even, in_mix, line, text, where, whose
+from wholelake import TOKENIZER
 
-from gristmill.errors import DataError, Misaligned, StoreError
-from gristmill.lake.address import place
+from gristmill.errors import DataError
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.tracing.trace import of_document
 
 SPLITS = ("train", "validation")
-
-
-@pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
-    return make_trace_lake(tmp_path_factory.mktemp("trace") / "lake", even())
-
-
-@pytest.fixture
-def mill(clean: Mill, tmp_path: Path) -> Mill:
-    shutil.copytree(clean.root, tmp_path / "lake")
-    return Mill(tmp_path / "lake")
 
 
 def unpacked(mill: Mill, path: str) -> bytes:
@@ -140,47 +127,6 @@ def test_a_lake_that_was_given_v1_alone_is_traced_from_there(mill: Mill) -> None
     assert found.raw is None
     assert [each.asset for each in found.documents] == ["sources/pages/v1/documents"]
     assert found.token_caches[0].tokens is not None
-
-
-def test_a_shard_that_was_replaced_behind_its_ledger_is_an_error_and_no_answer(mill: Mill) -> None:
-    path = place("sources/pages/v0/documents", SNAPSHOT).shard("a")
-    rows = mill.lines(path)
-    turned = gzip.compress(b"\n".join([*rows[1:], rows[0], b""]), mtime=0)
-    reseal_shard(mill, place("sources/pages/v0/documents", SNAPSHOT), "a", bytes=len(turned))
-    mill.store.put(path, turned)
-    with pytest.raises(
-        StoreError, match="row 8 is not the row that the shard's index names: the shard is being rebuilt"
-    ):
-        where(mill, 8)
-    mill.store.put(path, b"short")
-    with pytest.raises(StoreError, match="it was replaced meanwhile"):
-        where(mill, 8)
-
-
-def test_attribute_rows_of_another_document_are_an_error(mill: Mill) -> None:
-    here = place("sources/pages/v0/attributes/words-1", SNAPSHOT)
-    shard = mill.table(here)["a"]
-    rows = mill.lines(here.shard("a"))
-    rows[7], rows[8] = rows[8], rows[7]
-    data = gzip.compress(b"\n".join([*rows, b""]), mtime=0)
-    mill.store.put(here.shard("a"), data)
-    reseal_shard(mill, here, "a", bytes=len(data), members=((0, 0),))
-    assert shard.rows == 30
-    with pytest.raises(Misaligned, match=r"row 8: id 'doc-7', but .* has 'doc-8'"):
-        where(mill, 8)
-
-
-def test_a_set_beside_another_state_of_its_documents_is_not_read(mill: Mill) -> None:
-    mill.raw("a.jsonl.gz", gzip.compress(b"\n".join([line(n) for n in range(29, -1, -1)]), mtime=0))
-    mill.convert()
-    found = where(mill, 8)
-    assert found.documents[0].row == 21
-    assert {each.why for each in found.attributes if "/v0/" in each.asset} == {
-        "made from another version of this shard: it is due to be rebuilt"
-    }
-    assert found.documents[1].row == 4
-    assert found.documents[1].why == found.attributes[0].why
-    assert found.mixes[0].why == ""  # it was made from v1 as that is
 
 
 # from the token back

@@ -225,3 +225,8 @@ class Mill:
 def flat(chunks: Iterable[Sequence[bytes]]) -> list[bytes]:
     """Lists of rows as one list."""
     return [row for chunk in chunks for row in chunk]
+
+
+def notes(mill: Mill, *texts: str, name: str = "a.txt") -> None:
+    """Puts a raw object of the source `notes`: one text on each line."""
+    mill.raw(name, "\n".join(texts).encode(), source="notes")

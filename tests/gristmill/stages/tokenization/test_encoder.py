@@ -2,76 +2,17 @@ import gzip
 import json
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tinybpe import BOS, CORPUS, EOS, by_the_book, one_id, raw, rows, trained
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.encoder import Encoder
-from gristmill.stages.tokenization.long_texts import cut
-
-EOS = "<|endoftext|>"
-BOS = "<|begin|>"
-CORPUS = [
-    "the quick brown fox jumps over the lazy dog",
-    "don't stop: it's 12345 o'clock, they'll say",
-    "def grind(raw: str) -> list[int]:\n    return [ord(c) for c in raw]\n",
-    "Ein Märchen über Größe; déjà vu; Привет мир; 你好世界; こんにちは; שלום עולם; مرحبا",
-] * 20
-
-
-def trained(*, normalizer: normalizers.Normalizer | None = None, prefix_space: bool = False) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE())
-    if normalizer is not None:
-        tokenizer.normalizer = normalizer
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=600,
-        special_tokens=[EOS, BOS],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(CORPUS, trainer)
-    return tokenizer
-
-
-@pytest.fixture(scope="module")
-def small() -> Tokenizer:
-    return trained(normalizer=normalizers.NFC())
-
-
-def raw(tokenizer: Tokenizer) -> bytes:
-    text: str = tokenizer.to_str()
-    return text.encode()
-
-
-def rows(encoder: Encoder, texts: list[str]) -> list[list[int]]:
-    flat, lengths = encoder.encode(texts)
-    assert flat.dtype == np.int32
-    assert lengths.dtype == np.int64
-    assert len(lengths) == len(texts)
-    ends = np.cumsum(lengths)
-    return [flat[end - length : end].tolist() for end, length in zip(ends, lengths, strict=True)]
-
-
-def by_the_book(tokenizer: Tokenizer, text: str, *, eos: str | None, bos: str | None) -> list[int]:
-    full = text if eos is None else f"{text} {eos}"
-    ids: list[int] = tokenizer.encode(full, add_special_tokens=False).ids
-    return ids if bos is None else [one_id(tokenizer, bos), *ids]
-
-
-def one_id(tokenizer: Tokenizer, token: str) -> int:
-    number = tokenizer.token_to_id(token)
-    assert number is not None
-    return number
-
 
 TRICKY = [
     "",
@@ -167,51 +108,6 @@ def test_the_clean_style_with_one_token_for_both_ends(small: Tokenizer) -> None:
     eos = one_id(small, EOS)
     the = small.encode("the").ids
     assert rows(encoder, ["the", "", f"{EOS}the"]) == [[eos, *the, eos], [eos, eos], [eos, *the, eos]]
-
-
-def pieces_of_runs(text: str) -> Iterator[str]:
-    """Cut as Levanter does, told apart by hand: text = word run of 60,000, 30,000 spaces, 100 letters."""
-    yield from (text[:25_000], text[25_000:50_000], text[50_000:60_000])
-    yield from (text[60_000:85_000], text[85_000:90_000])
-    yield text[90_000:]
-
-
-def test_runs_of_25000_characters_are_cut_and_encoded_apart(small: Tokenizer) -> None:
-    text = "the" * 20_000 + " " * 30_000 + "the" * 33 + "t"
-    expected = [part for piece in pieces_of_runs(text) for part in small.encode(piece).ids]
-    assert rows(Encoder(raw(small), TokenizerOptions(eos=None)), [text]) == [expected]
-
-
-@pytest.mark.parametrize(("run", "around"), [("\t", "a a"), ("y", " a ")])
-@pytest.mark.parametrize("before", [0, 1, 12_499, 12_500, 12_501, 24_999, 37_499])
-def test_a_run_of_exactly_25000_is_found_wherever_it_stands(run: str, around: str, before: int) -> None:
-    prefix = (around[1:] * before)[before:]
-    text = prefix + run * 25_000 + around * 9
-    assert list(cut(text, marin=False)) == [piece for piece in (prefix, run * 25_000, around * 9) if piece]
-    shorter = prefix + run * 24_999 + around * 9
-    assert list(cut(shorter, marin=False)) == [shorter]
-
-
-def test_runs_below_25000_characters_are_whole(small: Tokenizer) -> None:
-    text = "ab" * 12_499 + "a " + "ab" * 12_499
-    assert rows(Encoder(raw(small), TokenizerOptions(eos=None)), [text]) == [small.encode(text).ids]
-
-
-def test_marin_cuts_before_the_first_white_space_after_each_10000_characters(small: Tokenizer) -> None:
-    # \x1c is white space for Python but not for Marin; the cut falls at the two spaces behind it.
-    text = "x" * 10_000 + "\x1cy" + "  " + "z" * 10_000 + "w \u2003" + "v" * 5
-    expected: list[int] = []
-    for piece in (text[:10_002], text[10_002:20_005], text[20_005:]):
-        expected += small.encode(piece).ids
-    assert [len(text[:10_002]), text[10_002], text[20_005]] == [10_002, " ", " "]
-    assert rows(Encoder(raw(small), TokenizerOptions(eos=None, long_strings="marin")), [text]) == [expected]
-
-
-def test_marin_leaves_texts_of_up_to_10000_characters_with_their_eos_whole(small: Tokenizer) -> None:
-    encoder = Encoder(raw(small), TokenizerOptions(eos=EOS, long_strings="marin"))
-    text = "a b  c " * 1_426 + "abcd"
-    assert len(f"{text} {EOS}") == 10_000
-    assert rows(encoder, [text]) == [by_the_book(small, text, eos=EOS, bos=None)]
 
 
 def test_many_texts_in_one_call_keep_their_order_and_lengths(small: Tokenizer) -> None:

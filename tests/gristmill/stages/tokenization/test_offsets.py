@@ -93,15 +93,3 @@ def test_byte_level_tokenizers_need_no_reference() -> None:
     offsets = TokenOffsets(data, words, vocabulary)
     assert not offsets.fast
     assert offsets.mask("a b a", np.array([0, 2, 0], np.int32), [(2, 3)]).tolist() == [False, True, False]
-
-
-def test_pieces_of_characters_are_told_from_characters() -> None:
-    tokenizer = KINDS["plain"]
-    vocabulary = vocabulary_of(tokenizer.to_str().encode(), tokenizer)
-    entries = tokenizer.get_vocab()
-    fragments = {number for number in entries.values() if vocabulary.fragments[number]}
-    for token, number in entries.items():
-        whole = tokenizer.decode([number], skip_special_tokens=False)
-        assert ("\ufffd" in whole) == (number in fragments), token
-    assert vocabulary.bytes[entries["\u0120the"]] == 4
-    assert vocabulary.lead[entries["\u0120the"]] == 1

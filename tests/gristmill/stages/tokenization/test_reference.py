@@ -5,25 +5,17 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-import zstandard
 from testkit import Mill
 from tokenizers import Tokenizer as Loaded
 from wholelake import CACHE, TOKENIZER, make_cache, make_whole, table
 
-from gristmill.errors import DataError
 from gristmill.lake.ledger.files import dump
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization import encoder as encoding
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.files import ledger_path, read_facts, read_tokenizer, tokenizer_path
 from gristmill.stages.tokenization.probes import probes
-from gristmill.stages.tokenization.reference import FACTS, dump_facts, facts_of, load_facts
-from gristmill.stages.tokenization.training import make_tokenizer
-
-
-@pytest.fixture
-def whole(tmp_path: Path) -> Mill:
-    return make_whole(tmp_path / "whole")
+from gristmill.stages.tokenization.reference import FACTS, dump_facts, facts_of
 
 
 def test_facts_are_read_as_they_were_asked_for(whole: Mill) -> None:
@@ -50,29 +42,6 @@ def test_the_fast_engine_is_tried_against_them_at_every_start(whole: Mill, monke
     refused = Encoder(data, TokenizerOptions(eos=TOKENIZER.eos), facts=facts._replace(ids=other))
     assert refused.engine == "tokenizers"
     assert "gives other ids" in refused.engine_reason
-
-
-def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(whole: Mill) -> None:
-    path = tokenizer_path(TOKENIZER.name, FACTS)
-    before, ledger = whole.store.read(path), whole.store.read(ledger_path(TOKENIZER.name))
-
-    def renewed() -> bool:
-        _, made = make_tokenizer(whole.store, TOKENIZER, whole.said.append)
-        return not made and (whole.store.read(path), whole.store.read(ledger_path(TOKENIZER.name))) == (before, ledger)
-
-    found, _ = read_tokenizer(whole.store, TOKENIZER.name)
-    whole.store.put(path, before[:-1] + b"x")
-    with pytest.raises(DataError, match=r"facts\.msgpack\.zst: lost or changed; materialize the tokenizer once more"):
-        read_facts(whole.store, found)
-    assert renewed()
-    whole.store.delete([path])
-    assert renewed()
-    bare = msgspec.structs.replace(found, files={name: sha for name, sha in found.files.items() if name != FACTS})
-    whole.store.put(ledger_path(TOKENIZER.name), dump(bare))
-    assert read_facts(whole.store, bare) is None
-    assert renewed()
-    older = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(before)) | {"probes": 1, "texts": None}
-    assert load_facts(zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(older))) is None
 
 
 def test_caches_are_the_same_with_and_without_them(tmp_path: Path) -> None:

@@ -3,30 +3,19 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from testkit import Meanwhile, Mill, lines, make_documents
+from streams import rule, stream
+from testkit import Mill, lines, make_documents
 
-from gristmill.errors import DataError, MalformedRow, Misaligned, RecipeError, StoreError
-from gristmill.lake.identity import IdDigest
+from gristmill.errors import DataError, MalformedRow, Misaligned, StoreError
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.model import Recipe, Shard
-from gristmill.recipes.mix import Stream
-from gristmill.recipes.rules import Rule, field, score, spans
+from gristmill.recipes.rules import field, score, spans
 
 SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
-
-
-def stream(**changes: Any) -> Stream:
-    return replace(Stream(source="pages", version="v0"), **changes)
-
-
-def rule(where: str, name: str = "rule") -> tuple[Rule, ...]:
-    return (Rule(name, where, "for the test"),)
 
 
 def adopt(mill: Mill, name: str, rows: Sequence[bytes], shard: str = "a", *, ids: str | None = None) -> None:
@@ -57,9 +46,6 @@ def row(number: int, score_: float = 0.5, **more: Any) -> bytes:
     return json.dumps({**whole, **more}).encode()
 
 
-# what passes
-
-
 def test_includes_excludes_blocklists_and_rate_are_counted_by_their_first_reason(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", make_documents(100))
     mill.convert()
@@ -79,27 +65,6 @@ def test_includes_excludes_blocklists_and_rate_are_counted_by_their_first_reason
     assert ledger.dropped == {"blocklist: takedowns": 4, "english": 48, "long": 10, "short": 9}
     assert ledger.totals["rows"] == 29
     assert mill.ids(mill.stream(), "a")[:4] == ["doc-00006", "doc-00008", "doc-00012", "doc-00016"]
-
-
-def test_a_stream_without_rules_copies_every_shard(mill: Mill) -> None:
-    mill.raw_shards(2)
-    mill.convert()
-    mill.mix(stream())
-    for name in "ab":
-        assert mill.store.read(mill.stream().shard(name)) == mill.store.read(mill.documents().shard(name))
-        assert mill.table(mill.stream())[name].ids == mill.table(mill.documents())[name].ids
-
-
-def test_kept_rows_are_copied_byte_for_byte(mill: Mill) -> None:
-    odd = [
-        b'{ "metadata": {"language":"en" ,"number": 1e0},"source":"pages", "text":"a  b", "id":"x" }',
-        b'{"id":"y","text":"dropped","source":"pages","metadata":{"language":"fr"}}',
-        b'{"source":"pages","id":"z","text":"\\u0065","metadata":{"language":"en","big":123456789012345678901234567890}}',
-    ]
-    mill.raw("a.jsonl.gz", odd)
-    mill.convert()
-    mill.mix(stream(columns=(field("metadata.language", name="lang"),), include=rule("lang = 'en'")))
-    assert mill.lines(mill.stream().shard("a")) == [odd[0], odd[2]]
 
 
 def test_a_smaller_rate_is_a_subset_and_another_seed_another_sample(mill: Mill) -> None:
@@ -128,9 +93,6 @@ def test_a_sample_is_drawn_from_what_the_rules_let_pass(mill: Mill) -> None:
     mill.mix(stream(name="both", rate=0.3, **even))
     both, sampled = mill.ids(mill.stream("both"), "a"), mill.ids(mill.stream("sampled"), "a")
     assert both == [id_ for id_ in sampled if int(id_[-1]) % 2 == 0]
-
-
-# columns
 
 
 def test_a_key_that_first_appears_in_row_30000_counts(mill: Mill) -> None:
@@ -170,9 +132,6 @@ def test_null_is_neither_included_nor_excluded(mill: Mill) -> None:
     column = (field("metadata.x", "BIGINT"),)
     assert mill.mix(stream(name="in", columns=column, include=rule("x > 0"))).totals["rows"] == 0
     assert mill.mix(stream(name="ex", columns=column, exclude=rule("x > 0"))).totals["rows"] == 4
-
-
-# attributes that stand beside the documents
 
 
 WITH_TOX = {"columns": (score("tox-1__x", "x"),), "exclude": rule("x > 0.7", "toxic")}
@@ -244,21 +203,6 @@ def test_misalignment_is_known_for_what_it_is() -> None:
     assert issubclass(MalformedRow, DataError)
 
 
-def test_a_set_that_ran_before_its_documents_changed_is_an_error(mill: Mill) -> None:
-    mill.raw_shards(2)
-    mill.convert()
-    mill.tag("words-1")
-    mill.raw("b.jsonl.gz", make_documents(3, start=50))
-    mill.convert()
-    with pytest.raises(DataError, match=r"words-1 \(2024\): shard b has 10 rows .*, its documents 3 of"):
-        mill.revise()
-    mill.raw("c.jsonl.gz", make_documents(3, start=60))
-    mill.raw("b.jsonl.gz", make_documents(10, start=10))
-    mill.convert()
-    with pytest.raises(DataError, match=r"words-1 \(2024\): no shard c"):
-        mill.revise()
-
-
 def test_a_set_that_was_changed_by_hand_is_a_store_error_and_nothing_passes(mill: Mill) -> None:
     mill.raw_shards(1)
     mill.convert()
@@ -280,49 +224,6 @@ def test_a_label_with_several_spans_is_no_score(mill: Mill) -> None:
         mill.mix(stream(**WITH_TOX))
 
 
-# blocklists
-
-
-def test_a_blocklist_grinds_only_the_shards_that_it_touches(mill: Mill) -> None:
-    mill.raw_shards(4)
-    mill.convert()
-    entry = {"source": "pages", "id": "doc-00012", "reason": "asked for"}
-    elsewhere = {"source": "books", "id": "doc-00012", "reason": "another document"}
-    chosen = stream(blocklists=("takedowns",))
-    for listed, ground, rows in (
-        ([], ["a", "b", "c", "d"], 40),
-        ([elsewhere], [], 40),
-        ([elsewhere, entry], ["b"], 39),
-        ([entry, {**entry, "reason": "again"}], [], 39),
-        ([entry, {**entry, "id": "doc-00035"}], ["d"], 38),
-        ([{**entry, "id": "doc-00035"}], ["b"], 39),
-    ):
-        mill.store.put("blocklists/takedowns.jsonl", lines(listed))
-        ledger = mill.mix(chosen)
-        assert mill.ground == ground
-        assert ledger.totals["rows"] == rows
-    assert ledger.dropped == {"blocklist: takedowns": 1}
-    assert "doc-00035" not in mill.ids(mill.stream(), "d")
-
-
-def test_a_blocklist_that_is_not_there_is_no_empty_one(mill: Mill) -> None:
-    mill.raw_shards(1)
-    mill.convert()
-    with pytest.raises(RecipeError, match=r"blocklists/takedowns\.jsonl"):
-        mill.mix(stream(blocklists=("takedowns",)))
-
-
-def test_a_blocklist_that_changed_since_the_plan_is_a_store_error_and_nothing_passes(mill: Mill) -> None:
-    mill.raw_shards(1)
-    mill.convert()
-    mill.store.put("blocklists/takedowns.jsonl", b"")
-    entry = lines([{"source": "pages", "id": "doc-00001", "reason": "asked for"}])
-    changed = Meanwhile(lambda: mill.store.put("blocklists/takedowns.jsonl", entry))
-    with pytest.raises(StoreError, match="blocklist takedowns: changed since this run was planned"):
-        mill.mix(stream(blocklists=("takedowns",)), engine=changed)
-    assert mill.store.head(mill.stream().shard("a")) is None
-
-
 def test_two_blocklists_have_their_own_counters(mill: Mill) -> None:
     mill.raw_shards(1)
     mill.convert()
@@ -331,33 +232,6 @@ def test_two_blocklists_have_their_own_counters(mill: Mill) -> None:
         mill.store.put(f"blocklists/{name}.jsonl", lines(entries))
     ledger = mill.mix(stream(blocklists=("takedowns", "eval")))
     assert ledger.dropped == {"blocklist: eval": 2, "blocklist: takedowns": 1}
-
-
-# declarations
-
-
-def test_a_changed_selection_of_the_same_name_is_refused_and_weight_is_no_change(mill: Mill) -> None:
-    mill.raw_shards(1)
-    mill.convert()
-    mill.mix(stream())
-    mill.mix(stream(weight=3.0, description="heavier"))
-    assert mill.ground == []
-    with pytest.raises(RecipeError, match=r"mixes/blend/documents/pages \(2024\).*rate was 1\.0, is 0\.5"):
-        mill.mix(stream(rate=0.5))
-
-
-def test_a_version_gives_the_next_and_a_mix_takes_it(mill: Mill) -> None:
-    mill.raw_shards(1)
-    mill.convert()
-    mill.tag("words-1")
-    v1 = mill.revise()
-    assert mill.ids(mill.documents("v1"), "a") == ["doc-00002", "doc-00004", "doc-00006", "doc-00008"]
-    assert v1.dropped == {"english": 5, "short": 1}
-    assert sorted(i.asset for i in v1.inputs) == [
-        "sources/pages/v0/attributes/words-1",
-        "sources/pages/v0/documents",
-    ]
-    assert mill.mix(stream(version="v1")).totals["rows"] == 4
 
 
 @pytest.mark.skipif(not SAMPLE.is_dir(), reason="GRISTMILL_SAMPLE_DATA names no sample data")
@@ -380,14 +254,3 @@ def test_real_dolma_data_pass_with_their_own_attributes(mill: Mill) -> None:
     ledger = mill.mix(chosen)
     assert ledger.dropped.get("toxic", 0) == toxic
     assert ledger.totals["rows"] + sum(ledger.dropped.values()) == 10
-
-
-def test_an_id_digest_is_what_the_ledger_says(mill: Mill) -> None:
-    mill.raw("a.jsonl.gz", make_documents(3))
-    mill.convert()
-    digest = IdDigest()
-    digest.update([("pages", f"doc-{n:05d}") for n in range(3)])
-    (shard,) = mill.table(mill.documents()).values()
-    assert shard.ids == digest.hexdigest()
-    assert mill.store.read(mill.documents().index("a")).startswith(digest.index())
-    assert msgspec.structs.asdict(shard)["rows"] == 3

@@ -1,25 +1,58 @@
-"""A part of which one shard changed copies the others, but only what is proven to be as its ledger says."""
-
 import os
 from pathlib import Path
 
 import pytest
-from talklake import BYTES, mix_of, row, started
-from testkit import SHELVES, Mill, make_documents
-from wholelake import CACHE, even, make_cache, make_whole, table
+from talklake import BYTES, TEMPLATE, build, mix_of, row, started, talk
+from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from wholelake import CACHE, even, make_cache, make_whole, reseal_shard, table
 
+from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger
-from gristmill.recipes.row_format import Text
+from gristmill.recipes.row_format import Chat, Text
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.verification.audit import audit_spelling
+
+
+def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(tmp_path: Path) -> None:
+    rows = [row(number, talk("Hi", "x" * number)) for number in range(8)]
+    mill = started(tmp_path / "lake", *rows)
+    mix = mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=1, validation=0.3)
+    build(mill, mix)
+    mill.raw("b.jsonl.gz", [row(number, talk("Ho", "y" * number)) for number in range(4, 8)])
+    mill.convert()
+    made = build(mill, mix)
+    fresh = started(tmp_path / "fresh", *rows[:4], *[row(number, talk("Ho", "y" * number)) for number in range(4, 8)])
+    assert made.fingerprint == build(fresh, mix).fingerprint
+    assert made.totals == build(fresh, mix).totals
+    assert made.dropped == {"no assistant turn": 1}
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    rows_made = read_ledger(mill.store, here)[1]
+    assert rows_made == read_ledger(fresh.store, here)[1]  # who was held out too, which no fingerprint says
+    assert all(shard["held"] for shard in rows_made[0].extra["shards"].values())
+
+
+def test_a_part_of_an_earlier_version_is_made_again_rather_than_copied_uncounted(tmp_path: Path) -> None:
+    rows = [row(number, talk("Hi", "x" * (number + 1))) for number in range(8)]
+    mill = started(tmp_path / "lake", *rows)
+    mix = mix_of(Chat(chat_template=TEMPLATE), parts=1, validation=0.3)
+    build(mill, mix)
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    [part] = read_ledger(mill.store, here)[1]
+    bare = {name: {key: old[key] for key in ("content", "ranges")} for name, old in part.extra["shards"].items()}
+    reseal_shard(mill, here, part.name, extra={**part.extra, "shards": bare})
+    assert audit_spelling(mill.store, here.ledger, 1, mill.said.append) == []
+    assert "shard b was made by version 0.1; not compared" in mill.said[-2]
+    mill.raw("b.jsonl.gz", rows[4:7])
+    mill.convert()
+    build(mill, mix)
+    [part] = read_ledger(mill.store, here)[1]
+    assert {name: sum(old["facts"]["lengths"]) for name, old in part.extra["shards"].items()} == {"a": 4, "b": 3}
+    assert all(old["held"] for old in part.extra["shards"].values())
+
 
 ARRAY = "input_ids/data/c/0"
-
-
-@pytest.fixture
-def whole(tmp_path: Path) -> Mill:
-    return make_whole(tmp_path / "lake")
 
 
 def arrays(mill: Mill) -> list[Path]:

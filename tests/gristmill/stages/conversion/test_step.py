@@ -1,0 +1,32 @@
+import gzip
+import json
+
+from testkit import Mill, notes
+
+
+def test_a_raw_object_becomes_a_shard_of_its_name(mill: Mill) -> None:
+    for name in ("a.jsonl.gz", "b/c.json.gz", "d.jsonl.zst", "e"):
+        stem = name.partition(".")[0]
+        rows = [{"id": stem, "text": "t"}]
+        data = gzip.compress(json.dumps(rows[0]).encode()) if name.endswith(".gz") else b""
+        mill.raw(name, data if name.endswith(".gz") else b'{"id":"e","text":"t"}' if name == "e" else _zst(rows[0]))
+    mill.convert()
+    assert sorted(mill.table(mill.documents())) == ["a", "b/c", "d", "e"]
+    assert mill.ids(mill.documents(), "b/c") == ["b/c"]
+
+
+def _zst(row: dict[str, str]) -> bytes:
+    import zstandard
+
+    return zstandard.compress(json.dumps(row).encode() + b"\n")
+
+
+def test_a_hashed_shard_holds_its_objects_in_the_order_of_their_names(mill: Mill) -> None:
+    for name in "fedcba":
+        notes(mill, f"{name} text", name=f"{name}.txt")
+    ledger = mill.convert("notes")
+    assert ledger.totals["rows"] == 6
+    for shard in mill.table(mill.documents(source="notes")).values():
+        inputs = [each.shard for each in shard.inputs]
+        assert inputs == sorted(inputs)
+        assert mill.ids(mill.documents(source="notes"), shard.name) == [name[0] for name in inputs]

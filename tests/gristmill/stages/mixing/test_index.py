@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+import pytest
+from streams import stream
+from testkit import Mill, make_documents
+
+from gristmill.lake.address import mix_index
+from gristmill.recipes.mix import Mix
+from gristmill.stages.mixing.index import Index, index_mix, newest, read_index
+from gristmill.stages.mixing.step import stream_step
+
+BLEND = Mix(name="blend", streams=(stream(),))
+
+
+def mixed(mill: Mill, *snapshots: str) -> None:
+    for number, snapshot in enumerate(snapshots):
+        mill.raw("a.jsonl.gz", make_documents(3 + number, start=10 * number), snapshot=snapshot)
+        mill.convert(snapshot=snapshot)
+        mill.make(stream_step(BLEND, "pages", snapshot, ("gristmill", "testshelf")))
+
+
+def close(mill: Mill, *known: str, snapshots: str = "accumulate") -> Index:
+    source = replace(mill.source(), snapshots=snapshots)  # type: ignore[arg-type]  # one of two words
+    return index_mix(mill.store, BLEND, {"pages": source}, {"pages": known})
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "last"),
+    [(["3.9", "3.11", "3.10"], "3.11"), (["2023-12", "2024-02"], "2024-02"), (["9", "a"], "9"), (["r2", "r10"], "r10")],
+)
+def test_the_newest_edition_is_the_last_as_people_count(snapshots: list[str], last: str) -> None:
+    assert newest(snapshots) == last
+
+
+def test_what_is_finished_is_taken_and_what_is_known_besides_is_absent(mill: Mill) -> None:
+    mixed(mill, "2023", "2024")
+    index = close(mill, "2025", "2024", "2023")
+    assert [(each.snapshot, each.totals["rows"]) for each in index.slices] == [("2023", 3), ("2024", 4)]
+    assert (index.absent, index.left, index.totals["rows"]) == (("pages/2025",), (), 7)
+    assert read_index(mill.store, mix_index("blend")) == index
+
+
+def test_of_editions_that_replace_each_other_the_newest_alone_is_taken(mill: Mill) -> None:
+    mixed(mill, "2023", "2024")
+    index = close(mill, "2023", "2024", "2025", snapshots="replace")
+    assert [each.snapshot for each in index.slices] == ["2024"]
+    assert (index.absent, index.left) == (("pages/2025",), ("pages/2023",))
+
+
+def test_an_index_of_the_same_slices_has_the_same_fingerprint_and_is_not_written_again(mill: Mill) -> None:
+    mixed(mill, "2023", "2024")
+    first = close(mill, "2023", "2024")
+    stamps = mill.stamps()
+    assert close(mill, "2023", "2024") == first
+    assert mill.stamps() == stamps
+    assert close(mill, "2023").fingerprint != first.fingerprint
+
+
+def test_an_index_that_is_not_there_or_no_index_is_none(mill: Mill) -> None:
+    assert read_index(mill.store, mix_index("blend")) is None
+    mill.store.put(f"{mix_index('blend')}/index.json", b'{"schema": 2}')
+    assert read_index(mill.store, mix_index("blend")) is None

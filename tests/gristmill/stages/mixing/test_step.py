@@ -1,0 +1,51 @@
+import pytest
+from streams import stream
+from testkit import Mill, make_documents
+
+from gristmill.errors import DataError, RecipeError
+
+
+def test_a_set_that_ran_before_its_documents_changed_is_an_error(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.tag("words-1")
+    mill.raw("b.jsonl.gz", make_documents(3, start=50))
+    mill.convert()
+    with pytest.raises(DataError, match=r"words-1 \(2024\): shard b has 10 rows .*, its documents 3 of"):
+        mill.revise()
+    mill.raw("c.jsonl.gz", make_documents(3, start=60))
+    mill.raw("b.jsonl.gz", make_documents(10, start=10))
+    mill.convert()
+    with pytest.raises(DataError, match=r"words-1 \(2024\): no shard c"):
+        mill.revise()
+
+
+def test_a_blocklist_that_is_not_there_is_no_empty_one(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    with pytest.raises(RecipeError, match=r"blocklists/takedowns\.jsonl"):
+        mill.mix(stream(blocklists=("takedowns",)))
+
+
+def test_a_changed_selection_of_the_same_name_is_refused_and_weight_is_no_change(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.mix(stream())
+    mill.mix(stream(weight=3.0, description="heavier"))
+    assert mill.ground == []
+    with pytest.raises(RecipeError, match=r"mixes/blend/documents/pages \(2024\).*rate was 1\.0, is 0\.5"):
+        mill.mix(stream(rate=0.5))
+
+
+def test_a_version_gives_the_next_and_a_mix_takes_it(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    v1 = mill.revise()
+    assert mill.ids(mill.documents("v1"), "a") == ["doc-00002", "doc-00004", "doc-00006", "doc-00008"]
+    assert v1.dropped == {"english": 5, "short": 1}
+    assert sorted(i.asset for i in v1.inputs) == [
+        "sources/pages/v0/attributes/words-1",
+        "sources/pages/v0/documents",
+    ]
+    assert mill.mix(stream(version="v1")).totals["rows"] == 4

@@ -1,0 +1,36 @@
+import json
+from pathlib import Path
+
+from talklake import BYTES, TEMPLATE, build, mix_of, row, rows_of, started, talk
+from testkit import SNAPSHOT
+
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.checksums import prove
+from gristmill.recipes.row_format import Chat
+from gristmill.stages.token_cache.index import index_cache
+
+
+def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("a", "b")))
+    mix = mix_of(Chat(chat_template=TEMPLATE, pack=8, slice_strategy="drop"), block=64)
+    build(mill, mix)
+    sources = {"pages": mill.source()}
+    index_cache(mill.store, mix, BYTES, sources, {"pages": [SNAPSHOT]}, consolidated=True)
+    top = f"{mill.store.url}/token_caches/talk/bytes-1"
+    config = json.loads(mill.store.read("token_caches/talk/bytes-1/index/data.yaml"))
+    assert config["components"]["pages"]["format"] == {
+        "type": "chat", "messages_field": "messages", "chat_template": TEMPLATE, "pack": 8,
+        "chat_template_kwargs": "chat_template_kwargs", "mask_user_turns": True, "slice_strategy": "drop",
+    }  # fmt: skip
+    assert (config["mixture_block_size"], config["cache_catalog"]) == (64, f"{top}/index/cache_catalog.json")
+    catalog = json.loads(mill.store.read("token_caches/talk/bytes-1/index/cache_catalog.json"))
+    entry = catalog["splits"]["train"]["pages"]
+    assert (entry["cache_dir"], entry["ledger"]["total_num_rows"]) == (f"{top}/pages/train", 2)
+    one = json.loads(mill.store.read("token_caches/talk/bytes-1/index/consolidated/data.yaml"))
+    folder = one["components"]["pages"]["cache_dir"].removeprefix(f"{mill.store.url}/")
+    reader = CacheReader(ranges_of(mill.store), f"{folder}/train")
+    assert [reader.row("input_ids", n).tolist() for n in range(2)] == [each["input_ids"] for each in rows_of(mill)]
+    assert prove(mill.store, f"{folder}/train/")["total_num_rows"] == 2
+    before = mill.tree()
+    index_cache(mill.store, mix, BYTES, sources, {"pages": [SNAPSHOT]}, consolidated=True)
+    assert mill.tree() == before

@@ -1,0 +1,48 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from talklake import TEMPLATE, mix_of, row, spelled, started, talk
+from testkit import SHELVES, SNAPSHOT
+
+from gristmill.errors import RecipeError
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.lake.address import cache_asset, place
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.recipes.row_format import Chat, Format, Text
+from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
+from gristmill.verification.audit import audit_spelling
+
+
+def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "a<|pad|>b"), "a<|endoftext|>b"), row(1, talk("Hi", "c"), "c"))
+    sha256 = json.loads(mill.store.read("tokenizers/bytes-1/ledger.json"))["fingerprint"]
+
+    def rows(declared: Format, specials: Any) -> tuple[list[str], dict[str, int]]:
+        name = f"{specials}-1"
+        tokenizer = Tokenizer(name=name, file="lake:tokenizers/bytes-1", sha256=sha256, specials=specials)
+        make_tokenizer(mill.store, tokenizer, mill.said.append)
+        mix = mix_of(declared, parts=1)
+        mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
+        ledger = mill.make(TokenCacheStep(mix, "pages", tokenizer, SNAPSHOT, SHELVES))
+        here = place(cache_asset("talk", name, "pages"), SNAPSHOT)
+        assert audit_spelling(mill.store, here.ledger, 1, mill.said.append) == []
+        [part] = read_ledger(mill.store, here)[1]
+        reader = CacheReader(ranges_of(mill.store), part.extra["folders"]["train"].rstrip("/"))
+        found = [reader.row("input_ids", number).tolist() for number in range(reader.rows)]
+        return [f"{len(each)} {spelled(mill, each)}" for each in found], ledger.dropped
+
+    end = "\u0120<|endoftext|>"
+    drop = Text(on_trouble="drop")
+    assert rows(Text(), "tokens") == ([f"5 a<|endoftext|>b{end}", f"3 c{end}"], {})
+    assert rows(Text(), "text") == ([f"17 a<|endoftext|>b{end}", f"3 c{end}"], {})
+    assert rows(drop, "refuse") == ([f"3 c{end}"], {"special token in the text": 1})
+    chat = Chat(chat_template=TEMPLATE, on_trouble="drop")
+    assert rows(chat, "tokens")[0] == ["11 u:Hi;a:a<|pad|>b;", "9 u:Hi;a:c;"]
+    assert rows(chat, "refuse") == (["9 u:Hi;a:c;"], {"special token in the text": 1})
+    with pytest.raises(RecipeError, match="encodes special strings as text, but a chat template writes them"):
+        rows(chat, "text")

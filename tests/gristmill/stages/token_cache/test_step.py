@@ -1,0 +1,20 @@
+from pathlib import Path
+
+import pytest
+from talklake import build, mix_of, row, rows_of, started, talk
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.row_format import Chat
+
+
+def test_a_chat_without_a_template_or_marks_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")))
+    with pytest.raises(RecipeError, match=r"no chat template: neither its format .* nor has the tokenizer bytes-1"):
+        build(mill, mix_of(Chat()))
+    bare = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    with pytest.raises(RecipeError, match=r"no \{% generation %\} block.* mask_user_turns=False"):
+        build(mill, mix_of(Chat(chat_template=bare)))
+    build(mill, mix_of(Chat(chat_template=bare, mask_user_turns=False)))
+    assert rows_of(mill)[0]["assistant_masks"] == [0] * 7
+    with pytest.raises(RecipeError, match="the chat template is not valid Jinja"):
+        build(mill, mix_of(Chat(chat_template="{% for m in messages %}")))

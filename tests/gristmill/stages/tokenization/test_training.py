@@ -1,0 +1,34 @@
+import msgspec
+import pytest
+import zstandard
+from testkit import Mill
+from wholelake import TOKENIZER
+
+from gristmill.errors import DataError
+from gristmill.lake.ledger.files import dump
+from gristmill.stages.tokenization.files import ledger_path, read_facts, read_tokenizer, tokenizer_path
+from gristmill.stages.tokenization.reference import FACTS, load_facts
+from gristmill.stages.tokenization.training import make_tokenizer
+
+
+def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(whole: Mill) -> None:
+    path = tokenizer_path(TOKENIZER.name, FACTS)
+    before, ledger = whole.store.read(path), whole.store.read(ledger_path(TOKENIZER.name))
+
+    def renewed() -> bool:
+        _, made = make_tokenizer(whole.store, TOKENIZER, whole.said.append)
+        return not made and (whole.store.read(path), whole.store.read(ledger_path(TOKENIZER.name))) == (before, ledger)
+
+    found, _ = read_tokenizer(whole.store, TOKENIZER.name)
+    whole.store.put(path, before[:-1] + b"x")
+    with pytest.raises(DataError, match=r"facts\.msgpack\.zst: lost or changed; materialize the tokenizer once more"):
+        read_facts(whole.store, found)
+    assert renewed()
+    whole.store.delete([path])
+    assert renewed()
+    bare = msgspec.structs.replace(found, files={name: sha for name, sha in found.files.items() if name != FACTS})
+    whole.store.put(ledger_path(TOKENIZER.name), dump(bare))
+    assert read_facts(whole.store, bare) is None
+    assert renewed()
+    older = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(before)) | {"probes": 1, "texts": None}
+    assert load_facts(zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(older))) is None

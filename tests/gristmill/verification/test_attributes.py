@@ -1,0 +1,55 @@
+import msgspec
+import pytest
+from lies import SET, A, Lie, check_found, swap
+from testkit import Mill, packed
+from wholelake import WORDS, reseal_shard
+
+from gristmill.lake.rows.shard_file import ShardWriter
+
+
+def seal_set(mill: Mill, rows: list[bytes]) -> None:
+    """Writes a shard of the set anew, and its ledger with it; only the ids' digest stays as it was."""
+    writer = ShardWriter(mill.store, SET)
+    writer.write(b"".join(row + b"\n" for row in rows))
+    new = msgspec.structs.asdict(writer.close())
+    del new["etag"]
+    reseal_shard(mill, WORDS, "a", **{**new, "members": tuple(new["members"])})
+
+
+LIES: dict[str, Lie] = {
+    "an attribute row missing": (
+        lambda m: m.store.put(SET, packed(m.lines(SET)[:-1])),
+        SET,
+        19,
+        f"there is no such row, but {A} has id 'doc-00019'",
+    ),
+    "an attribute row too many": (
+        lambda m: m.store.put(SET, packed([*m.lines(SET), m.lines(SET)[0]])),
+        SET,
+        20,
+        "ends before it",
+    ),
+    "attribute rows swapped": (
+        lambda m: m.store.put(SET, packed(swap(m.lines(SET), 4, 5))),
+        SET,
+        4,
+        f"id 'doc-00005' (source 'pages'), but {A} has 'doc-00004'",
+    ),
+    "attribute rows swapped, ledger and all": (
+        lambda m: seal_set(m, swap(m.lines(SET), 4, 5)),
+        SET,
+        4,
+        "id 'doc-00005'",
+    ),
+    "a span outside of its text": (
+        lambda m: seal_set(m, [m.lines(SET)[0].replace(b"[0,4,", b"[0,5,"), *m.lines(SET)[1:]]),
+        SET,
+        0,
+        "a span [0, 5) in a text of 4 characters",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_found_and_named(whole: Mill, lie: str) -> None:
+    check_found(whole, *LIES[lie])

@@ -1,0 +1,88 @@
+import hashlib
+
+import pytest
+from lies import A, B, Lie, audit, check_found, swap
+from testkit import Mill, lines, packed
+from wholelake import DOCUMENTS, REVISED, reseal_shard, rewrite
+
+from gristmill.lake.identity import dump_hashes, hashes_of
+from gristmill.recipes.mix import Stream
+
+
+def duplicate(mill: Mill) -> None:
+    rewrite(mill, DOCUMENTS, "b", [*mill.lines(B), mill.lines(A)[7]])
+
+
+def bend_index(mill: Mill) -> None:
+    index = dump_hashes(hashes_of([("pages", f"other-{n}") for n in range(20)]))
+    mill.store.put(DOCUMENTS.index("a"), index)
+
+
+def wrong_index(mill: Mill) -> None:
+    bend_index(mill)
+    reseal_shard(mill, DOCUMENTS, "a", index=hashlib.sha256(mill.store.read(DOCUMENTS.index("a"))).hexdigest())
+
+
+def foreign_row(mill: Mill) -> None:
+    rewrite(
+        mill,
+        REVISED,
+        "a",
+        [b'{"id":"doc-00002","text":"another text","source":"pages"}', *mill.lines(REVISED.shard("a"))[1:]],
+    )
+
+
+LIES: dict[str, Lie] = {
+    "a row that is no document": (
+        lambda m: m.store.put(A, packed([*m.lines(A)[:3], b'{"id":7}', *m.lines(A)[4:]])),
+        A,
+        3,
+        "is no document",
+    ),
+    "another index": (bend_index, DOCUMENTS.index("a"), None, "its sha256 is"),
+    "another index, ledger and all": (wrong_index, DOCUMENTS.index("a"), None, "it is not the index of the ids"),
+    "an index that is gone": (lambda m: m.store.delete([DOCUMENTS.index("b")]), DOCUMENTS.index("b"), None, "no such"),
+    "one id in two shards": (duplicate, B, 20, f"stands in {A} row 7 as well"),
+    "another digest of ids": (lambda m: reseal_shard(m, DOCUMENTS, "a", ids="0"), A, None, "its ids' digest is"),
+    "a quarantine that is gone": (
+        lambda m: m.store.delete([DOCUMENTS.quarantine("a")]),
+        DOCUMENTS.quarantine("a"),
+        None,
+        "no such object",
+    ),
+    "a quarantine that is not counted": (
+        lambda m: reseal_shard(m, DOCUMENTS, "a", dropped={"quarantine: other": 1}),
+        DOCUMENTS.quarantine("a"),
+        None,
+        "refused rows by reason are",
+    ),
+    "a version with a row of its own": (foreign_row, REVISED.shard("a"), 0, f"does not stand in {A}"),
+    "a version with its rows turned": (
+        lambda m: rewrite(m, REVISED, "a", swap(m.lines(REVISED.shard("a")), 0, 1)),
+        REVISED.shard("a"),
+        1,
+        f"does not stand in {A} after the row before it",
+    ),
+    "a version that lost a row": (
+        lambda m: rewrite(m, REVISED, "a", m.lines(REVISED.shard("a"))[:-1]),
+        REVISED.shard("a"),
+        None,
+        "7 rows kept and 12 dropped do not make the 20",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_found_and_named(whole: Mill, lie: str) -> None:
+    check_found(whole, *LIES[lie])
+
+
+def test_a_blocked_id_that_came_after_the_mix_is_found(whole: Mill) -> None:
+    whole.store.put("blocklists/takedowns.jsonl", b"")
+    whole.mix(Stream(source="pages", version="v1", blocklists=("takedowns",)))
+    assert audit(whole)[0] == []
+    rows = [{"source": "pages", "id": "doc-00006", "reason": "asked"}]
+    whole.store.put("blocklists/takedowns.jsonl", lines(rows))
+    found, _ = audit(whole)
+    assert [(f.path, f.row) for f in found] == [("mixes/blend/documents/pages/2024/a.jsonl.gz", 2)]
+    assert "'doc-00006' (source 'pages') is on the blocklist takedowns" in found[0].what

@@ -1,0 +1,98 @@
+import msgspec
+import pytest
+from lies import Lie, audit, check_found, edit, part_object
+from testkit import Mill
+from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
+
+from gristmill.lake.ledger.files import pack_table
+from gristmill.lake.rows.shard_file import gzip_bytes
+
+
+def edit_table(mill: Mill) -> None:
+    a, b = table(mill, DOCUMENTS)
+    mill.store.put(DOCUMENTS.table, pack_table([msgspec.structs.replace(a, counts={"x": 1}), b]))
+
+
+LIES: dict[str, Lie] = {
+    "ledger totals edited": (
+        lambda m: edit(m, DOCUMENTS.ledger, b'"rows":40', b'"rows":41'),
+        DOCUMENTS.ledger,
+        None,
+        "totals is",
+    ),
+    "a fingerprint edited": (
+        lambda m: edit(m, STREAM.ledger, b'"fingerprint":"', b'"fingerprint":"0'),
+        STREAM.ledger,
+        None,
+        "",
+    ),
+    "a ledger that is no JSON": (
+        lambda m: m.store.put(STREAM.ledger, b"{"),
+        STREAM.ledger,
+        None,
+        "not a ledger",
+    ),
+    "a table edited": (edit_table, DOCUMENTS.table, None, "its sha256 is"),
+    "a table that is gone": (lambda m: m.store.delete([DOCUMENTS.table]), DOCUMENTS.table, None, "there is no table"),
+    "a table cut": (
+        lambda m: m.store.put(DOCUMENTS.table, m.store.read(DOCUMENTS.table)[:-5]),
+        DOCUMENTS.table,
+        None,
+        "truncated",
+    ),
+    "a stray shard": (
+        lambda m: m.store.put(DOCUMENTS.shard("c"), gzip_bytes(b"")),
+        DOCUMENTS.shard("c"),
+        None,
+        "no ledger names this object",
+    ),
+    "shards out of order": (
+        lambda m: reseal(m, DOCUMENTS, list(reversed(table(m, DOCUMENTS)))),
+        DOCUMENTS.table,
+        None,
+        "not in the order of their names",
+    ),
+    "a shard of another recipe": (
+        lambda m: reseal_shard(m, DOCUMENTS, "a", recipe="0"),
+        DOCUMENTS.table,
+        None,
+        "was made by recipe 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_found_and_named(whole: Mill, lie: str) -> None:
+    check_found(whole, *LIES[lie])
+
+
+def test_what_is_stale_is_a_finding_that_names_the_upstream(whole: Mill) -> None:
+    whole.raw("b.jsonl.gz", [{"id": "x", "text": "a few words", "source": "pages"}])
+    whole.convert()
+    found, _ = audit(whole)
+    stale = [f.path for f in found if "made from sources/pages/v0/documents (2024)" in f.what]
+    assert WORDS.ledger in stale
+    assert REVISED.ledger in stale
+
+
+def test_an_upstream_that_is_not_there_is_a_note_and_no_lie(whole: Mill) -> None:
+    whole.store.delete([REVISED.ledger])
+    found, notes = audit(whole)
+    assert found == []
+    assert notes == ["mixes/even/documents/pages (2024): sources/pages/v1/documents (2024) is not there: not compared"]
+
+
+def test_old_parts_of_a_cache_are_left_to_gc_with_a_note(whole: Mill) -> None:
+    old = part_object(whole, "data/c/0")
+    whole.store.put(old.replace("/part-", "/part-0"), b"x")
+    found, notes = audit(whole)
+    assert found == []
+    assert notes == [f"{CACHE.asset} (2024): 1 parts that its ledger does not name; gc removes them"]
+
+
+def test_strays_are_not_looked_for_where_a_run_is_at_work(whole: Mill) -> None:
+    whole.store.put(DOCUMENTS.claim, b'{"token":"x"}')
+    whole.store.put(DOCUMENTS.shard("c"), gzip_bytes(b""))
+    found, notes = audit(whole)
+    assert found == []
+    assert "a run is at work there" in notes[0]
