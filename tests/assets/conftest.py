@@ -46,3 +46,22 @@ def daemon(settled: Daemon, tmp_path: Path) -> Iterator[Daemon]:
     """A lake of three letters that is made, its tokenizer trained by hand; nothing is asked for."""
     with dg.DagsterInstance.ephemeral() as instance:
         yield settled.copy(settled.works.copy(tmp_path / "lake", instance))
+
+
+@pytest.fixture(scope="session")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
+    """Six letters in two shards, taken from raw to tokens and indexes."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        works = Works(tmp_path_factory.mktemp("ground") / "lake", instance)
+        works.raw(letters(1, 2, 3), "a")
+        works.raw(letters(4, 5, 6), "b")
+        works.arrive("letters")
+        works.whole()
+        yield works
+
+
+@pytest.fixture
+def milled(ground: Works, tmp_path: Path) -> Iterator[Works]:
+    """A copy of it."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield ground.copy(tmp_path / "lake", instance)

@@ -224,6 +224,11 @@ class Result:
                 found[event.step_key] = said or data.error_display_string
         return found
 
+    def attempts(self, step: str) -> int:
+        """How often a step was begun."""
+        kinds = (DagsterEventType.STEP_START, DagsterEventType.STEP_RESTARTED)
+        return sum(name == step for kind in kinds for name in self.steps(kind))
+
     @property
     def waits(self) -> list[float | None]:
         """The seconds before each further attempt of a step."""

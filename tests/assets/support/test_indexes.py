@@ -1,0 +1,20 @@
+from dagster_kit import (
+    BLEND_INDEX,
+    TINY_INDEX,
+    TINY_LETTERS,
+    Works,
+    letters,
+)
+
+
+def test_an_index_lists_its_slices_and_what_is_absent(milled: Works) -> None:
+    milled.raw(letters(1, source="diary"), source="diary", snapshot="2023")
+    milled.arrive("diary")
+    done = milled.run("blend_index", None)
+    said = done.metadata(BLEND_INDEX)
+    assert [(r.data["stream"], r.data["snapshot"], r.data["rows"]) for r in said["slices"].records] == [
+        ("letters", "2024", 5)
+    ]
+    assert said["absent slices"] == "diary/2023"
+    tokens = done.metadata(TINY_INDEX)["tokens"]
+    assert tokens == milled.run("blend_letters_refresh").metadata(TINY_LETTERS)["tokens"] > 0

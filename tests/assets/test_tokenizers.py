@@ -1,0 +1,29 @@
+from dagster_kit import (
+    BLEND_LETTERS,
+    TINY,
+    Works,
+    letters,
+)
+
+
+def test_a_tokenizer_says_what_it_was_trained_on(milled: Works) -> None:
+    done = milled.run("tiny_1_train", None)
+    said = done.metadata(TINY)
+    assert said["documents"] == 5
+    assert said["trained on"] == f"{BLEND_LETTERS} 2024"
+    assert said["this run"] == "found it there already, and kept it"
+    assert milled.version(TINY, None) == said["sha256"]
+
+
+def test_a_tokenizer_of_other_snapshots_than_its_recipe_says_is_made_on_request_and_never_changes(
+    works: Works,
+) -> None:
+    works.raw(letters(1, 2, 3), snapshot="2025")
+    works.arrive("letters")
+    works.run("letters_journey", "2025")
+    works.run("blend_letters_documents", "2025")
+    node = "tokenizers__tiny_1"
+    config = {"ops": {node: {"config": {"snapshots": {"letters": ["2025"]}}}}}
+    assert works.run("tiny_1_train", None, config=config).success
+    refused = works.run("tiny_1_train", None)  # by the recipe: of 2024
+    assert "a tokenizer never changes: declare one of the next number" in refused.failures[node]
