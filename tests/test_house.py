@@ -78,7 +78,7 @@ LINES_IN_A_FUNCTION = 50
 UNTESTED: dict[str, str] = {
     # assets
     "assets/attributes.py": "declares what runs make: by tests/assets/support/test_step_graphs.py",
-    "assets/documents.py": "declares; by tests/assets/test_runs.py and, vanished snapshots, tests/sensors/test_raw_ticks.py",
+    "assets/documents.py": "by tests/assets/test_runs.py and tests/sensors/test_raw_ticks.py",
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
     "assets/raw.py": "a declaration: by tests/test_definitions.py",
     "assets/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",

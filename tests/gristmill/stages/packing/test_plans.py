@@ -58,17 +58,17 @@ def test_documents_that_are_not_packed_have_no_plan(whole: Mill) -> None:
 
 
 def test_a_plan_that_is_not_there_of_another_format_or_damaged_is_refused(whole: Mill) -> None:
-    with pytest.raises(DataError, match="not there yet; materialize the cache's packing"):
+    with pytest.raises(DataError, match="does not exist yet; materialize the cache's packing"):
         read_plan(whole.store, train(whole), PACKED, STEM)
     plan(whole)
-    with pytest.raises(DataError, match="made for the cache or its format as it was"):
+    with pytest.raises(DataError, match="made before the cache or its format changed"):
         read_plan(whole.store, train(whole), Text(pack=2), STEM)
     data = whole.store.read(f"{STEM}.npy")
     whole.store.put(f"{STEM}.npy", data[:-8] + b"\x09" + data[-7:])
-    with pytest.raises(DataError, match=r"train-16\.npy: missing, or not the one"):
+    with pytest.raises(DataError, match=r"train-16\.npy: missing, or not the file"):
         read_plan(whole.store, train(whole), PACKED, STEM)
     plan(whole)
     assert whole.store.read(f"{STEM}.npy") == data
     whole.store.put(f"{STEM}.json", b"{}")
-    with pytest.raises(DataError, match="no packing plan"):
+    with pytest.raises(DataError, match="not a valid packing plan"):
         read_plan(whole.store, train(whole), PACKED, STEM)
