@@ -1,4 +1,4 @@
-"""Counters by name, as ledgers and runs have them: added up."""
+"""Adds up counters by name, in the form in which ledgers and runs have them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,6 +12,6 @@ def add_counts(total: dict[str, int], more: Mapping[str, int], prefix: str = "")
 def sum_counts(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The sum of counters, names sorted."""
     total: dict[str, int] = {}
-    for each in counts:
-        add_counts(total, each)
+    for counters in counts:
+        add_counts(total, counters)
     return dict(sorted(total.items()))

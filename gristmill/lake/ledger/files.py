@@ -1,7 +1,7 @@
-"""The ledger: what a finished partition holds, written last, so that its presence means finished.
+"""Reads and writes ledgers. A ledger is written last: if it exists, the partition is finished.
 
-The head is one JSON object a partition; the table has a row a shard. Neither holds a clock, a machine's path or an
-etag: those stand in the note beside them, outside every fingerprint (docs/ledger.md).
+The head is one JSON object for each partition. The table has one row for each shard. Neither contains a time, a path
+of a machine or an etag. These are in the run's note, which is part of no fingerprint (docs/ledger.md).
 """
 
 import hashlib
@@ -27,12 +27,12 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def dump(value: Any) -> bytes:
-    """Canonical JSON of a struct: keys sorted, no spaces."""
+    """A struct as canonical JSON: sorted keys, no spaces."""
     return _encoder.encode(value)
 
 
 def fingerprint_of(place: Place, recipe: Recipe, inputs: Iterable[Upstream], shards: Iterable[Shard]) -> str:
-    """sha256 over what the partition is and came from: never over compressed bytes, paths or clocks."""
+    """SHA-256 of the partition's content and origin. Compressed bytes, paths and times are not part of it."""
     return digest_of(
         {
             "asset": place.asset,
@@ -52,7 +52,15 @@ def table_bytes(shards: Iterable[Shard]) -> bytes:
 def compose(
     place: Place, recipe: Recipe, inputs: tuple[Upstream, ...], shards: list[Shard], lines: bytes | None = None
 ) -> Ledger:
-    """The head over a table; `shards` are sorted by name, `lines` their table_bytes if somebody has them."""
+    """Composes the head of a ledger.
+
+    Args:
+        place: the partition.
+        recipe: the recipe that made it.
+        inputs: the partitions it was made from.
+        shards: the rows of the table, sorted by name.
+        lines: `table_bytes(shards)`, if the caller has it already.
+    """
     inputs = tuple(sorted((_with_fingerprint(i, shards) for i in inputs), key=lambda i: (i.asset, i.snapshot)))
     totals = {
         "shards": len(shards),
@@ -86,7 +94,11 @@ def _with_fingerprint(upstream: Upstream, shards: Iterable[Shard]) -> Upstream:
 
 
 def parse_head(data: bytes, path: str) -> Ledger:
-    """The head from its bytes; DataError if they are no ledger that this version reads."""
+    """Decodes a head.
+
+    Raises:
+        DataError: the bytes are not a ledger, or have a schema that this version does not read.
+    """
     try:
         ledger = msgspec.json.decode(data, type=Ledger)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -99,13 +111,17 @@ def parse_head(data: bytes, path: str) -> Ledger:
 
 
 def read_head(store: Store, place: Place) -> Ledger | None:
-    """The head of a partition, or None while it is not finished."""
-    found = store.read_tagged(place.ledger)
-    return parse_head(found[0], place.ledger) if found else None
+    """The head of a partition, or None if it is not finished; raises the same errors as `parse_head`."""
+    tagged = store.read_tagged(place.ledger)
+    return parse_head(tagged[0], place.ledger) if tagged else None
 
 
 def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
-    """The table's rows from blocks of its lines."""
+    """Decodes the rows of a table from blocks of whole lines.
+
+    Raises:
+        DataError: a line is not a row of a table.
+    """
     decoder = msgspec.json.Decoder(Shard)
     shards: list[Shard] = []
     for block in data:
@@ -127,12 +143,12 @@ def table_lines(store: Store, place: Place) -> bytes:
     Raises:
         DataError: the object is not valid gzip.
     """
-    found = store.read_tagged(place.table)
-    return b"".join(unpacked([found[0]], place.table)) if found else b""
+    tagged = store.read_tagged(place.table)
+    return b"".join(unpacked([tagged[0]], place.table)) if tagged else b""
 
 
 def read_table(store: Store, place: Place) -> list[Shard]:
-    """All rows of the table, whatever the head says of it; none if there is no table."""
+    """All rows of the table, without a comparison with the head; empty if there is no table."""
     lines = table_lines(store, place)
     return parse_table([lines] if lines else [], place.table)
 
@@ -141,43 +157,48 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
     """Head and table of a finished partition.
 
     Raises:
-        DataError: it is not finished.
-        StoreError: the table is not the one the head names: it is being rebuilt.
+        DataError: the partition is not finished, or its ledger is not valid.
+        StoreError: the table is not the one that the head names; the partition is being rebuilt.
     """
-    found = find_ledger(store, place)
-    if found is None:
+    ledger = find_ledger(store, place)
+    if ledger is None:
         raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; materialize it first")
-    return found
+    return ledger
 
 
 def find_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None:
-    """Head and table of a partition, or None while it is not finished; errors are those of read_ledger."""
+    """Head and table of a partition, or None if it is not finished; raises the same errors as `read_ledger`."""
     head = read_head(store, place)
     if head is None:
         return None
     lines = table_lines(store, place)
     if hashlib.sha256(lines).hexdigest() != head.table.sha256:
-        raise StoreError(f"{place.table}: not the table that the ledger names: it is being rebuilt; try again")
+        raise StoreError(f"{place.table}: not the table that the ledger names: partition being rebuilt; try again")
     return head, parse_table([lines] if lines else [], place.table)
 
 
 def pack_table(shards: Iterable[Shard]) -> bytes:
-    """The table as its object's bytes."""
+    """The table's object: its lines, compressed."""
     return gzip_bytes(table_bytes(shards))
 
 
 def changed_fields(old: Recipe, new: Recipe) -> list[str]:
-    """What differs between two recipes: name, version, and parameters by name."""
+    """Names of the fields in which two recipes differ: `name`, `version`, and parameters."""
     names = sorted(set(old.parameters) | set(new.parameters))
     changed = [n for n in names if old.parameters.get(n) != new.parameters.get(n)]
     return [n for n in ("name", "version") if getattr(old, n) != getattr(new, n)] + changed
 
 
 def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
-    """A name never changes its meaning.
+    """Checks that a recipe has not changed under its name.
+
+    Args:
+        old: the recipe in the ledger.
+        new: the declared recipe.
+        place: the partition, for the message.
 
     Raises:
-        RecipeError: the recipe differs from the one in the ledger, and is no draft; names the changed fields.
+        RecipeError: the recipes differ, and the new one is not a draft; the message names the changed fields.
     """
     if old.digest == new.digest or new.draft:
         return
@@ -193,12 +214,12 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
 
 
 def list_ledgers(store: Store, prefix: str = "") -> list[Place]:
-    """The places of all finished partitions below a prefix, sorted by ledger path."""
+    """The places of all finished partitions below a prefix, sorted by the paths of their ledgers."""
     tops = [prefix] if prefix else LEDGER_TOPS
-    found = (place_of_ledger(entry.path) for top in tops for entry in store.list(top))
-    return sorted((p for p in found if p), key=lambda p: p.ledger)
+    places = (place_of_ledger(entry.path) for top in tops for entry in store.list(top))
+    return sorted((p for p in places if p), key=lambda p: p.ledger)
 
 
 def unpack_rows(data: bytes) -> list[bytes]:
-    """Lines of a small JSON-lines object."""
+    """The lines of a small object of JSON lines."""
     return rows_of(data if data.endswith(b"\n") else data + b"\n") if data else []

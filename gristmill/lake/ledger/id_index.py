@@ -1,8 +1,8 @@
-"""The id index of a shard of documents: in which row a (source, id) pair stands, found by two small reads.
+"""The id index of a shard of documents. Two small reads find the row of a (source, id) pair.
 
-The index has three sections: the sorted hashes of the pairs; in the same order the numbers of their rows; in v0 the
-raw spans of the rows (lake/rows/raw_spans.py). Gristmill 0.1 wrote the hashes alone. Hashes are spread evenly, so the
-place of a hash is known within a few square roots of their number before anything is read.
+The index has three sections: the sorted hashes of the pairs; in the same order the row numbers; in v0 the raw spans of
+the rows (lake/rows/raw_spans.py). Gristmill 0.1 wrote only the hashes. Hashes are evenly distributed. So the position
+of a hash can be estimated before anything is read, with an error of a few square roots of the number of hashes.
 """
 
 from collections.abc import Callable
@@ -20,64 +20,70 @@ ReadRange = Callable[[int, int], bytes]
 """Reads bytes [start, end) of an index."""
 
 _SPREAD = 2
-"""Four standard deviations of a hash's place are 2 sqrt(rows) at the most."""
+"""Four standard deviations of a hash's position are at most 2 sqrt(rows)."""
 
 _FEW = 64
-"""Hashes that are read on both sides in any case."""
+"""The smallest number of hashes that are read on each side of the estimated position."""
 
 
 def hash_of(pair: Pair) -> bytes:
-    """The pair's hash as it stands in an index."""
+    """The hash of a (source, id) pair, as an index contains it: XXH3-128, 16 bytes, big-endian."""
     return xxhash.xxh3_128_digest(canonical(pair))
 
 
-def place_of(read: ReadRange, rows: int, wanted: bytes) -> int | None:
-    """Where a hash stands among the sorted ones, or None."""
-    guess = int.from_bytes(wanted, "big") * rows >> (8 * HASH_BYTES)
+def place_of(read: ReadRange, rows: int, digest: bytes) -> int | None:
+    """The position of a hash among the sorted hashes, or None if the index does not contain it.
+
+    Args:
+        read: reads a byte range of the index.
+        rows: number of hashes.
+        digest: the hash, from `hash_of`.
+    """
+    guess = int.from_bytes(digest, "big") * rows >> (8 * HASH_BYTES)
     reach = _SPREAD * isqrt(rows) + _FEW
     while rows:
         first, last = max(0, guess - reach), min(rows, guess + reach)
         hashes = read(first * HASH_BYTES, last * HASH_BYTES)
-        sure = (first == 0 or hashes[:HASH_BYTES] < wanted) and (last == rows or wanted < hashes[-HASH_BYTES:])
-        found = hashes.find(wanted)
-        while found % HASH_BYTES and found > 0:
-            found = hashes.find(wanted, found + 1)
-        if found >= 0:
-            return first + found // HASH_BYTES
-        if sure:
+        enclosed = (first == 0 or hashes[:HASH_BYTES] < digest) and (last == rows or digest < hashes[-HASH_BYTES:])
+        offset = hashes.find(digest)
+        while offset % HASH_BYTES and offset > 0:
+            offset = hashes.find(digest, offset + 1)
+        if offset >= 0:
+            return first + offset // HASH_BYTES
+        if enclosed:
             return None
         reach *= 8
     return None
 
 
 class IdIndex:
-    """One shard's index in the lake."""
+    """The id index of one shard in the lake."""
 
-    def __init__(self, store: Store, here: Place, shard: Shard) -> None:
+    def __init__(self, store: Store, partition: Place, shard: Shard) -> None:
         self._store, self._shard = store, shard
-        self.path = here.index(shard.name)
+        self.path = partition.index(shard.name)
         self._size: int | None = None
 
-    def place_of(self, wanted: bytes) -> int | None:
-        """Where a hash stands among the sorted ones, or None."""
-        return place_of(lambda start, end: self._store.read_range(self.path, start, end), self._shard.rows, wanted)
+    def place_of(self, digest: bytes) -> int | None:
+        """The position of a hash among the sorted hashes, or None."""
+        return place_of(lambda start, end: self._store.read_range(self.path, start, end), self._shard.rows, digest)
 
     def row_at(self, place: int) -> int | None:
-        """The number of the row whose hash stands there; None where the index holds hashes alone.
+        """The number of the row whose hash is at a position; None if the index has only hashes.
 
         Raises:
-            DataError: the index is longer than its hashes, but has not a number a row.
+            DataError: the index is missing, or its section of row numbers is incomplete.
         """
         rows = self._shard.rows
         if self._length() == rows * HASH_BYTES:
             return None
         start = rows * HASH_BYTES + place * ROW_BYTES
         if self._length() < rows * (HASH_BYTES + ROW_BYTES):
-            raise DataError(f"{self.path}: has not a number for each of {rows} rows; make its shard again")
+            raise DataError(f"{self.path}: does not have a number for each of {rows} rows; make its shard again")
         return int.from_bytes(self._store.read_range(self.path, start, start + ROW_BYTES), "big")
 
     def spots(self) -> bytes:
-        """The raw spots of the rows, packed; nothing where there are none."""
+        """The raw spans of the rows, compressed; empty if the index has none."""
         start = self._shard.rows * (HASH_BYTES + ROW_BYTES)
         return self._store.read_range(self.path, start, self._length()) if self._length() > start else b""
 

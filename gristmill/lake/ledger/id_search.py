@@ -1,7 +1,7 @@
-"""Searching id indexes: repeated and missing ids of a partition, in bounded memory, confirmed on the real ids.
+"""Searches id indexes for repeated and missing ids of a partition, in bounded memory.
 
-An id index is a shard's sorted 128-bit hashes of (source, id). A hash only points: whoever is found is read from the
-shard's own rows before anything is said of them.
+An id index has a shard's sorted 128-bit hashes of (source, id). Two ids may share a hash. So each result is confirmed
+on the ids in the shard's rows before it is reported.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,16 +20,16 @@ from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.store.protocol import Store
 
 BUCKET = 1 << 24
-"""Hashes that are compared at once: 256 MB of indexes at the most, half of which are kept."""
+"""Number of hashes that are compared at once: at most 256 MB of indexes are read, and half of this is kept."""
 
 AT_ONCE = 16
-"""Indexes that are read at the same time: a bucket answers each in some 20 ms."""
+"""Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
 
 GROUP = 16
-"""Indexes that one thread reads in turn: a small file costs less than handing it to a thread."""
+"""Indexes that one thread reads, one after another. Reading a small file costs less than starting a thread's task."""
 
 _CONFIRMED_AT_ONCE = 16
-"""Repeated hashes whose rows are looked for in one pass over the shards concerned."""
+"""Repeated hashes whose rows are searched in one pass over their shards."""
 
 Highs = NDArray[np.uint64]
 """The upper 64 bits of hashes."""
@@ -40,7 +40,7 @@ ReadIndex = Callable[[str, int, int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One row that has a wanted hash: its shard, its number there, and whose it is."""
+    """A row that has one of the given hashes: its shard, its number in the shard, and its (source, id)."""
 
     shard: str
     row: int
@@ -48,7 +48,7 @@ class Sighting:
 
 
 def index_reader(store: Store, place: Place, known: Mapping[str, bytes] | None = None) -> ReadIndex:
-    """Reads the indexes of a partition; those in `known` are taken from memory instead."""
+    """A function that reads the indexes of a partition. Indexes in `known` (by shard) are taken from memory."""
 
     def read(shard: str, start: int, end: int) -> bytes:
         if known and shard in known:
@@ -59,7 +59,7 @@ def index_reader(store: Store, place: Place, known: Mapping[str, bytes] | None =
 
 
 class _Cursor:
-    """One sorted index, read once from its begin to its end, as far as each bucket needs it."""
+    """Reads one sorted index once, from begin to end, piece by piece as the buckets need it."""
 
     def __init__(self, read: ReadIndex, shard: Shard, buckets: int) -> None:
         self._read, self._shard = read, shard
@@ -68,7 +68,7 @@ class _Cursor:
         self._highs: Highs = np.empty(0, dtype=np.uint64)
 
     def below(self, limit: int | None) -> Highs:
-        """The hashes not yet taken whose upper half is below a limit (None: all that are left)."""
+        """Takes the next hashes whose upper half is less than a limit (None: all that are left)."""
         while self._next < self._shard.rows and (limit is None or not len(self._highs) or int(self._highs[-1]) < limit):
             self._more()
         cut = len(self._highs) if limit is None else int(np.searchsorted(self._highs, np.uint64(limit)))
@@ -87,8 +87,11 @@ class _Cursor:
 def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None = None) -> NDArray[np.uint64]:
     """Hashes [first, last) of a shard's index.
 
+    Returns:
+        (last - first, 2) uint64: the upper and the lower half of each hash.
+
     Raises:
-        DataError: the index is not sorted, or has not as many hashes as the shard has rows.
+        DataError: the index is not sorted, or has fewer hashes than the shard has rows.
     """
     last = shard.rows if last is None else last
     data = read(shard.name, first * HASH_BYTES, last * HASH_BYTES)
@@ -105,13 +108,16 @@ def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None =
 
 
 def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKET) -> Highs:
-    """The hashes (upper halves, sorted) that stand twice in the indexes of a partition.
+    """The hashes that the indexes of a partition contain more than once.
 
-    Above `bucket` rows the hashes are compared range by range of their top bits, and every index is read once,
-    piece after piece. Two different ids share the upper half of their hashes once in 10^19 pairs.
+    A partition with more than `bucket` rows is compared in buckets: ranges of the hashes' top bits. Every index is
+    read once, piece by piece. Two different ids share the upper half of their hashes once in 10^19 pairs.
+
+    Returns:
+        The upper halves of these hashes, sorted.
 
     Raises:
-        DataError: an index is not sorted, or not as long as its shard has rows.
+        DataError: an index is not sorted, or has fewer hashes than its shard has rows.
     """
     if sum(shard.rows for shard in shards) <= bucket:
         whole = [hashes[:, 0] for _, hashes in loaded(read, shards)]
@@ -120,29 +126,29 @@ def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKE
     while sum(shard.rows for shard in shards) > buckets * bucket:
         buckets *= 2
     cursors = [_Cursor(read, shard, buckets) for shard in shards if shard.rows]
-    found: list[Highs] = [np.empty(0, dtype=np.uint64)]
+    repeated: list[Highs] = [np.empty(0, dtype=np.uint64)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for number in range(1, buckets + 1 if cursors else 0):
             limit = number * (2**64 // buckets) if number < buckets else None
-            highs = np.concatenate(list(pool.map(lambda cursor: cursor.below(limit), cursors)))  # noqa: B023 - read at once
-            found.append(_twice(highs))
-    return np.concatenate(found)
+            highs = np.concatenate(list(pool.map(lambda cursor: cursor.below(limit), cursors)))  # noqa: B023 - the list is complete before the limit changes
+            repeated.append(_twice(highs))
+    return np.concatenate(repeated)
 
 
 def _twice(highs: Highs) -> Highs:
-    """Those that stand there more than once, each once."""
+    """The values that occur more than once, without duplicates."""
     highs.sort()
     return np.unique(highs[1:][highs[1:] == highs[:-1]])
 
 
 def loaded(read: ReadIndex, shards: Sequence[Shard]) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
-    """The shards with their whole indexes, in order; several are read at once. Errors are those of load_whole."""
+    """The shards with their whole indexes, in order; several are read at once. Raises the same errors as load_whole."""
     groups = [shards[start : start + GROUP] for start in range(0, len(shards), GROUP)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for start in range(0, len(groups), AT_ONCE):
-            some = groups[start : start + AT_ONCE]
-            waiting = [pool.submit(_load_group, read, group) for group in some]
-            for group, future in zip(some, waiting, strict=True):
+            chunk = groups[start : start + AT_ONCE]
+            futures = [pool.submit(_load_group, read, group) for group in chunk]
+            for group, future in zip(chunk, futures, strict=True):
                 yield from zip(group, future.result(), strict=True)
 
 
@@ -154,27 +160,27 @@ def sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterato
     """The rows of a shard whose hash has one of these upper halves, in row order.
 
     Raises:
-        MalformedRow: a row is no document.
-        StoreError: the shard is not the one that the ledger names (not asked where `shard.sha256` is empty).
+        MalformedRow: a row is not a document.
+        StoreError: the shard is not the one that the ledger names. An empty `shard.sha256` skips this comparison.
     """
-    wanted = set(highs.tolist())
+    searched = set(highs.tolist())
     for first, rows in read_rows(store, place.shard(shard.name), shard.sha256 or None, IdPair):
         for number, row in enumerate(rows, start=first):
-            if xxhash.xxh3_128_intdigest(canonical(row.pair)) >> 64 in wanted:
+            if xxhash.xxh3_128_intdigest(canonical(row.pair)) >> 64 in searched:
                 yield Sighting(shard.name, number, row.pair)
 
 
 def first_duplicate(
     store: Store, place: Place, read: ReadIndex, shards: Sequence[Shard], highs: Highs
 ) -> tuple[Sighting, Sighting] | None:
-    """Two rows of one id, out of repeated hashes: the first pair that the rows themselves confirm."""
+    """The first two rows that have the same (source, id), among the rows with these repeated hashes; or None."""
     for start in range(0, len(highs), _CONFIRMED_AT_ONCE):
-        some = highs[start : start + _CONFIRMED_AT_ONCE]
+        chunk = highs[start : start + _CONFIRMED_AT_ONCE]
         seen: dict[Pair, Sighting] = {}
         for shard, hashes in loaded(read, shards):
-            if not np.isin(some, hashes[:, 0]).any():
+            if not np.isin(chunk, hashes[:, 0]).any():
                 continue
-            for sighting in sightings(store, place, shard, some):
+            for sighting in sightings(store, place, shard, chunk):
                 if sighting.pair in seen:
                     return seen[sighting.pair], sighting
                 seen[sighting.pair] = sighting
@@ -182,18 +188,18 @@ def first_duplicate(
 
 
 def lacking(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Those of `hashes` that `known` lacks; both sorted, of shape (n, 2)."""
+    """The hashes that `known` does not contain. Both are sorted, of shape (n, 2)."""
     if not len(known) or not len(hashes):
         return hashes
-    spot = np.minimum(np.searchsorted(known[:, 0], hashes[:, 0]), len(known) - 1)
-    unsure = hashes[(known[spot] != hashes).any(axis=1)]
-    return missing_from(unsure, known) if len(unsure) else unsure
+    position = np.minimum(np.searchsorted(known[:, 0], hashes[:, 0]), len(known) - 1)
+    candidates = hashes[(known[position] != hashes).any(axis=1)]
+    return missing_from(candidates, known) if len(candidates) else candidates
 
 
 def present(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Those of `hashes` that may stand in `known` as well (by their upper halves); both sorted, of shape (n, 2)."""
+    """The hashes that `known` may contain, by their upper halves. Both are sorted, of shape (n, 2)."""
     if not len(known) or not len(hashes):
         return hashes[:0]
-    spot = np.minimum(np.searchsorted(known[:, 0], hashes[:, 0]), len(known) - 1)
-    found: NDArray[np.uint64] = hashes[known[spot, 0] == hashes[:, 0]]
-    return found
+    position = np.minimum(np.searchsorted(known[:, 0], hashes[:, 0]), len(known) - 1)
+    candidates: NDArray[np.uint64] = hashes[known[position, 0] == hashes[:, 0]]
+    return candidates

@@ -1,4 +1,4 @@
-"""The nameplate: which lake this is. Its address may come to name another one; its nameplate never does."""
+"""The id of a lake. Another lake may later be at the same address, but it has another id."""
 
 import re
 from uuid import uuid4
@@ -12,7 +12,7 @@ from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.protocol import Store
 
 NAMEPLATE = "lake.json"
-"""Where it lies: at the root. A copy of a lake is the same lake, until it is given a nameplate of its own."""
+"""The file with the lake's id, at the root of the lake. A copy of a lake has the same id until this file is removed."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -25,42 +25,42 @@ class Nameplate(msgspec.Struct, frozen=True):
 
 
 def read_nameplate(store: Store) -> Nameplate | None:
-    """The lake's nameplate, or None if it has none yet.
+    """The lake's id, or None if it has none yet.
 
     Raises:
-        DataError: it is there, and no nameplate.
+        DataError: the file does not contain a valid id.
     """
-    found = store.read_tagged(NAMEPLATE)
-    if found is None:
+    tagged = store.read_tagged(NAMEPLATE)
+    if tagged is None:
         return None
     try:
-        plate = msgspec.json.decode(found[0], type=Nameplate)
+        lake_id = msgspec.json.decode(tagged[0], type=Nameplate)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        plate = None
-    if plate is None or not _ID.fullmatch(plate.id):
+        lake_id = None
+    if lake_id is None or not _ID.fullmatch(lake_id.id):
         raise DataError(
-            f'{NAMEPLATE}: no nameplate of a lake ({{"id": 32 hexadecimal digits}}); remove it, then run `sync`'
+            f'{NAMEPLATE}: not a valid lake id ({{"id": 32 hexadecimal digits}}); remove the file, then run `sync`'
         )
-    return plate
+    return lake_id
 
 
 def nameplate(store: Store) -> Nameplate:
-    """The lake's nameplate; the first who asks puts one there.
+    """The lake's id. If the lake has none, a random one is written.
 
     Raises:
-        DataError: what is there is none.
+        DataError: the file exists, but does not contain a valid id.
     """
-    plate = read_nameplate(store)
-    if plate is not None:
-        return plate
-    plate = Nameplate(uuid4().hex)
+    lake_id = read_nameplate(store)
+    if lake_id is not None:
+        return lake_id
+    lake_id = Nameplate(uuid4().hex)
     try:
-        store.put_if(NAMEPLATE, dump(plate), None)
-    except Conflict:  # another was the first
+        store.put_if(NAMEPLATE, dump(lake_id), None)
+    except Conflict:  # another process has written one meanwhile
         return nameplate(store)
-    return plate
+    return lake_id
 
 
 def is_new(store: Store) -> bool:
-    """Whether nothing was made in this lake yet: no partition is finished. Raw data is not looked through."""
+    """Whether the lake has no finished partition yet. Raw data are not searched."""
     return not any(place_of_ledger(entry.path) for top in ledger_folders(store) for entry in store.list(top))

@@ -1,4 +1,4 @@
-"""What a ledger consists of: recipes, inputs, shards, and the head."""
+"""The data types of a ledger: recipe, inputs, shards (the rows of the table) and head. See docs/ledger.md."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,13 +10,13 @@ from gristmill.lake.rows.shard_file import Written
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """What was declared on a shelf, as far as it changes the output.
+    """The declared options that change the output.
 
     Attributes:
-        name: of the recipe, e.g. `gopher-1`.
-        version: of the way we apply it; a change of ours that changes bytes takes the next number.
-        parameters: JSON.
-        draft: whether it may change under its name.
+        name: name of the recipe, such as `gopher-1`.
+        version: version of the code that applies it. It increases when a change of Gristmill changes bytes.
+        parameters: the options, as JSON values.
+        draft: whether the recipe may change without a new name.
     """
 
     name: str
@@ -26,12 +26,12 @@ class Recipe(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """sha256 over name, version and parameters."""
+        """SHA-256 of name, version and parameters, hexadecimal."""
         return digest_of([self.name, self.version, self.parameters])
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):
-    """One shard (or raw object) that a shard was made from; `content` is the digest of its content."""
+    """One shard, or one raw object, that a shard was made from. `content` is the digest of its content."""
 
     asset: str
     shard: str
@@ -41,7 +41,7 @@ class Input(msgspec.Struct, frozen=True, gc=False):
 class Upstream(msgspec.Struct, frozen=True):
     """One partition that a partition was made from.
 
-    Raw data have no ledger: their fingerprint is empty until compose() takes it from what the shards read.
+    Raw data have no ledger. Their fingerprint is empty until compose() computes it from the inputs of the shards.
     """
 
     asset: str
@@ -50,7 +50,7 @@ class Upstream(msgspec.Struct, frozen=True):
 
 
 class Quarantine(msgspec.Struct, frozen=True, gc=False):
-    """The refused rows of a shard: how many, and the object they lie in."""
+    """The object with the refused rows of a shard: number of rows, size in bytes, and SHA-256."""
 
     rows: int
     bytes: int
@@ -61,21 +61,21 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
     """A row of the table: one finished shard.
 
     Attributes:
-        name: of the shard.
-        rows: rows.
-        bytes: size of the object.
-        length: bytes of the rows, uncompressed.
-        sha256: of the object.
-        content: XXH3-128 of the uncompressed bytes.
-        ids: digest over the ordered (source, id) pairs.
-        recipe: digest of the recipe that made it.
-        inputs: what it was made from.
-        members: (offset, number of the first row) of each gzip member.
-        index: sha256 of the id index, where there is one.
-        dropped: rows of the input that are not here, by reason.
-        counts: whatever else is counted.
-        quarantine: the refused rows, where rows were refused.
-        extra: what only this kind of asset says of a shard.
+        name: name of the shard.
+        rows: number of rows.
+        bytes: size of the object, in bytes.
+        length: size of the uncompressed rows, in bytes.
+        sha256: SHA-256 of the object, hexadecimal.
+        content: XXH3-128 of the uncompressed bytes, hexadecimal.
+        ids: digest of the (source, id) pairs, in row order.
+        recipe: digest of the recipe that made the shard.
+        inputs: the shards or raw objects it was made from; the key in JSON is `from`.
+        members: (byte offset, number of the first row) of each gzip member.
+        index: sha256 of the id index; "" if there is none.
+        dropped: number of input rows that were left out, by reason.
+        counts: other counters, by name.
+        quarantine: the refused rows; None if no rows were refused.
+        extra: fields that only this kind of asset has.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
         counts: Mapping[str, int] | None = None,
         quarantine: Quarantine | None = None,
     ) -> "Shard":
-        """The row of a shard file that was written and closed; the other arguments are those of Shard."""
+        """The row of a shard file that was written and closed. The other arguments are as in Shard."""
         return cls(
             name=name,
             rows=written.rows,
@@ -128,14 +128,14 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
 
 
 class TableDigest(msgspec.Struct, frozen=True):
-    """What the head says of its table: rows, and sha256 of the uncompressed lines."""
+    """The head's description of its table: number of rows, and sha256 of the uncompressed lines."""
 
     shards: int
     sha256: str
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """The head. See the module's docstring and docs/ledger.md."""
+    """The head of a ledger. docs/ledger.md describes each field."""
 
     schema: int
     asset: str
@@ -149,5 +149,5 @@ class Ledger(msgspec.Struct, frozen=True):
 
     @property
     def upstream(self) -> Upstream:
-        """This partition as an input of others."""
+        """This partition as an input of another partition."""
         return Upstream(self.asset, self.snapshot, self.fingerprint)

@@ -1,4 +1,7 @@
-"""Receipts: a finished shard before its ledger says so; and stamps, by which an object is known again unread."""
+"""Receipts of finished shards, written before their ledger; and the run's note.
+
+A receipt has the size and etag of each object, so that a later run recognizes the object without reading it.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,11 +15,11 @@ from gristmill.lake.ledger.renamed import current_shard
 from gristmill.lake.store.protocol import Store
 
 Stamp = tuple[int, str]
-"""Size and etag of an object when it was written or read."""
+"""(size in bytes, etag) of an object when it was written or read."""
 
 
 class RawStamp(msgspec.Struct, frozen=True, gc=False):
-    """A raw object as it was when it was read: size, etag, and sha256 of its bytes."""
+    """The version of a raw object that was read: its size in bytes, etag and sha256."""
 
     size: int
     etag: str
@@ -24,7 +27,13 @@ class RawStamp(msgspec.Struct, frozen=True, gc=False):
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """A finished shard: its future row of the table, and how its objects looked in the store."""
+    """A finished shard.
+
+    Attributes:
+        row: its future row of the table.
+        stamps: size and etag of each of its objects, by path.
+        raw: the version of each raw object that was read, by path.
+    """
 
     row: Shard
     stamps: dict[str, Stamp] = {}
@@ -32,10 +41,14 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
 
 
 class RunNote(msgspec.Struct, frozen=True):
-    """What stands beside the ledger, outside every fingerprint: about the run, and stamps of objects.
+    """The note beside the ledger, on the run and on the versions of objects. It is part of no fingerprint.
 
-    `table` is the sha256 of the table that it stands for: it is put before the table, and the head after both.
-    `left` are objects that no row names any longer, and that lie there still if another run may be reading them.
+    Attributes:
+        about: the run's id, time, git commit and package versions.
+        table: sha256 of the table that the note belongs to. The note is written before the table, and the head last.
+        stamps: size and etag of each object of the partition, by path.
+        raw: the version of each raw object that was read, by path.
+        left: objects that no row names any longer. They still exist if another run may be reading them.
     """
 
     about: dict[str, Any] = {}
@@ -46,26 +59,26 @@ class RunNote(msgspec.Struct, frozen=True):
 
 
 def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
-    """(path, sha256, size if known) of each object that a row of the table names."""
-    found: list[tuple[str, str, int | None]] = []
+    """(path, sha256, size in bytes or None) of each object that a row of the table names."""
+    objects: list[tuple[str, str, int | None]] = []
     for path, (sha256, size) in row.extra.get("objects", {}).items():
-        found.append((path, sha256, size))
+        objects.append((path, sha256, size))
     if "objects" not in row.extra:
-        found.append((place.shard(row.name), row.sha256, row.bytes))
+        objects.append((place.shard(row.name), row.sha256, row.bytes))
     if row.index:
-        found.append((place.index(row.name), row.index, None))
+        objects.append((place.index(row.name), row.index, None))
     if row.quarantine:
-        found.append((place.quarantine(row.name), row.quarantine.sha256, row.quarantine.bytes))
-    return found
+        objects.append((place.quarantine(row.name), row.quarantine.sha256, row.quarantine.bytes))
+    return objects
 
 
 def leave_receipt(store: Store, place: Place, receipt: Receipt) -> None:
-    """Records a finished shard."""
+    """Writes the receipt of a finished shard."""
     store.put(place.receipt(receipt.row.name), dump(receipt))
 
 
 def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
-    """Receipts on disk. A torn or foreign one is passed over: its shard is ground again."""
+    """The receipts in the store. Objects that are not valid receipts are skipped; their shards are ground again."""
     for entry in store.list(place.receipts):
         if entry.path.endswith(".json") and not entry.path.removeprefix(place.receipts).startswith("."):
             try:
@@ -76,9 +89,9 @@ def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
 
 
 def read_note(store: Store, place: Place) -> RunNote:
-    """The last run's note; an empty one where it is missing or torn: it only saves work."""
-    found = store.read_tagged(place.run)
+    """The last run's note. If it is missing or not valid, an empty note: the next run then only takes longer."""
+    tagged = store.read_tagged(place.run)
     try:
-        return msgspec.json.decode(found[0], type=RunNote) if found else RunNote()
+        return msgspec.json.decode(tagged[0], type=RunNote) if tagged else RunNote()
     except (msgspec.DecodeError, UnicodeDecodeError):
         return RunNote()

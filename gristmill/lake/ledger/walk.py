@@ -1,4 +1,4 @@
-"""Which assets a lake holds: the patterns of the table of asset kinds, filled in with the folders that there are."""
+"""Lists the assets of a lake: fills the patterns in the table of asset kinds with the folders that exist."""
 
 import re
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 
 def folders_like(store: Store, pattern: str, **names: str) -> Iterator[str]:
-    """The paths that a pattern stands for, in order; a folder is listed only where a name is not given.
+    """The paths that match a pattern, in order. Folders are listed only for fields that have no given name.
 
     Args:
         store: the lake.
-        pattern: as in the table of asset kinds, `token_caches/{mix}/{tokenizer}/{stream}`.
-        names: those fields that are known, such as `mix="blend"`.
+        pattern: a pattern of the table of asset kinds, such as `token_caches/{mix}/{tokenizer}/{stream}`.
+        names: the fields that are given, such as `mix="blend"`.
     """
-    field = next((found for found in _FIELD.finditer(pattern) if found[1] not in names), None)
+    field = next((match for match in _FIELD.finditer(pattern) if match[1] not in names), None)
     if field is None:
         yield pattern.format(**names)
         return
@@ -30,11 +30,11 @@ def folders_like(store: Store, pattern: str, **names: str) -> Iterator[str]:
 
 
 def list_assets(store: Store, kind: AssetKind, **names: str) -> Iterator[str]:
-    """The addresses of a kind for which there are folders; arguments as in folders_like()."""
+    """The addresses of a kind that have folders in the lake; the arguments are as in folders_like()."""
     return folders_like(store, kind.address, **names)
 
 
 def ledger_folders(store: Store, *kinds: AssetKind, **names: str) -> Iterator[str]:
-    """The folders `.../ledgers/` of partitioned kinds, by default of all; each once."""
+    """The folders `.../ledgers/` of partitioned kinds (by default all kinds), without duplicates."""
     for pattern in dict.fromkeys(kind.ledgers for kind in kinds or PARTITIONED):
         yield from folders_like(store, pattern, **names)

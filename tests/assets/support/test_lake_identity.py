@@ -103,7 +103,7 @@ def test_a_lake_emptied_and_begun_anew_at_the_same_address_is_another(made: Work
 
 def test_a_broken_nameplate_is_an_error_that_names_it(works: Works) -> None:
     works.store.put(NAMEPLATE, b'{"id": "mine"}')
-    with pytest.raises(DataError, match="no nameplate of a lake"):
+    with pytest.raises(DataError, match="not a valid lake id"):
         check_lake(works.instance, works.store)
 
 

@@ -107,7 +107,7 @@ def test_an_index_of_hashes_alone_tells_that_it_has_no_rows(store: FolderStore) 
 
 def test_an_index_with_a_part_of_its_row_numbers_is_refused(store: FolderStore) -> None:
     store.put(HERE.index("a"), index_of(PAIRS)[:-1])
-    with pytest.raises(DataError, match=r"not a number for each of 3000 rows"):
+    with pytest.raises(DataError, match=r"not have a number for each of 3000 rows"):
         found(store, PAIRS[5])
 
 
