@@ -1,4 +1,8 @@
-"""Garbage: parts of token caches and exports that no ledger, merged ledger, index or release names any longer."""
+"""Garbage collection: finds and removes objects that nothing names any longer.
+
+These are parts of token caches and exports that no ledger, merged ledger, index or release names; and objects that a
+run did not delete because another run may have been reading them.
+"""
 
 import re
 from collections.abc import Iterator
@@ -22,11 +26,11 @@ TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
 
 @dataclass
 class Garbage:
-    """One part that nobody names.
+    """A part that nothing names.
 
     Attributes:
-        place: its slice.
-        folder: its folder, with the closing slash.
+        place: the slice it belongs to.
+        folder: its folder, with a closing slash.
         entries: its objects.
     """
 
@@ -36,66 +40,70 @@ class Garbage:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """The name of its folder."""
         return self.folder.rstrip("/").rpartition("/")[2]
 
     @property
     def bytes(self) -> int:
-        """All of its objects."""
+        """Total size of its objects, in bytes."""
         return sum(entry.size for entry in self.entries)
 
 
 def find_garbage(store: Store, say: Say) -> list[Garbage]:
-    """The parts that could go. Slices at which a run is at work are passed over, and said.
+    """The parts that can be removed.
 
-    Parts are named by their folder's name, which carries the digest of all they were made from; who mentions it
-    anywhere (a ledger, the merged ledger of a split, an index, a release) keeps it.
+    A part is identified by the name of its folder, which has the digest of all its inputs. It is kept if a ledger, the
+    merged ledger of a split, an index or a release contains this name. Slices on which a run is working are skipped.
+
+    Args:
+        store: the lake.
+        say: receives a line for each slice that is skipped.
 
     Raises:
-        DataError: a ledger or a release cannot be read: then nobody knows what it names.
+        DataError: a ledger or a release cannot be read, so the parts that it names are unknown.
         StoreError: the lake does not answer.
     """
     parts: dict[str, Garbage] = {}
-    for entry in _entries(store):  # listed first: what is made from now on is not among them
-        found = part_at(entry.path)
-        if found:
-            here, folder = found
-            parts.setdefault(folder, Garbage(here, folder)).entries.append(entry)
-    busy = {here for here in {part.place for part in parts.values()} if is_busy(store, here)}
-    for here in sorted(busy, key=lambda each: each.ledger):
-        say(f"{here.asset} ({here.snapshot}): a run is at work there, or was killed: nothing of it is touched")
+    for entry in _entries(store):  # listed before the ledgers are read, so that parts made meanwhile are not included
+        part_folder = part_at(entry.path)
+        if part_folder:
+            place, folder = part_folder
+            parts.setdefault(folder, Garbage(place, folder)).entries.append(entry)
+    busy = {place for place in {part.place for part in parts.values()} if is_busy(store, place)}
+    for place in sorted(busy, key=lambda place: place.ledger):
+        say(f"{place.asset} ({place.snapshot}): a run is at work there, or was killed: nothing of it is touched")
     named = set(_named(store))
     free = [part for part in parts.values() if part.place not in busy]
-    held = {here: _folders(store, here) for here in {part.place for part in free}}
-    unnamed = [p for p in free if p.folder not in held[p.place] and p.name not in named]
+    in_ledger = {place: _folders(store, place) for place in {part.place for part in free}}
+    unnamed = [p for p in free if p.folder not in in_ledger[p.place] and p.name not in named]
     return sorted(unnamed, key=lambda part: part.folder)
 
 
-def is_busy(store: Store, here: Place) -> bool:
-    """Whether receipts or a claim lie at a slice."""
-    return next(iter(store.list(here.receipts)), None) is not None
+def is_busy(store: Store, place: Place) -> bool:
+    """Whether a partition has receipts or a claim: a run is working on it, or was killed."""
+    return next(iter(store.list(place.receipts)), None) is not None
 
 
 def _entries(store: Store) -> Iterator[Entry]:
-    """All objects of the kinds that have parts."""
+    """All objects of the kinds of assets that have parts."""
     return (entry for top in TOPS for entry in store.list(top))
 
 
-def _folders(store: Store, here: Place) -> frozenset[str]:
+def _folders(store: Store, place: Place) -> frozenset[str]:
     """The folders of the parts that a slice's ledger names."""
-    if store.head(here.ledger) is None:
+    if store.head(place.ledger) is None:
         return frozenset()
     folders: set[str] = set()
-    for row in read_ledger(store, here)[1]:
-        found = {each[1] for path, _, _ in objects_of(row, here) if (each := part_at(path))}
-        if not found:
-            raise DataError(f"{here.table}: part {row.name}: its row names no folders; make the slice again")
-        folders |= found
+    for row in read_ledger(store, place)[1]:
+        of_row = {part[1] for path, _, _ in objects_of(row, place) if (part := part_at(path))}
+        if not of_row:
+            raise DataError(f"{place.table}: part {row.name}: its row names no folders; make the slice again")
+        folders |= of_row
     return frozenset(folders)
 
 
 def _named(store: Store) -> Iterator[str]:
-    """Names of parts that merged ledgers, indexes and releases mention."""
+    """The names of parts that merged ledgers, indexes and releases contain."""
     for entry in _entries(store):
         if entry.path.endswith((".json", ".yaml")) and not part_at(entry.path) and not in_ledgers(entry.path):
             yield from _names_in(store, entry.path)
@@ -108,14 +116,17 @@ def _names_in(store: Store, path: str) -> Iterator[str]:
     data = store.read(path)
     if path.endswith(".json"):
         try:
-            data = orjson.dumps(orjson.loads(data))  # one spelling for each name
+            data = orjson.dumps(orjson.loads(data))  # resolves escapes, which may be different in each file
         except orjson.JSONDecodeError as error:
             raise DataError(f"{path}: not valid JSON ({error}); restore it") from error
-    yield from (found.decode() for found in _NAME.findall(data))
+    yield from (name.decode() for name in _NAME.findall(data))
 
 
 def remove(store: Store, garbage: Garbage) -> bool:
-    """Removes one part, unless a run has come to its slice meanwhile, or its ledger names it now.
+    """Removes one part, unless a run has meanwhile started on its slice, or the ledger names the part now.
+
+    Returns:
+        Whether the part was removed.
 
     Raises:
         StoreError: the lake does not answer.
@@ -128,7 +139,7 @@ def remove(store: Store, garbage: Garbage) -> bool:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """What one partition's last run has left.
+    """Objects that the last run of a partition did not delete, because another run may have been reading them.
 
     Attributes:
         place: the partition.
@@ -140,47 +151,57 @@ class Leftovers:
 
     @property
     def bytes(self) -> int:
-        """All of its objects."""
+        """Total size of the objects, in bytes."""
         return sum(entry.size for entry in self.entries)
 
 
 def find_leftovers(store: Store, say: Say) -> list[Leftovers]:
-    """What could go. Snapshots at which a run is at work are passed over, and said.
+    """The leftovers that can be removed. Snapshots on which a run is working are skipped.
+
+    Args:
+        store: the lake.
+        say: receives a line for each snapshot that is skipped.
 
     Raises:
-        DataError: a ledger cannot be read: then nobody knows what it names.
+        DataError: a ledger cannot be read, so the objects that it names are unknown.
         StoreError: the lake does not answer.
     """
-    found: list[Leftovers] = []
-    for here in _places(store):
-        left = read_note(store, here).left
+    leftovers: list[Leftovers] = []
+    for place in _places(store):
+        left = read_note(store, place).left
         entries = tuple(entry for path in left if (entry := store.head(path)) is not None)
         if not entries:
             continue
-        free = _free(store, here, entries)
+        free = _free(store, place, entries)
         if free is None:
-            say(f"{here.asset} ({here.snapshot}): a run is at work that may read it, or was killed: nothing is touched")
+            say(
+                f"{place.asset} ({place.snapshot}): a run is at work that may read it, or was killed: nothing is"
+                " touched"
+            )
         elif free:
-            found.append(Leftovers(here, free))
-    return found
+            leftovers.append(Leftovers(place, free))
+    return leftovers
 
 
 def _places(store: Store) -> Iterator[Place]:
-    """Listed where ledgers lie: raw data and shards may be millions of objects."""
+    """The finished partitions. Only ledger folders are listed: raw data and shards may be millions of objects."""
     for top in ledger_folders(store, *(kind for kind in PARTITIONED if not kind.immutable)):
         yield from list_ledgers(store, top)
 
 
-def _free(store: Store, here: Place, entries: tuple[Entry, ...]) -> tuple[Entry, ...] | None:
-    """Those that the ledger does not name; None while a run may read them."""
-    if is_busy(store, here) or others_at_work(store, here, ""):
+def _free(store: Store, place: Place, entries: tuple[Entry, ...]) -> tuple[Entry, ...] | None:
+    """The objects that the ledger does not name; None while a run may read them."""
+    if is_busy(store, place) or others_at_work(store, place, ""):
         return None
-    named = {path for row in read_ledger(store, here)[1] for path, _, _ in objects_of(row, here)}
+    named = {path for row in read_ledger(store, place)[1] for path, _, _ in objects_of(row, place)}
     return tuple(entry for entry in entries if entry.path not in named)
 
 
 def remove_leftovers(store: Store, leftovers: Leftovers) -> bool:
-    """Removes them, unless a run has come to the snapshot meanwhile.
+    """Removes leftovers, unless a run has meanwhile started on the snapshot.
+
+    Returns:
+        Whether they were removed.
 
     Raises:
         StoreError: the lake does not answer.
