@@ -1,4 +1,4 @@
-"""The audit of an attribute set: every row beside its document. See verification/audit.py."""
+"""The audit of an attribute set: compares every row with its document. See verification/audit.py."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -23,46 +23,46 @@ MEND = "make this attribute set again"
 
 
 class _Document(NamedTuple):
-    """What an attribute row is compared with."""
+    """The fields of a document that its attribute row is compared with. `length`: of its text, in code points."""
 
     source: str
     id: str
     length: int
 
 
-def attribute_findings(store: Store, here: Place, documents: Place, say: Say) -> Iterator[Finding]:
-    """Everything that is wrong with a set's partition, in the order in which it is found."""
-    proof = LedgerProof(store, here)
+def attribute_findings(store: Store, partition: Place, documents: Place, say: Say) -> Iterator[Finding]:
+    """Findings on a partition of an attribute set, in the order of reading."""
+    proof = LedgerProof(store, partition)
     yield from proof.findings
     if proof.head is None:
         return
     yield from proof.upstream(say)
-    theirs = table_of(store, documents)
+    of_documents = table_of(store, documents)
     for shard in proof.shards:
-        yield from _Reading(store, here, documents, shard).findings()
-        beside = theirs.get(shard.name)
-        if theirs and beside is None:
-            yield Finding(here.shard(shard.name), None, f"{documents.asset} has no shard of this name", MEND)
-        elif beside and (beside.rows, beside.ids) != (shard.rows, shard.ids):
-            what = f"{shard.rows} rows of ids {shard.ids}, but its documents have {beside.rows} of ids {beside.ids}"
-            yield Finding(here.table, None, f"shard {shard.name}: {what}", MEND)
-    for name in sorted(theirs.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
-        yield Finding(here.shard(name), None, f"its documents have a shard {name}, this set has not", MEND)
+        yield from _Reading(store, partition, documents, shard).findings()
+        other = of_documents.get(shard.name)
+        if of_documents and other is None:
+            yield Finding(partition.shard(shard.name), None, f"{documents.asset} has no shard of this name", MEND)
+        elif other and (other.rows, other.ids) != (shard.rows, shard.ids):
+            what = f"{shard.rows} rows of ids {shard.ids}, but its documents have {other.rows} of ids {other.ids}"
+            yield Finding(partition.table, None, f"shard {shard.name}: {what}", MEND)
+    for name in sorted(of_documents.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
+        yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not", MEND)
     yield from proof.strays(say)
 
 
 class _Reading:
-    """One shard of attribute rows while it is read beside its documents."""
+    """Reads one shard of attribute rows together with its documents."""
 
-    def __init__(self, store: Store, here: Place, documents: Place, shard: Shard) -> None:
+    def __init__(self, store: Store, partition: Place, documents: Place, shard: Shard) -> None:
         self._store, self._shard = store, shard
-        self._set = names_of(here.asset)["set"]
-        self._path, self._beside = here.shard(shard.name), documents.shard(shard.name)
+        self._set = names_of(partition.asset)["set"]
+        self._path, self._documents_path = partition.shard(shard.name), documents.shard(shard.name)
         self._ids = IdDigest()
         self._unreadable = False
 
     def findings(self) -> Iterator[Finding]:
-        """All of the shard; at most one of its rows."""
+        """All findings on the shard; at most one finding is on a row."""
         proof = ShardProof(self._store, self._path, self._shard)
         documents = self._documents()
         wrong: Finding | None = None
@@ -72,43 +72,43 @@ class _Reading:
         if wrong is None and proof.whole and not self._unreadable:
             wrong = self._end(documents)
         if wrong and not self._unreadable:
-            yield wrong  # before the object's digest: it says more
+            yield wrong  # before the finding on the object's digest, because it says more
         yield from proof.findings
         if self._unreadable:
-            what = f"cannot be compared with {self._beside}, which cannot be read"
+            what = f"cannot be compared with {self._documents_path}, which cannot be read"
             yield Finding(self._path, None, what, "mend the documents first")
         elif wrong is None and proof.whole and self._ids.hexdigest() != self._shard.ids:
             what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
             yield Finding(self._path, None, what, MEND)
 
     def _documents(self) -> Iterator[_Document]:
-        if self._store.head(self._beside) is None:
+        if self._store.head(self._documents_path) is None:
             self._unreadable = True
             return
         try:
-            for _, rows in read_rows(self._store, self._beside, None, TextRow):
+            for _, rows in read_rows(self._store, self._documents_path, None, TextRow):
                 yield from (_Document(row.source, row.id, len(row.text)) for row in rows)
         except DataError:
             self._unreadable = True
 
     def _compare(self, first: int, lines: Sequence[bytes], documents: Iterator[_Document]) -> Finding | None:
-        """The first row of a block that is not in the right form, or not its document's."""
-        beside = list(islice(documents, len(lines)))
+        """The finding on the first row of a block that is not valid, or does not belong to its document; or None."""
+        block = list(islice(documents, len(lines)))
         if self._unreadable:
             return None
         try:
-            lengths = [document.length for document in beside] + [0] * (len(lines) - len(beside))
+            lengths = [document.length for document in block] + [0] * (len(lines) - len(block))
             rows = parse_rows(lines, self._set, self._path, first, lengths)
         except MalformedRow as error:
             return Finding(self._path, error.row, error.reason, MEND)
-        for number, (row, document) in enumerate(zip(rows, beside, strict=False), start=first):
-            what = _trouble(row, document, self._beside)
+        for number, (row, document) in enumerate(zip(rows, block, strict=False), start=first):
+            what = _trouble(row, document, self._documents_path)
             if what:
                 return Finding(self._path, number, what, MEND)
-        self._ids.update([(document.source, document.id) for document in beside])
-        if len(beside) < len(lines):
-            number = first + len(beside)
-            what = f"id {rows[len(beside)].id!r}, but {self._beside} ends before it"
+        self._ids.update([(document.source, document.id) for document in block])
+        if len(block) < len(lines):
+            number = first + len(block)
+            what = f"id {rows[len(block)].id!r}, but {self._documents_path} ends before it"
             return Finding(self._path, number, what, MEND)
         return None
 
@@ -116,16 +116,16 @@ class _Reading:
         document = next(documents, None)
         if document is None:
             return None
-        what = f"there is no such row, but {self._beside} has id {document.id!r} (source {document.source!r}) there"
+        whose = f"id {document.id!r} (source {document.source!r})"
+        what = f"there is no such row, but {self._documents_path} has {whose} there"
         return Finding(self._path, self._ids.rows, what, MEND)
 
 
-def _trouble(row: AttributeRow, document: _Document, beside: str) -> str:
-    """What is wrong with one row, or nothing."""
+def _trouble(row: AttributeRow, document: _Document, path: str) -> str:
+    """What is wrong with one row; "" if nothing is."""
     if row.id != document.id or (row.source and row.source != document.source):
         return (
-            f"id {row.id!r} (source {row.source!r}), but {beside} has {document.id!r}"
-            f" (source {document.source!r}) there"
+            f"id {row.id!r} (source {row.source!r}), but {path} has {document.id!r} (source {document.source!r}) there"
         )
     for label, spans in row.labels.items():
         for start, end, _ in spans:

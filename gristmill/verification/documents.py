@@ -23,16 +23,16 @@ from gristmill.verification.shard import MEND, ShardProof, prove_object
 
 
 class _Refused(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of the quarantine."""
+    """A row of the quarantine, see docs/lake.md."""
 
     reason: str
     raw: str
     where: str
 
 
-def document_findings(store: Store, here: Place, say: Say) -> Iterator[Finding]:
-    """Everything that is wrong with a partition of documents, in the order in which it is found."""
-    proof = LedgerProof(store, here)
+def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
+    """Findings on a partition of documents, in the order of reading."""
+    proof = LedgerProof(store, partition)
     yield from proof.findings
     if proof.head is None:
         return
@@ -43,50 +43,51 @@ def document_findings(store: Store, here: Place, say: Say) -> Iterator[Finding]:
     rebuilt: dict[str, bytes] = {}
     readable: list[Shard] = []
     for shard in proof.shards:
-        reading = _Reading(store, here, shard, blocklists)
+        reading = _Reading(store, partition, shard, blocklists)
         yield from reading.findings(parent)
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
             if not reading.index_proven:
                 rebuilt[shard.name] = reading.ids.index()
-        yield from _quarantine(store, here, shard)
-    yield from _unique(store, here, readable, rebuilt)
+        yield from _quarantine(store, partition, shard)
+    yield from _unique(store, partition, readable, rebuilt)
     yield from proof.strays(say)
 
 
 class _Parent:
-    """The documents that these were selected from: kept rows are copies, in the same order.
+    """The documents that the audited rows were selected from. Kept rows are copies, in the same order.
 
-    `broken` names the shards that could not be read to their end.
+    Attributes:
+        broken: names of the shards that could not be read to their end.
     """
 
-    def __init__(self, store: Store, here: Place, shards: Sequence[Shard]) -> None:
-        self._store, self._place = store, here
+    def __init__(self, store: Store, partition: Place, shards: Sequence[Shard]) -> None:
+        self._store, self._place = store, partition
         self._shards = {shard.name: shard for shard in shards}
         self.broken: set[str] = set()
 
     @classmethod
     def of(cls, store: Store, head: Ledger) -> "_Parent | None":
-        """The parent, where there is one whose ledger still says what these were made from."""
-        each = input_of(head, DOCUMENTS)
-        if each is None:
+        """The parent; None if there is none, its ledger is not valid, or it has changed since."""
+        upstream = input_of(head, DOCUMENTS)
+        if upstream is None:
             return None
-        here = place(each.asset, each.snapshot)
-        proof = LedgerProof(store, here)
-        if proof.findings or proof.head is None or proof.head.fingerprint != each.fingerprint:
+        partition = place(upstream.asset, upstream.snapshot)
+        proof = LedgerProof(store, partition)
+        if proof.findings or proof.head is None or proof.head.fingerprint != upstream.fingerprint:
             return None
-        return cls(store, here, proof.shards)
+        return cls(store, partition, proof.shards)
 
     def path(self, name: str) -> str:
-        """Where the shard lies."""
+        """The path of a shard."""
         return self._place.shard(name)
 
     def rows(self, name: str) -> int | None:
-        """Rows of the shard, or None if there is no such shard."""
+        """The number of rows of a shard, or None if there is no such shard."""
         return self._shards[name].rows if name in self._shards else None
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of a shard; they end where it cannot be read, which its own audit explains."""
+        """The lines of a shard, up to the first that cannot be read. The shard's own audit reports the damage."""
         if self._store.head(self.path(name)) is None:
             self.broken.add(name)
             return
@@ -98,46 +99,46 @@ class _Parent:
 
 
 class _Reading:
-    """One shard of documents while it is read and proven."""
+    """Reads and verifies one shard of documents."""
 
-    def __init__(self, store: Store, here: Place, shard: Shard, blocklists: Sequence[Blocklist]) -> None:
-        self._store, self._place, self._shard, self._blocklists = store, here, shard, blocklists
-        self._path = here.shard(shard.name)
+    def __init__(self, store: Store, partition: Place, shard: Shard, blocklists: Sequence[Blocklist]) -> None:
+        self._store, self._place, self._shard, self._blocklists = store, partition, shard, blocklists
+        self._path = partition.shard(shard.name)
         self._decoder = msgspec.json.Decoder(Document)
         self.ids = IdDigest()
         self.whole = self.index_proven = False
 
     def findings(self, parent: _Parent | None) -> Iterator[Finding]:
-        """All of the shard; at most one of a kind."""
+        """All findings on the shard; at most one of each kind is on a row."""
         shard = self._shard
         proof = ShardProof(self._store, self._path, shard)
         lines = parent.lines(shard.name) if parent else iter(())
-        known = parent.rows(shard.name) if parent else None
+        parent_rows = parent.rows(shard.name) if parent else None
         of_rows: dict[str, Finding] = {}
         for first, block in proof.blocks():
             for kind, finding in self._rows(first, block) if "row" not in of_rows else ():
                 of_rows.setdefault(kind, finding)
-            if parent and known is not None and "parent" not in of_rows:
+            if parent and parent_rows is not None and "parent" not in of_rows:
                 of_rows.update(self._of_parent(parent, lines, first, block))
-        yield from of_rows.values()  # before the object's digest: they say more
+        yield from of_rows.values()  # before the findings on the object's digest, because they say more
         yield from proof.findings
         self.whole = proof.whole and "row" not in of_rows
         if self.whole:
             yield from self._of_ids()
         if parent:
-            yield from self._of_counts(parent, known)
+            yield from self._of_counts(parent, parent_rows)
 
     def _rows(self, first: int, block: bytes) -> Iterator[tuple[str, Finding]]:
         try:
             documents = decode_rows(self._decoder, block, self._path, first)
         except MalformedRow as error:
-            yield "row", Finding(self._path, error.row, f"is no document: {error.reason}", MEND)
+            yield "row", Finding(self._path, error.row, f"is not a document: {error.reason}", MEND)
             return
         pairs: list[Pair] = [(document.source, document.id) for document in documents]
         self.ids.update(pairs)
         for number, (source, id_) in enumerate(pairs, start=first):
             if not id_ or "\x00" in id_:
-                yield "id", Finding(self._path, number, f"has the id {id_!r}, which is none", MEND)
+                yield "id", Finding(self._path, number, f"has the id {id_!r}, which is not valid", MEND)
             for blocklist in self._blocklists:
                 if (source, id_) in blocklist:
                     what = f"id {id_!r} (source {source!r}) is on the blocklist {blocklist.name}"
@@ -147,8 +148,8 @@ class _Reading:
         self, parent: _Parent, lines: Iterator[bytes], first: int, block: bytes
     ) -> Iterator[tuple[str, Finding]]:
         for number, line in enumerate(rows_of(block), start=first):
-            if line not in lines and self._shard.name not in parent.broken:  # reads on until the line is found
-                what = f"does not stand in {parent.path(self._shard.name)} after the row before it"
+            if line not in lines and self._shard.name not in parent.broken:  # `in` reads lines until it finds this one
+                what = f"is not in {parent.path(self._shard.name)} after the row before it"
                 yield "parent", Finding(self._path, number, what, MEND)
                 return
 
@@ -160,39 +161,39 @@ class _Reading:
         wrong = list(prove_object(self._store, path, shard.index))
         yield from wrong
         if not wrong:
-            mine = self.ids.index()
-            there = self._store.read(path)[: len(mine)]  # v0 has raw spots behind it; Gristmill 0.1 had no row numbers
-            self.index_proven = there in (mine, mine[: self.ids.rows * HASH_BYTES])
+            index = self.ids.index()
+            stored = self._store.read(path)[: len(index)]  # v0 also has raw spans; Gristmill 0.1 wrote no row numbers
+            self.index_proven = stored in (index, index[: self.ids.rows * HASH_BYTES])
             if not self.index_proven:
                 yield Finding(path, None, f"it is not the index of the ids in {self._path}", MEND)
 
-    def _of_counts(self, parent: _Parent, known: int | None) -> Iterator[Finding]:
+    def _of_counts(self, parent: _Parent, rows: int | None) -> Iterator[Finding]:
         shard, dropped = self._shard, sum(self._shard.dropped.values())
-        if known is None:
+        if rows is None:
             yield Finding(self._path, None, f"there is no {parent.path(shard.name)} that it could come from", MEND)
-        elif shard.rows + dropped != known:
-            what = f"{shard.rows} rows kept and {dropped} dropped do not make the {known} of {parent.path(shard.name)}"
+        elif shard.rows + dropped != rows:
+            what = f"{shard.rows} rows kept and {dropped} dropped do not make the {rows} of {parent.path(shard.name)}"
             yield Finding(self._path, None, what, MEND)
 
 
-def _read_blocklists(store: Store, head: Ledger, found: list[Blocklist]) -> Iterator[Finding]:
-    """Adds the blocklists of a selection to `found`; one that cannot be read leaves a claim unproven."""
+def _read_blocklists(store: Store, head: Ledger, blocklists: list[Blocklist]) -> Iterator[Finding]:
+    """Adds the blocklists of a selection to `blocklists`. One that cannot be read is a finding."""
     for name in head.recipe.parameters.get("blocklists", ()):
         try:
-            found.append(read_blocklist(store, str(name)))
+            blocklists.append(read_blocklist(store, str(name)))
         except (DataError, RecipeError) as error:
             yield Finding(blocklist_path(str(name)), None, str(error), "restore the blocklist")
 
 
-def _quarantine(store: Store, here: Place, shard: Shard) -> Iterator[Finding]:
-    """The refused rows: that they are there, whole, and as many by reason as the ledger counts."""
-    said = {k.removeprefix("quarantine: "): n for k, n in shard.dropped.items() if k.startswith("quarantine: ")}
+def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Finding]:
+    """Findings unless the refused rows exist, can be read, and are as many for each reason as the ledger counts."""
+    recorded = {k.removeprefix("quarantine: "): n for k, n in shard.dropped.items() if k.startswith("quarantine: ")}
     if shard.quarantine is None:
-        if said:
+        if recorded:
             what = f"shard {shard.name} counts refused rows, but names no quarantine"
-            yield Finding(here.table, None, what, MEND)
+            yield Finding(partition.table, None, what, MEND)
         return
-    path = here.quarantine(shard.name)
+    path = partition.quarantine(shard.name)
     proof = ShardProof(store, path, shard.quarantine)
     decoder = msgspec.json.Decoder(_Refused)
     reasons: dict[str, int] = {}
@@ -202,31 +203,31 @@ def _quarantine(store: Store, here: Place, shard: Shard) -> Iterator[Finding]:
             for row in decode_rows(decoder, block, path, first) if broken is None else ():
                 reasons[row.reason] = reasons.get(row.reason, 0) + 1
         except MalformedRow as error:
-            broken = Finding(path, error.row, f"is no refused row: {error.reason}", MEND)
+            broken = Finding(path, error.row, f"is not a row of the quarantine: {error.reason}", MEND)
     yield from proof.findings
     if broken:
         yield broken
-    elif proof.whole and reasons != said:
-        yield Finding(path, None, f"refused rows by reason are {reasons}, but the ledger says {said}", MEND)
+    elif proof.whole and reasons != recorded:
+        yield Finding(path, None, f"refused rows by reason are {reasons}, but the ledger says {recorded}", MEND)
 
 
-def _unique(store: Store, here: Place, shards: Sequence[Shard], rebuilt: dict[str, bytes]) -> Iterator[Finding]:
-    """No id twice: over the indexes, each of which was proven, or made anew from the rows."""
-    read = index_reader(store, here, rebuilt)
+def _unique(store: Store, partition: Place, shards: Sequence[Shard], rebuilt: dict[str, bytes]) -> Iterator[Finding]:
+    """A finding if two rows have one id. Each index was verified, or is in `rebuilt`, computed from the rows."""
+    read = index_reader(store, partition, rebuilt)
     highs = repeated_highs(read, shards)
-    twice = first_duplicate(store, here, read, shards, highs) if len(highs) else None
-    if twice:
-        one, other = twice
+    duplicate = first_duplicate(store, partition, read, shards, highs) if len(highs) else None
+    if duplicate:
+        one, other = duplicate
         what = (
-            f"id {other.pair[1]!r} (source {other.pair[0]!r}) stands in {here.shard(one.shard)} row {one.row} as well;"
-            f" {len(highs):,} ids stand twice"
+            f"id {other.pair[1]!r} (source {other.pair[0]!r}) is in {partition.shard(one.shard)} row {one.row} as well;"
+            f" {len(highs):,} ids occur twice"
         )
-        yield Finding(here.shard(other.shard), other.row, what, "mend the raw data, or the converter's ids")
+        yield Finding(partition.shard(other.shard), other.row, what, "correct the raw data, or the converter's ids")
 
 
-def table_of(store: Store, here: Place) -> dict[str, Shard]:
-    """The shards of another partition by name; none if its table cannot be read (its own audit says why)."""
+def table_of(store: Store, partition: Place) -> dict[str, Shard]:
+    """The shards of another partition, by name. Empty if its table cannot be read; its own audit reports that."""
     try:
-        return {shard.name: shard for shard in read_table(store, here)}
+        return {shard.name: shard for shard in read_table(store, partition)}
     except DataError:
         return {}

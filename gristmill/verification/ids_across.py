@@ -1,4 +1,7 @@
-"""Ids across the snapshots of a source: scheduled and not blocking, as it reads every id index there is."""
+"""Checks that ids are unique across the snapshots of a source.
+
+The check is scheduled and does not block, because it reads every id index of the source.
+"""
 
 from collections.abc import Sequence
 
@@ -24,24 +27,24 @@ from gristmill.lake.store.protocol import Store
 NAME = "ids_unique_across"
 _BETWEEN = "\x1f"
 _CONFIRMED = 100
-"""Repeated hashes that are looked up among the real ids; the rest are counted."""
+"""Number of repeated hashes that are compared with the ids in the rows; the others are only counted."""
 
 
 def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int = BUCKET) -> Verdict:
-    """No (source, id) pair in two places of any of the finished snapshots.
+    """Checks that no two rows of the finished snapshots have the same (source, id).
 
     Args:
         store: the lake.
-        asset: a dataset version's documents.
-        snapshots: those that Dagster knows; what is not finished is left out, and said.
-        bucket: hashes compared at once; bounds the memory.
+        asset: address of a dataset version's documents.
+        snapshots: the snapshots that Dagster knows. Those that are not finished are counted and left out.
+        bucket: number of hashes that are compared at once; it limits the memory.
 
     Raises:
-        DataError: an index is not what its ledger says.
+        DataError: an index contradicts its ledger.
     """
     places = {key: place(asset, key) for key in sorted(snapshots)}
-    finished = {key: here for key, here in places.items() if read_head(store, here) is not None}
-    shards = {key: read_table(store, here) for key, here in finished.items()}
+    finished = {key: partition for key, partition in places.items() if read_head(store, partition) is not None}
+    shards = {key: read_table(store, partition) for key, partition in finished.items()}
     named = [_named(key, shard) for key, rows in shards.items() for shard in rows]
     read = _reader(store, finished)
     highs = repeated_highs(read, named, bucket)
@@ -52,24 +55,25 @@ def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int =
         "ids compared": sum(shard.rows for shard in named),
         "hashes that repeat": len(highs),
     }
-    found = _confirmed(store, finished, shards, read, highs[:_CONFIRMED])
-    if not found:
+    repeated = _confirmed(store, finished, shards, read, highs[:_CONFIRMED])
+    if not repeated:
         return Verdict(NAME, passed=True, description=f"{facts['ids compared']:,} ids, no two alike", metadata=facts)
-    (source, id_), places_of = next(iter(found.items()))
+    (source, id_), rows_of = next(iter(repeated.items()))
     text = (
-        f"id {id_!r} (source {source!r}) stands in {places_of[0]} and in {places_of[1]}; {len(highs):,} such ids in"
-        " all; let the ids carry their snapshot, or declare the source's snapshots as 'replace'"
+        f"id {id_!r} (source {source!r}) is in {rows_of[0]} and in {rows_of[1]}; {len(highs):,} such ids in"
+        " all; include the snapshot in the ids, or declare the source's snapshots as 'replace'"
     )
     return Verdict(NAME, passed=False, description=text, metadata=facts)
 
 
 def _named(snapshot: str, shard: Shard) -> Shard:
-    """A shard under a name that says its snapshot too."""
+    """The shard, with its snapshot added to its name, so that names are unique across snapshots."""
     return msgspec.structs.replace(shard, name=f"{snapshot}{_BETWEEN}{shard.name}")
 
 
 def _reader(store: Store, places: dict[str, Place]) -> ReadIndex:
-    readers = {key: index_reader(store, here) for key, here in places.items()}
+    """Reads the index of a shard that `_named` has renamed."""
+    readers = {key: index_reader(store, partition) for key, partition in places.items()}
 
     def read(name: str, start: int, end: int) -> bytes:
         snapshot, _, shard = name.partition(_BETWEEN)
@@ -81,14 +85,14 @@ def _reader(store: Store, places: dict[str, Place]) -> ReadIndex:
 def _confirmed(
     store: Store, places: dict[str, Place], shards: dict[str, list[Shard]], read: ReadIndex, highs: Highs
 ) -> dict[Pair, list[str]]:
-    """Pairs that really stand in several places, with these places."""
-    found: dict[Pair, list[str]] = {}
+    """The (source, id) pairs that more than one row has, with the paths and numbers of these rows."""
+    rows_of: dict[Pair, list[str]] = {}
     if not len(highs):
-        return found
-    for snapshot, here in places.items():
+        return rows_of
+    for snapshot, partition in places.items():
         for shard in shards[snapshot]:
             index = load_whole(read, _named(snapshot, shard))[:, 0]
             if np.isin(highs, index).any():
-                for seen in sightings(store, here, shard, highs):
-                    found.setdefault(seen.pair, []).append(f"{here.shard(shard.name)} row {seen.row}")
-    return {pair: rows for pair, rows in found.items() if len(rows) > 1}
+                for sighting in sightings(store, partition, shard, highs):
+                    rows_of.setdefault(sighting.pair, []).append(f"{partition.shard(shard.name)} row {sighting.row}")
+    return {pair: rows for pair, rows in rows_of.items() if len(rows) > 1}

@@ -1,4 +1,4 @@
-"""LedgerProof: a partition's head and table, set against each other and against the ledgers they were made from."""
+"""LedgerProof: compares a partition's head and table with each other, and with the ledgers of its inputs."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -30,117 +30,129 @@ STALE = "make this partition again"
 
 
 class LedgerProof:
-    """Head and table of one partition; read when made.
+    """Head and table of one partition. The constructor reads them.
 
     Attributes:
         head: the head, or None if it cannot be read.
-        shards: the rows of the table; none if it is not the head's.
-        findings: what head and table contradict each other in.
+        shards: the rows of the table; empty if the table is not the one that the head names.
+        findings: errors of head and table, and contradictions between them.
     """
 
-    def __init__(self, store: Store, here: Place) -> None:
-        self._store, self._place = store, here
+    def __init__(self, store: Store, partition: Place) -> None:
+        self._store, self._place = store, partition
         self.head: Ledger | None = None
         self.shards: list[Shard] = []
         self.findings = list(self._read())
 
     def _read(self) -> Iterator[Finding]:
-        here = self._place
-        found = self._store.read_tagged(here.ledger)
-        if found is None:
-            yield Finding(here.ledger, None, "there is no ledger", MEND)
+        partition = self._place
+        tagged = self._store.read_tagged(partition.ledger)
+        if tagged is None:
+            yield Finding(partition.ledger, None, "there is no ledger", MEND)
             return
         try:
-            head = parse_head(found[0], here.ledger)
+            head = parse_head(tagged[0], partition.ledger)
         except DataError as error:
-            yield Finding(here.ledger, None, str(error), MEND)
+            yield Finding(partition.ledger, None, str(error), MEND)
             return
         self.head = head
-        packed = self._store.read_tagged(here.table)
+        packed = self._store.read_tagged(partition.table)
         if packed is None:
-            yield Finding(here.table, None, "there is no table, but the ledger names it", MEND)
+            yield Finding(partition.table, None, "there is no table, but the ledger names it", MEND)
             return
         try:
-            lines = b"".join(unpacked([packed[0]], here.table))
-            shards = parse_table([lines], here.table)
+            lines = b"".join(unpacked([packed[0]], partition.table))
+            shards = parse_table([lines], partition.table)
         except DataError as error:
-            yield Finding(here.table, None, str(error), MEND)
+            yield Finding(partition.table, None, str(error), MEND)
             return
         digest = hashlib.sha256(lines).hexdigest()
         if digest != head.table.sha256:
-            yield Finding(here.table, None, differs("its sha256 is", digest, head.table.sha256), MEND)
+            yield Finding(partition.table, None, differs("its sha256 is", digest, head.table.sha256), MEND)
         elif table_bytes(shards) != lines and table_bytes(recorded_rows(lines)) != lines:
-            yield Finding(here.table, None, "its rows are not in the one form that is written", MEND)
+            yield Finding(partition.table, None, "its rows are not canonical JSON", MEND)
         else:
             self.shards = shards
         yield from self._agree(head, shards)
 
     def _agree(self, head: Ledger, shards: list[Shard]) -> Iterator[Finding]:
-        """The head as it follows from the table, field by field."""
-        here = self._place
+        """Findings unless the head is the one that the table gives, field by field."""
+        partition = self._place
         names = [shard.name for shard in shards]
         if names != sorted(set(names)):
-            yield Finding(here.table, None, "its shards are not in the order of their names, each once", MEND)
-        made = compose(here, head.recipe, tuple(_open(i) for i in head.inputs), shards)
+            yield Finding(partition.table, None, "its shards are not in the order of their names, each once", MEND)
+        composed = compose(partition, head.recipe, tuple(_open(i) for i in head.inputs), shards)
         for name in ("asset", "snapshot", "inputs", "totals", "dropped", "fingerprint"):
-            found, expected = getattr(head, name), getattr(made, name)
-            if found != expected:
-                yield Finding(here.ledger, None, f"{name} is {found}, but the table gives {expected}", MEND)
+            recorded, expected = getattr(head, name), getattr(composed, name)
+            if recorded != expected:
+                yield Finding(partition.ledger, None, f"{name} is {recorded}, but the table gives {expected}", MEND)
         if head.table.shards != len(shards):
-            yield Finding(here.ledger, None, f"it counts {head.table.shards} shards, the table {len(shards)}", MEND)
+            yield Finding(
+                partition.ledger, None, f"it counts {head.table.shards} shards, the table {len(shards)}", MEND
+            )
         for shard in shards:
             if shard.recipe != head.recipe.digest:
                 what = f"shard {shard.name} was made by recipe {shard.recipe[:12]}, not {head.recipe.digest[:12]}"
-                yield Finding(here.table, None, what, MEND)
+                yield Finding(partition.table, None, what, MEND)
                 break
 
     def upstream(self, say: Say) -> Iterator[Finding]:
-        """Whether the ledgers that this one was made from still say the same; those that are not there are said."""
-        for each in self.head.inputs if self.head else ():
-            kind = kind_of(each.asset)
+        """Findings on inputs that have changed since.
+
+        Args:
+            say: receives a note for each input that does not exist, and cannot be compared.
+        """
+        for upstream in self.head.inputs if self.head else ():
+            kind = kind_of(upstream.asset)
             if kind is TOKENIZER:
-                found = self._tokenizer(each)
+                current = self._tokenizer(upstream)
             elif kind is not None and not kind.ledger:
                 continue  # blocklists are compared with the ids themselves; raw data have no ledger
             else:
-                head = upstream_head(self._store, each)
-                found = head.fingerprint if head else None
-            if found is None:
-                say(f"{self._place.asset} ({self._place.snapshot}): {_named(each)} is not there: not compared")
-            elif found != each.fingerprint:
-                what = f"made from {_named(each)} as {each.fingerprint[:12]}, which is {found[:12]} now"
+                head = upstream_head(self._store, upstream)
+                current = head.fingerprint if head else None
+            if current is None:
+                say(f"{self._place.asset} ({self._place.snapshot}): {_named(upstream)} does not exist: not compared")
+            elif current != upstream.fingerprint:
+                what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
                 yield Finding(self._place.ledger, None, what, STALE)
             elif kind is not TOKENIZER:
-                yield from self._inputs(each)
+                yield from self._inputs(upstream)
 
-    def _tokenizer(self, each: Upstream) -> str | None:
-        ledger = read_tokenizer_ledger(self._store, names_of(each.asset)["tokenizer"])
+    def _tokenizer(self, upstream: Upstream) -> str | None:
+        ledger = read_tokenizer_ledger(self._store, names_of(upstream.asset)["tokenizer"])
         return ledger.fingerprint if ledger else None
 
-    def _inputs(self, each: Upstream) -> Iterator[Finding]:
-        """Shard by shard the contents that were read; the fingerprints are the same."""
+    def _inputs(self, upstream: Upstream) -> Iterator[Finding]:
+        """Findings on shards whose input shards had another content. The partitions' fingerprints are equal."""
         try:
-            contents = {s.name: s.content for s in read_table(self._store, place(each.asset, each.snapshot))}
+            contents = {s.name: s.content for s in read_table(self._store, place(upstream.asset, upstream.snapshot))}
         except DataError:
-            return  # the other partition's own audit says what is wrong with its table
+            return  # the other partition's own audit reports what is wrong with its table
         for shard in self.shards:
             for read in shard.inputs:
-                if read.asset == each.asset and contents.get(read.shard) != read.content:
+                if read.asset == upstream.asset and contents.get(read.shard) != read.content:
                     now = contents.get(read.shard, "not there")
-                    what = f"shard {shard.name} was made from {read.shard} of {_named(each)} as {read.content}"
+                    what = f"shard {shard.name} was made from {read.shard} of {_named(upstream)} as {read.content}"
                     yield Finding(self._place.table, None, f"{what}, which is {now}", STALE)
 
     def strays(self, say: Say) -> Iterator[Finding]:
-        """Objects in the partition's folders that its ledger does not name."""
+        """Findings on objects in the partition's folders that its ledger does not name.
+
+        Args:
+            say: receives notes on objects that are left for other runs.
+        """
         if self.head is None or self.findings:
             return
-        here = self._place
-        if next(iter(self._store.list(here.receipts)), None) is not None:
-            say(f"{here.asset} ({here.snapshot}): a run is at work there, or was killed: strays are not looked for")
+        partition = self._place
+        if next(iter(self._store.list(partition.receipts)), None) is not None:
+            say(
+                f"{partition.asset} ({partition.snapshot}): a run is at work there, or was killed: no search for strays"
+            )
             return
-        named = {path for shard in self.shards for path, _, _ in objects_of(shard, here)}
-        left = set(read_note(self._store, here).left)
-        for folder in here.folders:
+        named = {path for shard in self.shards for path, _, _ in objects_of(shard, partition)}
+        left = set(read_note(self._store, partition).left)
+        for folder in partition.folders:
             for entry in self._store.list(folder):
                 if entry.path in left and entry.path not in named:
                     say(f"{entry.path}: left for a run that may have been reading it; gc removes it")
@@ -148,12 +160,12 @@ class LedgerProof:
                     yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
 
 
-def part_strays(store: Store, here: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
-    """Objects that do not belong into a part are findings; whole parts that no ledger names are left to gc."""
-    named = {path for shard in shards for path, _, _ in objects_of(shard, here)}
-    folders = {found[1] for path in named if (found := part_at(path))}
+def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
+    """Findings on objects in a part's folder that no ledger names. Whole parts that no ledger names are left to gc."""
+    named = {path for shard in shards for path, _, _ in objects_of(shard, partition)}
+    folders = {part[1] for path in named if (part := part_at(path))}
     old: set[str] = set()
-    for entry in (entry for top in here.folders if folders for entry in store.list(top)):
+    for entry in (entry for top in partition.folders if folders for entry in store.list(top)):
         part = part_at(entry.path)
         if entry.path in named:
             continue
@@ -162,26 +174,28 @@ def part_strays(store: Store, here: Place, shards: Sequence[Shard], say: Say) ->
         else:
             old.add(part[1])
     if old:
-        say(f"{here.asset} ({here.snapshot}): {len(old)} parts that its ledger does not name; gc removes them")
+        say(
+            f"{partition.asset} ({partition.snapshot}): {len(old)} parts that its ledger does not name; gc removes them"
+        )
 
 
-def _open(each: Upstream) -> Upstream:
-    """Raw data: their fingerprint is taken from what the shards read."""
-    return msgspec.structs.replace(each, fingerprint="") if kind_of(each.asset) is RAW else each
+def _open(upstream: Upstream) -> Upstream:
+    """Clears the fingerprint of raw data, so that compose() computes it from the inputs of the shards."""
+    return msgspec.structs.replace(upstream, fingerprint="") if kind_of(upstream.asset) is RAW else upstream
 
 
-def _named(each: Upstream) -> str:
-    return f"{each.asset} ({each.snapshot})" if each.snapshot else each.asset
+def _named(upstream: Upstream) -> str:
+    return f"{upstream.asset} ({upstream.snapshot})" if upstream.snapshot else upstream.asset
 
 
-def upstream_head(store: Store, each: Upstream) -> Ledger | None:
-    """The head of an upstream partition, if it is there and can be read (its own audit says what it lacks)."""
+def upstream_head(store: Store, upstream: Upstream) -> Ledger | None:
+    """The head of an upstream partition; None if it does not exist or is not valid, which its own audit reports."""
     try:
-        return read_head(store, place(each.asset, each.snapshot))
+        return read_head(store, place(upstream.asset, upstream.snapshot))
     except DataError:
         return None
 
 
 def input_of(head: Ledger, kind: AssetKind) -> Upstream | None:
-    """The first input of a partition that is of a kind."""
-    return next((each for each in head.inputs if kind_of(each.asset) is kind), None)
+    """The first input of a partition that is of a kind; None if there is none."""
+    return next((upstream for upstream in head.inputs if kind_of(upstream.asset) is kind), None)

@@ -1,4 +1,4 @@
-"""The audit of any partition with a ledger: what holds for every kind of asset. See verification/audit.py."""
+"""The audit of a partition of any kind: the checks that all kinds of assets share. See verification/audit.py."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ from gristmill.verification.ledger import LedgerProof, part_strays
 from gristmill.verification.shard import prove_object
 
 
-def partition_findings(store: Store, here: Place, say: Say) -> Iterator[Finding]:
-    """What is wrong with head, table, inputs and the bytes of every object; nothing of what the objects mean."""
-    proof = LedgerProof(store, here)
+def partition_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
+    """Findings on head, table, inputs and the bytes of each object. The content of the objects is not decoded."""
+    proof = LedgerProof(store, partition)
     yield from proof.findings
     if proof.head is None:
         return
     yield from proof.upstream(say)
     for shard in proof.shards:
-        for path, sha256, size in objects_of(shard, here):
+        for path, sha256, size in objects_of(shard, partition):
             yield from prove_object(store, path, sha256, size)
-    yield from part_strays(store, here, proof.shards, say) if here.kind.immutable else proof.strays(say)
+    yield from part_strays(store, partition, proof.shards, say) if partition.kind.immutable else proof.strays(say)

@@ -1,7 +1,7 @@
-"""The audit of spelling: a sample of a token cache's documents, encoded once more by the reference tokenizer.
+"""The audit of token ids: encodes a sample of a token cache's documents again, with the reference tokenizer.
 
-Fast engines are trusted where they agree on probes; this asks them about the data themselves. It costs the reference's
-time (a fifteenth to a thirtieth of the speed), so a share of the documents is drawn by a hash of (source, id).
+A fast engine is used if it agrees with the reference on probe texts. This audit compares them on the data themselves.
+The reference has a fifteenth to a thirtieth of the speed. So a hash of (source, id) draws a share of the documents.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,24 +29,24 @@ from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import RowEncoder
 from gristmill.stages.tokenization.files import read_tokenizer
 
-SEED = 0x7370656C6C  # "spell": another draw than the mixes' and the validation's
+SEED = 0x7370656C6C  # "spell" in ASCII: this draw differs from those of mixes and validation
 
 
-def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iterator[Finding]:
-    """Documents whose rows are not what the reference tokenizer makes of them.
+def spelling_findings(store: Store, partition: Place, share: float, say: Say) -> Iterator[Finding]:
+    """Findings on documents whose rows differ from the rows of the reference tokenizer.
 
     Args:
         store: the lake.
-        here: a slice of a token cache.
-        share: of the documents, above 0 and 1 at the most.
-        say: takes how many were compared.
+        partition: a slice of a token cache.
+        share: share of the documents, above 0 and at most 1.
+        say: receives the number of documents that were compared.
 
     Raises:
-        DataError: the slice, its documents or its tokenizer are not there, or a part cannot be read.
+        DataError: the slice, its documents or its tokenizer do not exist, or a part cannot be read.
     """
-    head, parts = read_ledger(store, here)
-    names = names_of(here.asset)
-    documents = place(mix_asset(names["mix"], names["stream"]), here.snapshot)
+    head, parts = read_ledger(store, partition)
+    names = names_of(partition.asset)
+    documents = place(mix_asset(names["mix"], names["stream"]), partition.snapshot)
     records = list(part_records(parts).values())
     compared = 0
     if records:
@@ -56,28 +56,28 @@ def spelling_findings(store: Store, here: Place, share: float, say: Say) -> Iter
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
             for name, old in sorted(record.shards.items()):
                 if content.get(name, ("",))[0] != old.content:
-                    raise DataError(f"{here.asset} ({here.snapshot}): shard {name} has changed since; {MEND}")
+                    raise DataError(f"{partition.asset} ({partition.snapshot}): shard {name} has changed since; {MEND}")
                 if not old.is_counted:
-                    say(f"{here.asset} ({here.snapshot}): shard {name} was made by version 0.1; not compared")
+                    say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
                 path, sha256, rows = documents.shard(name), content[name][1], content[name][2]
                 places = _places(old, rows)
-                for first, found in read_rows(store, path, sha256, encoder.row_type):
+                for first, batch in read_rows(store, path, sha256, encoder.row_type):
                     drawn = [
                         number
-                        for number, each in enumerate(found)
-                        if fraction((each.source, each.id), SEED) < share and places[first + number][1] >= 0
+                        for number, document in enumerate(batch)
+                        if fraction((document.source, document.id), SEED) < share and places[first + number][1] >= 0
                     ]
                     chosen = [places[first + number] for number in drawn]
                     yield from _compared(
-                        encoder, [found[n] for n in drawn], chosen, readers, path, [first + n for n in drawn]
+                        encoder, [batch[n] for n in drawn], chosen, readers, path, [first + n for n in drawn]
                     )
                     compared += len(drawn)
-    say(f"{here.asset} ({here.snapshot}): {compared} documents encoded once more")
+    say(f"{partition.asset} ({partition.snapshot}): {compared} documents encoded again")
 
 
 def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, record: PartRecord) -> RowEncoder:
-    """The encoder of the recipe's rows, by the reference engine."""
+    """The encoder of the recipe's rows, with the reference engine."""
     declared = parameters["format"]
     path = next(iter(record.folders.values())) + LEDGER_NAME
     metadata = load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
@@ -90,19 +90,19 @@ def _encoder(store: Store, parameters: dict[str, Any], tokenizer: str, record: P
 
 
 def _places(old: PartShard, rows: int) -> list[tuple[str, int]]:
-    """Split and row of each document of a shard; row -1 if it has none."""
+    """(split, row in the part) of each document of a shard; row -1 if the document has no row."""
     held = unpack_bits(old.held, rows) if old.held else np.zeros(rows, np.bool_)
     dropped = set(old.dropped)
-    following = {split: spot[0] for split, spot in old.ranges.items()}
-    found: list[tuple[str, int]] = []
+    next_row = {split: bounds[0] for split, bounds in old.ranges.items()}
+    places: list[tuple[str, int]] = []
     for number, flag in enumerate(held.tolist()):
         split = "validation" if flag else "train"
         if number in dropped:
-            found.append((split, -1))
+            places.append((split, -1))
             continue
-        found.append((split, following[split]))
-        following[split] += 1
-    return found
+        places.append((split, next_row[split]))
+        next_row[split] += 1
+    return places
 
 
 def _compared(
@@ -113,19 +113,20 @@ def _compared(
     path: str,
     rows: Sequence[int],
 ) -> Iterator[Finding]:
-    """What differs in some documents of a block."""
+    """Findings on documents whose rows in the cache differ from those that the encoder makes."""
     if not documents:
         return
-    made = encoder(documents)
-    for field, (flat, lengths) in made.fields.items():
+    encoded = encoder(documents)
+    for field, (flat, lengths) in encoded.fields.items():
         expected = np.split(flat, np.cumsum(lengths)[:-1])
         for values, (split, row), number in zip(expected, places, rows, strict=True):
-            found = readers[split].row(field, row)
-            if not np.array_equal(values, found):
-                length = min(len(values), len(found))
-                differ = np.flatnonzero(values[:length] != found[:length])
-                at = int(differ[0]) if len(differ) else length
+            stored = readers[split].row(field, row)
+            if not np.array_equal(values, stored):
+                length = min(len(values), len(stored))
+                differ = np.flatnonzero(values[:length] != stored[:length])
+                token = int(differ[0]) if len(differ) else length
                 what = (
-                    f"its {field} in the cache differ from the reference tokenizer's at token {at} ({split} row {row})"
+                    f"its {field} in the cache differ from the reference tokenizer's at token {token}"
+                    f" ({split} row {row})"
                 )
                 yield Finding(path, number, what, MEND)

@@ -1,4 +1,4 @@
-"""ShardProof: a shard of rows, read once, set against everything that its ledger's row says of its bytes."""
+"""ShardProof: reads a shard of rows once, and compares its bytes with the ledger's row."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ Members = Sequence[tuple[int, int]]
 
 
 def prove_object(store: Store, path: str, sha256: str, size: int | None = None) -> Iterator[Finding]:
-    """Whether an object is there, as long as said, with the bytes that its ledger names."""
+    """Findings unless an object exists, and has the size and sha256 that its ledger names."""
     entry = store.head(path)
     if entry is None:
         yield Finding(path, None, "there is no such object, but the ledger names it", MEND)
@@ -27,23 +27,28 @@ def prove_object(store: Store, path: str, sha256: str, size: int | None = None) 
     if size is not None and entry.size != size:
         yield Finding(path, None, differs("the object's bytes are", entry.size, size), MEND)
         return
-    found = sha256_of(store, path)
-    if found != sha256:
-        yield Finding(path, None, differs("its sha256 is", found, sha256), MEND)
+    computed = sha256_of(store, path)
+    if computed != sha256:
+        yield Finding(path, None, differs("its sha256 is", computed, sha256), MEND)
 
 
 class ShardProof:
-    """Reads one shard; `findings` is complete when `blocks()` has ended.
+    """Reads one shard. `findings` is complete when `blocks()` has ended.
+
+    Args:
+        store: the lake.
+        path: path of the object.
+        recorded: the ledger's record of the object.
 
     Attributes:
-        path: of the object.
-        findings: what is not as the ledger says of the object's bytes, the gravest first.
+        path: path of the object.
+        findings: differences between the object's bytes and the ledger, the gravest first.
         whole: whether all rows could be read.
     """
 
-    def __init__(self, store: Store, path: str, said: Shard | Quarantine) -> None:
-        self._store, self._said, self.path = store, said, path
-        self._members: Members = said.members if isinstance(said, Shard) else ()
+    def __init__(self, store: Store, path: str, recorded: Shard | Quarantine) -> None:
+        self._store, self._recorded, self.path = store, recorded, path
+        self._members: Members = recorded.members if isinstance(recorded, Shard) else ()
         self._sha256 = hashlib.sha256()
         self._content = xxhash.xxh3_128()
         self._rows = self._length = self._size = 0
@@ -52,7 +57,7 @@ class ShardProof:
         self.whole = False
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """(number of the first row, whole lines), until the end or the first break; then the findings are there.
+        """Blocks of whole lines, each with the number of its first row, up to the end or to the first damage.
 
         Raises:
             StoreError: the lake does not answer.
@@ -72,7 +77,7 @@ class ShardProof:
         except DataError as error:
             what = str(error).removeprefix(f"{self.path}: ")
             self._trouble.append(Finding(self.path, self._rows, what, MEND))
-        for _ in pieces:  # the rest is hashed, so that the object's own digest can be told
+        for _ in pieces:  # hash the rest too, so that the object's sha256 can be compared
             pass
         self.findings = [*self._of_object(), *self._of_content()]
 
@@ -101,46 +106,46 @@ class ShardProof:
                 yield plain
 
     def _of_object(self) -> Iterator[Finding]:
-        said = self._said
+        recorded = self._recorded
         row = self._trouble[0].row if self._trouble else None
-        if self._size != said.bytes:
-            yield Finding(self.path, row, differs("the object's bytes are", self._size, said.bytes), MEND)
-        if self._sha256.hexdigest() != said.sha256:
-            yield Finding(self.path, row, differs("its sha256 is", self._sha256.hexdigest(), said.sha256), MEND)
+        if self._size != recorded.bytes:
+            yield Finding(self.path, row, differs("the object's bytes are", self._size, recorded.bytes), MEND)
+        if self._sha256.hexdigest() != recorded.sha256:
+            yield Finding(self.path, row, differs("its sha256 is", self._sha256.hexdigest(), recorded.sha256), MEND)
 
     def _of_content(self) -> Iterator[Finding]:
         yield from self._trouble
         if not self.whole:
             return
-        said = self._said
-        if self._rows != said.rows:
-            yield Finding(self.path, None, differs("its rows are", self._rows, said.rows), MEND)
-        if isinstance(said, Shard) and self._length != said.length:
-            yield Finding(self.path, None, differs("its rows' bytes are", self._length, said.length), MEND)
-        if isinstance(said, Shard) and self._content.hexdigest() != said.content:
+        recorded = self._recorded
+        if self._rows != recorded.rows:
+            yield Finding(self.path, None, differs("its rows are", self._rows, recorded.rows), MEND)
+        if isinstance(recorded, Shard) and self._length != recorded.length:
+            yield Finding(self.path, None, differs("its rows' bytes are", self._length, recorded.length), MEND)
+        if isinstance(recorded, Shard) and self._content.hexdigest() != recorded.content:
             yield Finding(
-                self.path, None, differs("its content digest is", self._content.hexdigest(), said.content), MEND
+                self.path, None, differs("its content digest is", self._content.hexdigest(), recorded.content), MEND
             )
 
 
 def _cut(pieces: Iterator[bytes], offsets: Sequence[int]) -> Iterator[bytes]:
-    """The stream cut at these offsets, the first of which is 0.
+    """Cuts a stream at these offsets; the first offset is 0.
 
     Raises:
-        DataError: the stream ends before the last of them.
+        DataError: the stream ends before the last offset.
     """
     pending: list[bytes] = []
-    at = waiting = 0
+    start = length = 0  # offset of the first pending byte, and number of pending bytes
     ends = iter([*offsets[1:], None])
     end = next(ends)
     for piece in pieces:
         pending.append(piece)
-        waiting += len(piece)
-        while end is not None and at + waiting >= end:
+        length += len(piece)
+        while end is not None and start + length >= end:
             data = b"".join(pending)
-            yield data[: end - at]
-            pending, waiting, at = [data[end - at :]], len(data) - (end - at), end
+            yield data[: end - start]
+            pending, length, start = [data[end - start :]], len(data) - (end - start), end
             end = next(ends)
     if end is not None:
-        raise DataError(f"the object ends at byte {at + waiting}, but a gzip member is to begin at byte {end}")
+        raise DataError(f"the object ends at byte {start + length}, but a gzip member should begin at byte {end}")
     yield b"".join(pending)

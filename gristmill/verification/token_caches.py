@@ -27,15 +27,15 @@ from gristmill.verification.shard import prove_object
 RESTORE = "restore the file, or bring the other one as a tokenizer of the next number"
 
 
-def cache_findings(store: Store, here: Place, say: Say) -> Iterator[Finding]:
-    """Everything that is wrong with one slice of a token cache, in the order in which it is found."""
-    proof = LedgerProof(store, here)
+def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
+    """Findings on one slice of a token cache, in the order of reading."""
+    proof = LedgerProof(store, partition)
     yield from proof.findings
     if proof.head is None:
         return
     yield from proof.upstream(say)
     documents = _documents(store, proof.head)
-    claims = Claims(store, here, proof.shards)
+    claims = Claims(store, partition, proof.shards)
     if documents is not None:
         yield from claims.against(documents)
     if proof.shards:
@@ -43,37 +43,41 @@ def cache_findings(store: Store, here: Place, say: Say) -> Iterator[Finding]:
     records = part_records(proof.shards)
     for part in proof.shards:
         if part.name in records:
-            yield from _part(store, here, part, records[part.name], documents)
+            yield from _part(store, partition, part, records[part.name], documents)
     for split in SPLITS:
-        yield from _merged(store, here, split, proof.shards, records)
-    yield from part_strays(store, here, proof.shards, say)
+        yield from _merged(store, partition, split, proof.shards, records)
+    yield from part_strays(store, partition, proof.shards, say)
 
 
 def _documents(store: Store, head: Ledger) -> list[Shard] | None:
-    """The table of the mix's slice, if it is there and still what the cache was made from."""
-    each = input_of(head, MIX)
-    if each is None:
+    """The table of the mix's slice; None if it does not exist, or has changed since the cache was made."""
+    upstream = input_of(head, MIX)
+    if upstream is None:
         return None
-    here = place(each.asset, each.snapshot)
-    found = upstream_head(store, each)
-    return list(table_of(store, here).values()) if found and found.fingerprint == each.fingerprint else None
+    partition = place(upstream.asset, upstream.snapshot)
+    current = upstream_head(store, upstream)
+    return (
+        list(table_of(store, partition).values()) if current and current.fingerprint == upstream.fingerprint else None
+    )
 
 
 def _part(
-    store: Store, here: Place, part: Shard, record: PartRecord, documents: Sequence[Shard] | None
+    store: Store, partition: Place, part: Shard, record: PartRecord, documents: Sequence[Shard] | None
 ) -> Iterator[Finding]:
-    """One part: every object's bytes, then every row of it, decoded."""
+    """Findings on one part: first the bytes of every object, then every row, decoded."""
     wrong = [f for path, (sha256, _) in sorted(record.objects.items()) for f in prove_object(store, path, sha256)]
     yield from wrong
     if record.sha256 != part.sha256:
         what = differs("its sha256 is", record.sha256, part.sha256)
-        yield Finding(here.table, None, f"part {part.name}: {what}", MEND)
+        yield Finding(partition.table, None, f"part {part.name}: {what}", MEND)
     if documents is not None:
         ids = digest_of([shard.ids for shard in documents if shard.name in record.shards])
         if ids != part.ids:
-            yield Finding(here.table, None, f"part {part.name}: {differs('its ids digest is', ids, part.ids)}", MEND)
+            yield Finding(
+                partition.table, None, f"part {part.name}: {differs('its ids digest is', ids, part.ids)}", MEND
+            )
     if wrong:
-        return  # what is damaged is not decoded
+        return  # a damaged part is not decoded
     digests: list[str] = []
     for split, folder in sorted(record.folders.items()):
         try:
@@ -83,14 +87,17 @@ def _part(
             return
     if digest_of(digests) != part.content:
         what = differs("its content digest is", digest_of(digests), part.content)
-        yield Finding(here.table, None, f"part {part.name}: {what}", MEND)
+        yield Finding(partition.table, None, f"part {part.name}: {what}", MEND)
 
 
 def _decode(store: Store, record: PartRecord, split: str, folder: str) -> list[str]:
-    """Digests of all fields' elements and rows' lengths, which are read whole and compared with the table's ranges.
+    """Decodes a split of a part, and compares it with the ranges in the table.
+
+    Returns:
+        For each field, the digests of its elements and of its rows' lengths.
 
     Raises:
-        DataError: something is missing or damaged, an id is none of the vocabulary, or a range is another.
+        DataError: an object is missing or damaged, an id is outside the vocabulary, or a range differs.
     """
     reader = CacheReader(ranges_of(store), folder.rstrip("/"))
     metadata = reader.ledger["metadata"]["preprocessor_metadata"] or {}
@@ -114,16 +121,16 @@ def _decode(store: Store, record: PartRecord, split: str, folder: str) -> list[s
 
 
 def _merged(
-    store: Store, here: Place, split: str, parts: Sequence[Shard], records: Mapping[str, PartRecord]
+    store: Store, partition: Place, split: str, parts: Sequence[Shard], records: Mapping[str, PartRecord]
 ) -> Iterator[Finding]:
-    """What the split's merged Levanter ledger, where there is one, says of this slice's parts."""
-    top = f"{here.asset}/{split}/"
+    """Findings unless the split's merged Levanter ledger, if it exists, agrees with this slice's table."""
+    top = f"{partition.asset}/{split}/"
     path = top + LEDGER_NAME
-    found = store.read_tagged(path)
-    if found is None:
+    tagged = store.read_tagged(path)
+    if tagged is None:
         return
     try:
-        merged = load_ledger(found[0], path)
+        merged = load_ledger(tagged[0], path)
     except DataError as error:
         yield Finding(path, None, str(error), "make the token cache's index again")
         return
@@ -134,18 +141,16 @@ def _merged(
             folder = record.folders[split].removeprefix(top).rstrip("/")
             ours[folder] = (part.counts.get(f"{split} rows", 0), part.counts.get(f"{split} tokens", 0))
     for name in merged["finished_shards"]:
-        if not name.startswith(f"{here.snapshot}/"):
+        if not name.startswith(f"{partition.snapshot}/"):
             continue
-        said = merged["shard_rows"][name], ids_of(merged["field_counts_by_shard"].get(name, {}))
-        if said != ours.get(name):
-            what = (
-                f"part {name} has {said[0]} rows and {said[1]} tokens there, in our ledger {ours.get(name, 'no place')}"
-            )
+        rows, tokens = merged["shard_rows"][name], ids_of(merged["field_counts_by_shard"].get(name, {}))
+        if (rows, tokens) != ours.get(name):
+            what = f"part {name} has {rows} rows and {tokens} tokens there, in our ledger {ours.get(name, 'no place')}"
             yield Finding(path, None, what, "make the token cache's index again")
 
 
 def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
-    """Everything that is wrong with a tokenizer."""
+    """Findings on a tokenizer: its ledger, its files and its vocabulary."""
     path = ledger_path(name)
     try:
         ledger = read_tokenizer_ledger(store, name)
@@ -163,7 +168,7 @@ def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
     yield from _vocabulary(store, name, ledger)
     for asset, snapshot, fingerprint in ledger.inputs:
         head = upstream_head(store, Upstream(asset, snapshot, fingerprint))
-        if head is not None and head.fingerprint != fingerprint:  # no lie: a tokenizer stays what it was trained as
+        if head is not None and head.fingerprint != fingerprint:  # a note only: a tokenizer stays valid
             say(f"{ledger.asset}: {asset} ({snapshot}) has changed since it was trained on it")
 
 
@@ -179,27 +184,27 @@ def _files(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding
 
 def _vocabulary(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding]:
     path = tokenizer_path(name)
-    found = store.read_tagged(path)
-    if found is None or hashlib.sha256(found[0]).hexdigest() != ledger.fingerprint:
-        return  # said already
-    size = Reader.from_str(found[0].decode()).get_vocab_size(with_added_tokens=True)
+    tagged = store.read_tagged(path)
+    if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != ledger.fingerprint:
+        return  # _files has reported it
+    size = Reader.from_str(tagged[0].decode()).get_vocab_size(with_added_tokens=True)
     if size != ledger.vocabulary:
         yield Finding(path, None, differs("its entries are", size, ledger.vocabulary), RESTORE)
 
 
 def copies(store: Store) -> list[str]:
-    """The `sums.json` of every copy in the lake."""
+    """The paths of `sums.json` of all consolidated copies in the lake."""
     return [e.path for e in store.list(TOKEN_CACHE.top) if e.path.endswith(f"/{SUMS}") and index_of_copy(e.path)]
 
 
 def index_of_copy(path: str) -> str | None:
-    """The index that a path in a consolidated copy of a token cache belongs to; None if it is in no copy."""
+    """The address of the index that a consolidated copy belongs to; None if the path is not in a copy."""
     index = path.partition("/consolidated/")[0]
     return index if index != path and kind_of(index) is TOKEN_CACHE_INDEX else None
 
 
 def copy_findings(store: Store, path: str) -> Iterator[Finding]:
-    """What is wrong with the copy whose `sums.json` lies at `path`: its objects, then every row, decoded."""
+    """Findings on the consolidated copy with this `sums.json`: first its objects, then every row, decoded."""
     folder = path.removesuffix(SUMS)
     try:
         prove(store, folder)

@@ -79,7 +79,9 @@ def test_an_upstream_that_is_not_there_is_a_note_and_no_lie(whole: Mill) -> None
     whole.store.delete([REVISED.ledger])
     found, notes = audit(whole)
     assert found == []
-    assert notes == ["mixes/even/documents/pages (2024): sources/pages/v1/documents (2024) is not there: not compared"]
+    assert notes == [
+        "mixes/even/documents/pages (2024): sources/pages/v1/documents (2024) does not exist: not compared"
+    ]
 
 
 def test_old_parts_of_a_cache_are_left_to_gc_with_a_note(whole: Mill) -> None:
