@@ -25,7 +25,7 @@ COMPUTING = ("formats", "text", "reports", "lake/rows", "readers", "recipes", "s
 
 DOCUMENTED = (
     "formats", "text", "reports", "lake/rows", "lake/store", "raw_data", "engines", "readers", "recipes",
-    "stages/tokenization",
+    "stages/tokenization", "stages/packing",
 )  # fmt: skip
 """Packages whose docstrings are complete: a package is added when its docstrings are written."""
 
