@@ -42,7 +42,7 @@ def test_an_id_twice_in_a_snapshot_is_recorded_and_nothing_is_published(works: W
     assert (said["second_shard"], said["second_row"]) == ("b", 1)
     assert done.made == {}
     assert list(done.failures) == ["sources__letters__v0__documents.commit"]
-    assert "not published: ids_unique: 1 ids stand twice" in done.failures["sources__letters__v0__documents.commit"]
+    assert "not published: ids_unique: 1 ids occur twice" in done.failures["sources__letters__v0__documents.commit"]
     assert done.attempts("sources__letters__v0__documents.commit") == 1
     assert works.ledger(LETTERS_V0) is None
     assert not (works.root / "sources/letters/v0/ledgers/attributes").exists()

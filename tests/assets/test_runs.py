@@ -120,4 +120,4 @@ def test_a_snapshot_without_raw_objects_is_a_failure_that_says_where_to_put_them
     assert done.made == {}
     [said] = done.failures.values()
     assert said.startswith("sources/letters/raw: snapshot 2031 has no raw objects that the source reads")
-    assert "put them (back) under sources/letters/raw/2031/" in said
+    assert "put them under sources/letters/raw/2031/" in said

@@ -11,7 +11,7 @@ def test_a_tokenizer_says_what_it_was_trained_on(milled: Works) -> None:
     said = done.metadata(TINY)
     assert said["documents"] == 5
     assert said["trained on"] == f"{BLEND_LETTERS} 2024"
-    assert said["this run"] == "found it there already, and kept it"
+    assert said["this run"] == "kept the one that was in the lake"
     assert milled.version(TINY, None) == said["sha256"]
 
 
