@@ -19,7 +19,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.reports.histogram import Histogram
-from gristmill.stages.packing.plans import Planned, plan_cache
+from gristmill.stages.packing.plans import PackingPlan, plan_cache
 from gristmill.stages.packing.report import Report
 from resources.lake import LakeResource
 
@@ -62,7 +62,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
     return packing
 
 
-def _facts(store: Store, folder: str, planned: Sequence[Planned]) -> dict[str, Any]:
+def _facts(store: Store, folder: str, planned: Sequence[PackingPlan]) -> dict[str, Any]:
     """Metadata about the plans."""
     reports = [split.report for split in planned]
     filled, padding = sum(report.filled for report in reports), sum(report.padding for report in reports)
@@ -79,7 +79,7 @@ def _facts(store: Store, folder: str, planned: Sequence[Planned]) -> dict[str, A
     }
 
 
-def _row(split: Planned) -> dg.TableRecord:
+def _row(split: PackingPlan) -> dg.TableRecord:
     report = split.report
     return dg.TableRecord(
         {
@@ -99,11 +99,11 @@ def _row(split: Planned) -> dg.TableRecord:
     )
 
 
-def _plots(planned: Sequence[Planned], of: Callable[[Report], Histogram], unit: str) -> dg.MarkdownMetadataValue:
+def _plots(planned: Sequence[PackingPlan], of: Callable[[Report], Histogram], unit: str) -> dg.MarkdownMetadataValue:
     """Plots of several splits, as images that contain their data."""
     images = [drawing(of(split.report), f"{_stream(split)}, {split.split}", unit) for split in planned]
     return dg.MetadataValue.md("\n\n".join(images))
 
 
-def _stream(split: Planned) -> str:
+def _stream(split: PackingPlan) -> str:
     return split.cache.rpartition("/")[2]

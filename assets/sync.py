@@ -22,7 +22,7 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.asset_kinds import checks_of, ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head
-from gristmill.lake.ledger.lake_id import nameplate
+from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -38,7 +38,7 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
     def report_ledgers(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         store = lake.store()
         with failures(lake):
-            if shown_lake(context.instance) not in {None, nameplate(store).id}:
+            if shown_lake(context.instance) not in {None, make_lake_id(store).id}:
                 context.log.info("Dagster has shown another lake: its records are wiped, and reported again")
                 context.instance.wipe_assets([key_of(address) for address in _everything(catalogue)])
             arrived = _arrive(context.instance, lake, catalogue)

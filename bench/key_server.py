@@ -48,7 +48,7 @@ class Keys(BaseHTTPRequestHandler):
         return low
 
     def do_GET(self) -> None:
-        """A page of the listing; of objects, the nameplate alone."""
+        """A page of the listing; of objects, the lake id alone."""
         Keys.requests += 1
         if urlsplit(self.path).path.endswith("/lake.json"):
             self._answer(NAMEPLATE)

@@ -1,7 +1,7 @@
 """Tracing in a lake of 10 million documents: from an id to all its places, and from a token back to its raw record.
 
 The lake is made without the mill, in a minute or two and 1.6 GB: plain raw lines, v0 with its id indexes and raw
-spots, one attribute set, v1 without every tenth document, a mix of all of v1, and a token cache of eight tokens a
+raw_spans, one attribute set, v1 without every tenth document, a mix of all of v1, and a token cache of eight tokens a
 document with every hundredth held out. Each question is asked by a process of its own, and its answer compared with
 what was put there. How many requests it costs is counted in this process: in a bucket each takes some 20 ms, and
 indexes are read 64 at once.
@@ -19,20 +19,20 @@ import numpy as np
 
 from bench.cost import Cost, timed
 from bench.row import Row
-from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.document_writer import DocumentWriter
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, merge
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import compose, dump, pack_table
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.bitmap import pack_bits
-from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
+from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.trace import of_document, of_token
+from gristmill.tracing.trace import document_trace, token_trace
 
 SHARDS, ROWS = 100, 100_000
 PARTS, TOKENS = 8, 8
@@ -126,7 +126,7 @@ def _line(number: int) -> bytes:
 
 def _offset(lake: Path, number: int) -> int:
     """The first token of a document, as a first question gives it."""
-    (found,) = of_document(FolderStore(str(lake)), "pages", f"doc-{number}", Shelves(("gristmill",), {}))
+    (found,) = document_trace(FolderStore(str(lake)), "pages", f"doc-{number}", Shelves(("gristmill",), {}))
     tokens = found.token_caches[0].tokens
     return tokens[0] if tokens else 0
 
@@ -155,10 +155,10 @@ class Counting:
 def _requests(lake: Path, words: list[str]) -> dict[str, int]:
     store, shelves = Counting(FolderStore(str(lake))), Shelves(("gristmill",), {})
     if len(words) == 2:
-        list(of_document(store, words[0], words[1], shelves))
+        list(document_trace(store, words[0], words[1], shelves))
     else:
         asset, _, offset = words[0].partition(":")
-        of_token(store, asset, "train", int(offset), shelves)
+        token_trace(store, asset, "train", int(offset), shelves)
     return {**store.counts, "all": sum(store.counts.values()), "of id indexes": store.of_indexes}
 
 
@@ -184,12 +184,12 @@ class Maker:
         numbers = range(first, first + self._rows)
         lines = [_line(number) for number in numbers]
         self._store.put(f"{RAW}/2024/{name}.jsonl", b"\n".join([*lines, b""]))
-        spots, begin = SpotsWriter(), 0
-        spots.begin()
+        raw_spans, begin = RawSpansWriter(), 0
+        raw_spans.begin()
         for line in lines:
-            spots.add(Spot(begin, begin + len(line)))
+            raw_spans.add(RawSpan(begin, begin + len(line)))
             begin += len(line) + 1
-        v0 = self._documents(V0, name, numbers, lines, Input(RAW, f"{name}.jsonl", ""), spots.pack())
+        v0 = self._documents(V0, name, numbers, lines, Input(RAW, f"{name}.jsonl", ""), raw_spans.pack())
         writer = ShardWriter(self._store, SET.shard(name))
         row = b'{"id":"doc-%d","source":"pages","attributes":{"length-1__number":[[0,1,%d.0]]}}\n'
         writer.write(b"".join([row % (number, number) for number in numbers]))
@@ -213,12 +213,12 @@ class Maker:
             shutil.copyfile(Path(self._store.url) / path, target)
 
     def _documents(
-        self, here: Place, name: str, numbers: Any, lines: list[bytes], made_from: Input, spots: bytes = b""
+        self, here: Place, name: str, numbers: Any, lines: list[bytes], made_from: Input, raw_spans: bytes = b""
     ) -> Shard:
-        writer = DocumentsWriter(self._store, here, name)
+        writer = DocumentWriter(self._store, here, name)
         writer.write(b"\n".join([*lines, b""]), [("pages", f"doc-{number}") for number in numbers])
         beside = [Input(SET.asset, name, self._tables[SET.asset][-1].content)] if here is V1 else []
-        shard, _ = writer.close("", (made_from, *beside), dropped={}, counts={}, spots=spots)
+        shard, _ = writer.close("", (made_from, *beside), dropped={}, counts={}, raw_spans=raw_spans)
         self._tables[here.asset].append(shard)
         return shard
 
@@ -233,7 +233,7 @@ class Maker:
 
     def _spell(self) -> None:
         """The cache: the shards in parts, in turn."""
-        rows, merged = [], {split: dict[str, Ledger]() for split in ("train", "validation")}
+        rows, merged = [], {split: dict[str, CacheLedger]() for split in ("train", "validation")}
         for number in range(PARTS):
             mine = self._tables[STREAM.asset][number::PARTS]
             name = f"part-{number:05d}-0123456789abcdef"
@@ -258,7 +258,7 @@ class Maker:
         parameters = {"validation": 0.01, "validation_seed": 1}
         self._put(CACHE, parameters, [Upstream(STREAM.asset, "2024", "")], rows)
 
-    def _part(self, folder: str, rows: int) -> Ledger:
+    def _part(self, folder: str, rows: int) -> CacheLedger:
         writer = CacheWriter(lambda name: self._store.upload(folder + name), {"input_ids": "int32"})
         for some in _slices(rows):
             lengths = np.full(some, TOKENS, np.int64)

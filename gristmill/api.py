@@ -14,7 +14,7 @@ from gristmill.engines.open import open_engine
 from gristmill.environment import read_environment
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
-from gristmill.formats.levanter.cache_ledger import Ledger as CacheLedger
+from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import cache_asset, packing_stem
 from gristmill.lake.asset_kinds import names_of
@@ -28,15 +28,15 @@ from gristmill.recipes.catalogue import read_catalogue as _read_catalogue
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.shelf import HOME
 from gristmill.stages.packing import plans
-from gristmill.stages.packing.examples import Decode, Example, Examples, show
+from gristmill.stages.packing.examples import Decode, TrainingExample, TrainingExamples, show
 from gristmill.stages.packing.examples import examples_of as _examples_of
-from gristmill.stages.packing.packer import Plan
+from gristmill.stages.packing.packer import Packing
 from gristmill.stages.token_cache import cache_writer, token_stream
-from gristmill.stages.token_cache.cache_writer import DirectCache
+from gristmill.stages.token_cache.cache_writer import TokenCacheWriter
 from gristmill.stages.token_cache.token_stream import TokenStream
 from gristmill.stages.tokenization import files, training
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.trace import TokenWhereabouts, Whereabouts, of_document, of_token
+from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
 from gristmill.verification.audit import audit_ledger, audited_ledgers, headless
 
 
@@ -166,7 +166,7 @@ def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Find
 
 def trace(
     lake: Lake, source: str, id_: str, snapshot: str = "", *, shelves: Sequence[str] = (HOME,)
-) -> Iterator[Whereabouts]:
+) -> Iterator[DocumentTrace]:
     """Locates a document: its raw bytes, versions, attributes, mixes and tokens.
 
     Args:
@@ -183,7 +183,7 @@ def trace(
         DataError: there is no such document.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    return of_document(lake.store(), source, id_, Shelves(tuple(shelves), lake.options), snapshot)
+    return document_trace(lake.store(), source, id_, Shelves(tuple(shelves), lake.options), snapshot)
 
 
 def trace_token(
@@ -195,7 +195,7 @@ def trace_token(
     *,
     split: str = "train",
     shelves: Sequence[str] = (HOME,),
-) -> TokenWhereabouts:
+) -> TokenTrace:
     """Finds the document of a token, and locates it.
 
     Args:
@@ -214,7 +214,7 @@ def trace_token(
         DataError: the split has no such token, or its document no longer exists.
     """
     asset = cache_asset(mix, tokenizer, stream)
-    return of_token(lake.store(), asset, split, offset, Shelves(tuple(shelves), lake.options))
+    return token_trace(lake.store(), asset, split, offset, Shelves(tuple(shelves), lake.options))
 
 
 def open_split(
@@ -256,9 +256,9 @@ def examples_of(
     length: int,
     *,
     eos: int | None = None,
-    packed: Plan | None = None,
+    packed: Packing | None = None,
     see_others: bool = False,
-) -> Examples:
+) -> TrainingExamples:
     """The examples of a split, with the same elements that the trainer gives to the model.
 
     Args:
@@ -279,7 +279,7 @@ def examples_of(
     return _examples_of(stream, form, length, eos=eos, packed=packed, see_others=see_others)
 
 
-def show_example(example: Example, decode: Decode) -> str:
+def show_example(example: TrainingExample, decode: Decode) -> str:
     """Shows an example as text: one paragraph for each segment; tokens with a loss are between ⟦ and ⟧.
 
     Args:
@@ -289,7 +289,7 @@ def show_example(example: Example, decode: Decode) -> str:
     return show(example, decode)
 
 
-def read_plan(lake: Lake, stream: TokenStream, form: Format, length: int) -> Plan:
+def read_plan(lake: Lake, stream: TokenStream, form: Format, length: int) -> Packing:
     """Reads the packing plan of a split, which the packing asset has written.
 
     Args:
@@ -315,7 +315,7 @@ def write_cache(
     vocab_size: int | None = None,
     metadata: Mapping[str, Any] | None = None,
     options: Mapping[str, str] | None = None,
-) -> DirectCache:
+) -> TokenCacheWriter:
     """Opens a Levanter cache for writing, row by row; use it in a `with` block and `append` rows.
 
     Args:
@@ -328,7 +328,7 @@ def write_cache(
     Raises:
         RecipeError: Levanter cannot read the type of a field, or the folder has a finished cache already.
     """
-    return DirectCache(url, fields, vocab_size=vocab_size, metadata=metadata, options=options)
+    return TokenCacheWriter(url, fields, vocab_size=vocab_size, metadata=metadata, options=options)
 
 
 def verify_cache(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:

@@ -13,7 +13,7 @@ from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Lister, Store
 from gristmill.raw_data.inventory import Inventory
-from gristmill.raw_data.scan import RawPass, Seen
+from gristmill.raw_data.scan import RawScan, Seen
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
@@ -147,7 +147,7 @@ def _broken_off(source: Source, mind: Watch, warn: Log) -> Iterator[str]:
 
 
 def _decide(
-    instance: dg.DagsterInstance, source: Source, mind: Watch, scan: RawPass, now: float, warn: Log
+    instance: dg.DagsterInstance, source: Source, mind: Watch, scan: RawScan, now: float, warn: Log
 ) -> Iterator[str]:
     """Messages about a complete scan. The snapshots that must be reported are added to `mind.due`."""
     asset = raw_asset(source.name)
@@ -172,7 +172,7 @@ def _decide(
 
 
 def _forget(
-    instance: dg.DagsterInstance, source: Source, lake: Store, below: Sequence[str], scan: RawPass
+    instance: dg.DagsterInstance, source: Source, lake: Store, below: Sequence[str], scan: RawScan
 ) -> list[str]:
     """Removes the keys of vanished snapshots of which nothing is left. Returns messages about them."""
     present: dict[str, Seen] = {key: seen for key, seen in scan.seen.items() if seen.objects}

@@ -154,7 +154,7 @@ def test_a_recipe_imports_the_public_face_alone(path: Path) -> None:
 
 def test_a_recipe_that_imports_a_stage_is_found(tmp_path: Path) -> None:
     recipe = tmp_path / "hasty.py"
-    recipe.write_text("from gristmill.stages.tagging.grinder import Tagging\n")
+    recipe.write_text("from gristmill.stages.tagging.grinder import TaggingGrinder\n")
     assert [room_of(module) in SHELF for module, _ in imports(recipe)] == [False]
 
 
@@ -241,3 +241,12 @@ def test_every_module_that_decides_has_a_test_file_of_its_name() -> None:
     for module, reason in UNTESTED.items():
         for named in re.findall(r"tests/\S+\.py", reason):
             assert (ROOT / named).exists(), f"{module} is proven by {named}, which is not there"
+
+
+def test_no_two_classes_have_one_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}

@@ -10,7 +10,7 @@ from assets.support.keys import key_of, snapshots_of
 from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.scan import EMPTY, Seen, pass_over, present
+from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
 from gristmill.recipes.source import Source
 
 DATA_VERSION = "dagster/data_version"
@@ -94,7 +94,7 @@ def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) 
     Returns:
         The reported snapshots, and for each name that is not a valid snapshot the problem with it.
     """
-    scan = pass_over(source, store)
+    scan = scan_raw(source, store)
     return report(instance, source, present(source, scan)), scan.trouble
 
 

@@ -3,7 +3,7 @@
 import dagster as dg
 
 from gristmill.errors import RecipeError
-from gristmill.lake.ledger.lake_id import is_new, nameplate, read_nameplate
+from gristmill.lake.ledger.lake_id import is_new, make_lake_id, read_lake_id
 from gristmill.lake.store.protocol import Store
 
 SHOWN = "gristmill/lake"
@@ -20,7 +20,7 @@ def shown_lake(instance: dg.DagsterInstance) -> str | None:
 
 def show_lake(instance: dg.DagsterInstance, store: Store) -> None:
     """Records that Dagster shows this lake from now on."""
-    instance.daemon_cursor_storage.set_cursor_values({SHOWN: nameplate(store).id})
+    instance.daemon_cursor_storage.set_cursor_values({SHOWN: make_lake_id(store).id})
 
 
 def is_shown(instance: dg.DagsterInstance, store: Store) -> bool:
@@ -29,13 +29,13 @@ def is_shown(instance: dg.DagsterInstance, store: Store) -> bool:
     Raises:
         StoreError: there is no lake. An unmounted disk must not pass as an empty lake.
     """
-    shown, plate = shown_lake(instance), read_nameplate(store)
-    if plate is None:
+    shown, lake_id = shown_lake(instance), read_lake_id(store)
+    if lake_id is None:
         any(store.folders(""))
     if shown is None and is_new(store):
         show_lake(instance, store)
         return True
-    return plate is not None and plate.id == shown
+    return lake_id is not None and lake_id.id == shown
 
 
 def check_lake(instance: dg.DagsterInstance, store: Store) -> None:
@@ -47,8 +47,8 @@ def check_lake(instance: dg.DagsterInstance, store: Store) -> None:
     """
     if is_shown(instance, store):
         return
-    shown, plate = shown_lake(instance), read_nameplate(store)
-    named = f"lake {plate.id[:8]}" if plate else "a lake without a nameplate"
+    shown, lake_id = shown_lake(instance), read_lake_id(store)
+    named = f"lake {lake_id.id[:8]}" if lake_id else "a lake without an id"
     if shown is None:
         raise RecipeError(f"{store.url} is {named}, which this Dagster has never seen: run the job `sync` first")
     raise RecipeError(

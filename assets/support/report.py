@@ -19,7 +19,7 @@ from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.reports.histogram import Histogram, draw
 from gristmill.stages.token_cache.part import part_records
-from gristmill.stages.token_cache.statistics import Facts, edges_of, summed
+from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics, edges_of
 from resources.lake import LakeResource
 
 _RETRIES = 2
@@ -191,6 +191,6 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
     }
 
 
-def facts_of(parts: Sequence[Shard]) -> Facts:
+def facts_of(parts: Sequence[Shard]) -> TokenStatistics:
     """The sum of the statistics of all shards in some parts."""
-    return summed(shard.facts for record in part_records(parts).values() for shard in record.shards.values())
+    return add_statistics(shard.facts for record in part_records(parts).values() for shard in record.shards.values())

@@ -17,7 +17,7 @@ from assets.support.lake_identity import check_lake
 from assets.support.report import cache_facts, check_result, commit_of_code, failures, ledger_metadata, packages
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
-from gristmill.execution.step import Planned, Step, assemble_one, grind, plan, publish_one, resume
+from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
 from gristmill.lake.store.protocol import Store
@@ -119,7 +119,7 @@ class StepAssets:
 
 def _claim(
     context: dg.OpExecutionContext, lake: LakeResource, assets: StepAssets, addresses: Sequence[str], *, force: bool
-) -> Planned:
+) -> StoredPlan:
     """Claims the partitions of these addresses, and plans them."""
     check_lake(context.instance, lake.store())
     token = f"{context.run_id}-{context.retry_number}-{time.time_ns():x}"  # no two attempts have the same token
@@ -131,7 +131,7 @@ def _claim(
     return planned
 
 
-def _left_by(before: str, context: dg.OpExecutionContext, lake: LakeResource, address: str) -> Planned | None:
+def _left_by(before: str, context: dg.OpExecutionContext, lake: LakeResource, address: str) -> StoredPlan | None:
     """The plan that the previous op of this run has stored; None if the step must be planned again.
 
     It is planned again if this op is tried again, and if a run re-executes another from its failed op: the cause was
@@ -236,7 +236,7 @@ def _published(metadata: dict[str, Any], fingerprint: str) -> dg.Output[None]:
         return dg.Output(None, "result", metadata=metadata, data_version=dg.DataVersion(fingerprint))
 
 
-def _metadata(store: Store, assembled: Assembled, planned: Planned, address: str) -> dict[str, Any]:
+def _metadata(store: Store, assembled: Assembled, planned: StoredPlan, address: str) -> dict[str, Any]:
     metadata = ledger_metadata(store, assembled.ledger, assembled.shards, planned.partition(address), {})
     return metadata | cache_facts(assembled.shards) if kind_of(address) is TOKEN_CACHE else metadata
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gristmill.commands._terminal import add_lake, lake_of, show
-from gristmill.maintenance.gc import find_garbage, find_leftovers, remove, remove_leftovers
+from gristmill.maintenance.gc import find_strays, find_unnamed, remove_strays, remove_unnamed
 
 HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
 
@@ -26,14 +26,14 @@ def run(arguments: Namespace) -> int:
     store = lake_of(arguments).store()
     if not arguments.dry_run:
         store.sweep()
-    parts, leftovers = find_garbage(store, show), find_leftovers(store, show)
+    parts, leftovers = find_unnamed(store, show), find_strays(store, show)
     for left in leftovers:
         shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
-        _remove(shown, left.bytes, partial(remove_leftovers, store, left), dry=arguments.dry_run)
+        _remove(shown, left.bytes, partial(remove_strays, store, left), dry=arguments.dry_run)
     removed = size = 0
     for garbage in parts:
         shown = f"{garbage.folder}: {len(garbage.entries)} objects"
-        if _remove(shown, garbage.bytes, partial(remove, store, garbage), dry=arguments.dry_run):
+        if _remove(shown, garbage.bytes, partial(remove_unnamed, store, garbage), dry=arguments.dry_run):
             removed += 1
             size += garbage.bytes
     verb = "would be removed" if arguments.dry_run else "removed"

@@ -18,7 +18,7 @@ from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.index import newest
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
-from gristmill.stages.mixing.sample import KEPT, Example, Sample, draw
+from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 
 HELP = "show rows that a mix (or a version, as in wiki/v1) keeps, and rows that each rule drops"
@@ -106,7 +106,7 @@ def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
     return not differences
 
 
-def _show_reasons(store: Store, name: str, examples: list[Example]) -> None:
+def _show_reasons(store: Store, name: str, examples: list[SampledRow]) -> None:
     """Shows the blocklist's reasons for these rows."""
     listed = read_blocklist(store, name).reasons
     for example in examples:
@@ -143,7 +143,7 @@ def _where(step: MixingStep, reason: str) -> str | None:
     return next((rule.where for rule in rules if rule.name == reason), "")
 
 
-def _show_examples(title: str, count: int, examples: list[Example], where: str | None, because: str = "") -> None:
+def _show_examples(title: str, count: int, examples: list[SampledRow], where: str | None, because: str = "") -> None:
     show(f"  {title} ({count:,} rows)" + (f": {because}" if because else ""))
     if where:
         show(f"    rule: {where}")

@@ -17,7 +17,7 @@ from gristmill.lake.address import SPLITS, check_snapshot
 from gristmill.lake.asset_kinds import TOKEN_CACHE, expression_of
 from gristmill.tracing.raw import RawPlace, Shelves
 from gristmill.tracing.tokens import TokenPlace
-from gristmill.tracing.trace import RowPlace, TokenWhereabouts, Whereabouts, of_document, of_token
+from gristmill.tracing.trace import DocumentTrace, RowPlace, TokenTrace, document_trace, token_trace
 
 HELP = "locate a document: raw bytes, versions, attributes, mixes, tokens; or find the document of a token"
 
@@ -55,29 +55,29 @@ def run(arguments: Namespace) -> int:
                 " token_caches/<mix>/<tokenizer>/<stream>:1000 (or .../<stream>/validation:1000, and no --snapshot)"
             )
         _say(
-            of_token(store, token["cache"], token["split"] or SPLITS[0], int(token["offset"]), shelves),
+            token_trace(store, token["cache"], token["split"] or SPLITS[0], int(token["offset"]), shelves),
             as_json=arguments.json,
         )
         return 0
     snapshot = check_snapshot(arguments.snapshot) if arguments.snapshot else ""
-    for trace in of_document(store, arguments.what, arguments.id, shelves, snapshot):
+    for trace in document_trace(store, arguments.what, arguments.id, shelves, snapshot):
         _say(trace, as_json=arguments.json)
     return 0
 
 
-def _say(trace: Whereabouts | TokenWhereabouts, *, as_json: bool) -> None:
+def _say(trace: DocumentTrace | TokenTrace, *, as_json: bool) -> None:
     if as_json:
         show(msgspec.json.encode(trace).decode())
         return
-    document = trace.document if isinstance(trace, TokenWhereabouts) else trace
-    if isinstance(trace, TokenWhereabouts):
+    document = trace.document if isinstance(trace, TokenTrace) else trace
+    if isinstance(trace, TokenTrace):
         count = trace.tokens[1] - trace.tokens[0]
         show(f"{trace.asset}/{trace.split}:{trace.offset} is number {trace.number} (from 0) of the {count} tokens of")
     for line in _lines(document):
         show(line)
 
 
-def _lines(trace: Whereabouts) -> Iterator[str]:
+def _lines(trace: DocumentTrace) -> Iterator[str]:
     yield f"{trace.id!r} of {trace.source!r}, snapshot {trace.snapshot}, shard {trace.shard}"
     if trace.raw is not None:
         yield f"  {_raw(trace.raw)}"

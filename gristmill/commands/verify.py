@@ -9,7 +9,7 @@ from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.lake.store.open import Lake
-from gristmill.verification.audit import audit_ledger, audit_spelling, audited_ledgers, headless
+from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers, headless
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
 
@@ -98,5 +98,5 @@ def _audit(lake: Lake, path: str, share: float, *, first_only: bool) -> Audited:
     notes: list[str] = []
     findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only)
     if share and not findings:
-        findings = audit_spelling(lake.store(), path, share, notes.append, first_only=first_only)
+        findings = audit_reencoding(lake.store(), path, share, notes.append, first_only=first_only)
     return path, notes, findings

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from gristmill.errors import StoreError
-from gristmill.execution.remote import answers_of, errand
+from gristmill.execution.remote import answers_of, remote_job
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 
 A_CORE = 2
@@ -51,13 +51,13 @@ class Lost:
 
 
 @dataclass(frozen=True)
-class Refused:
+class ConnectionRefused:
     """The cluster could not start the task: its workers lack code or packages. `words` describe it."""
 
     words: str
 
 
-Answer = bytes | Lost | Refused
+Answer = bytes | Lost | ConnectionRefused
 
 
 class Cluster(Protocol[Handle]):
@@ -123,7 +123,7 @@ def spread(cluster: Cluster[Handle], job: Job, items: Iterable[Item], patience: 
         StoreError: the cluster does not answer any more, or has had no workers for `patience` seconds.
         RecipeError: a package of shelves cannot be imported.
     """
-    window = _Window(cluster, errand(job), patience)
+    window = _Window(cluster, remote_job(job), patience)
     lost: list[Item] = []
     with closing(window.run(items)) as answers:
         for task, answer in answers:
@@ -140,7 +140,7 @@ def _done(task: Sequence[Item], answer: Answer) -> Sequence[Done]:
     match answer:
         case Lost(words):
             kind = "StoreError"
-        case Refused(words):
+        case ConnectionRefused(words):
             kind = "RecipeError"
         case _:
             return answers_of(answer)

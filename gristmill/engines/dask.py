@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
+from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, greet, spread
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.remote import grind_bytes
 from gristmill.execution.work import Done, Item, Job
@@ -120,7 +120,7 @@ class _Futures:
                 f"{error.allowed_failures + 1} workers died over it, most often for want of memory; use fewer workers"
                 " per machine, or smaller shards; the log of the worker has more"
             )
-        return Refused(
+        return ConnectionRefused(
             f"the Dask cluster could not run it ({type(error).__name__}: {error}); scheduler and workers need this"
             " checkout on their PYTHONPATH, and the packages that it pins"
         )

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, Lost, Refused, greet, spread
+from gristmill.engines.cluster import PATIENCE, SECONDS, Answer, ConnectionRefused, Lost, greet, spread
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.remote import grind_bytes
 from gristmill.execution.work import Done, Item, Job
@@ -110,7 +110,7 @@ class _Tasks:
                 f" per node, or smaller shards: {str(error).splitlines()[0]}"
             )
         except exceptions.RayTaskError as error:
-            return Refused(
+            return ConnectionRefused(
                 f"the Ray cluster could not run it ({error.cause!r}); nodes need this checkout on their PYTHONPATH, and"
                 " the packages that it pins"
             )

@@ -18,7 +18,7 @@ from gristmill.execution.plan import PartitionState, Target, Want, plan_changes,
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import check_same_recipe, compose, dump, parse_head, table_bytes, unpack_rows
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
-from gristmill.lake.ledger.receipts import Receipt, RunNote, Stamp, objects_of, read_note
+from gristmill.lake.ledger.receipts import ObjectVersion, Receipt, RunNote, objects_of, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.protocol import Store
 
@@ -181,7 +181,7 @@ def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
 
 
 def _check_untouched(
-    store: Store, place: Place, shards: Sequence[Shard], stamps: Mapping[str, Stamp]
+    store: Store, place: Place, shards: Sequence[Shard], stamps: Mapping[str, ObjectVersion]
 ) -> tuple[str, ...]:
     """Checks that no late writer changed an object since its receipt. Returns the objects that no row names."""
     folders = place.folders
@@ -215,7 +215,7 @@ def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Led
         store.put(place.run, dump(assembled.note))
         store.put_if(place.table, gzip_bytes(assembled.lines), partition.table_etag)
         store.put_if(place.ledger, head, partition.head_etag)
-    elif not _same_note(read_note(store, place), assembled.note):
+    elif not _same_note(read_run_note(store, place), assembled.note):
         check_claim(store, place, partition.token)
         store.put(place.run, dump(assembled.note))  # new etags of a copied lake: else every run would hash its objects
     # While another run may read the stray objects, they stay: the next publish, or gc, removes them.

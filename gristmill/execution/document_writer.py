@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.model import Input, Quarantine, Shard
-from gristmill.lake.ledger.receipts import Stamp
+from gristmill.lake.ledger.receipts import ObjectVersion
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
 
 
-class DocumentsWriter:
+class DocumentWriter:
     """Writes rows with their (source, id) pairs. Nothing is visible in the lake before close().
 
     Args:
@@ -49,8 +49,8 @@ class DocumentsWriter:
         dropped: Mapping[str, int],
         counts: Mapping[str, int],
         quarantine: Quarantine | None = None,
-        spots: bytes = b"",
-    ) -> tuple[Shard, dict[str, Stamp]]:
+        raw_spans: bytes = b"",
+    ) -> tuple[Shard, dict[str, ObjectVersion]]:
         """Publishes the id index, then the shard.
 
         Args:
@@ -59,12 +59,12 @@ class DocumentsWriter:
             dropped: number of dropped rows, for each reason.
             counts: further counters of the shard.
             quarantine: what is known of the shard's quarantine file, if it has one.
-            spots: packed raw spans, which follow the index of a v0 shard.
+            raw_spans: packed raw spans, which follow the index of a v0 shard.
 
         Returns:
             The shard's row of the ledger's table, and the stamp of each of the two objects, by path.
         """
-        index = self._ids.index() + spots
+        index = self._ids.index() + raw_spans
         self._index.write(index)
         entry = self._index.close()
         written = self._writer.close()

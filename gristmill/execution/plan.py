@@ -10,12 +10,12 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import (
-    RawStamp,
+    ObjectVersion,
+    RawVersion,
     Receipt,
-    Stamp,
     objects_of,
-    read_note,
     read_receipts,
+    read_run_note,
 )
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.hashing import sha256_of
@@ -68,7 +68,7 @@ class PartitionState(msgspec.Struct, frozen=True):
     table_etag: str | None
     table: list[Shard]
     receipts: dict[str, Receipt]
-    raw: dict[str, RawStamp]
+    raw: dict[str, RawVersion]
     objects: dict[str, Entry]
 
     def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
@@ -76,7 +76,7 @@ class PartitionState(msgspec.Struct, frozen=True):
 
         An object with another etag is hashed: a copied lake has new etags, but the same bytes.
         """
-        stamps: dict[str, Stamp] = {}
+        stamps: dict[str, ObjectVersion] = {}
         for path, sha256, size in objects_of(receipt.row, place):
             entry = self.objects.get(path)
             if entry is None or (size is not None and entry.size != size):
@@ -98,7 +98,7 @@ def read_state(store: Store, place: Place) -> PartitionState:
     stored_head = store.read_tagged(place.ledger)
     head = parse_head(stored_head[0], place.ledger) if stored_head else None
     stored_table = store.read_tagged(place.table)
-    note = read_note(store, place)
+    note = read_run_note(store, place)
     named = head.table.sha256 if head else ""
     digest, rows = _rows_of_table(stored_table[0], place, {note.table, named}) if stored_table else ("", [])
     objects: dict[str, Entry] = {}
@@ -120,9 +120,9 @@ def read_state(store: Store, place: Place) -> PartitionState:
     )
 
 
-def raw_stamps(store: Store, place: Place) -> dict[str, RawStamp]:
+def raw_stamps(store: Store, place: Place) -> dict[str, RawVersion]:
     """Size, etag and digest of each raw object that was read for a partition, by its name, at the time of reading."""
-    raw = dict(read_note(store, place).raw)
+    raw = dict(read_run_note(store, place).raw)
     for receipt in read_receipts(store, place):
         raw.update(receipt.raw)
     return raw

@@ -47,28 +47,28 @@ PACKAGES = (
 )
 """Third-party packages whose version may change the bytes."""
 
-Kit = dict[str, str]
+WorkerEnvironment = dict[str, str]
 """What the bytes depend on besides their inputs: versions and digests of code, by name; empty: not installed."""
 
 
-class Errand(msgspec.Struct, frozen=True):
+class RemoteJob(msgspec.Struct, frozen=True):
     """A job, and the environment of the process that planned it."""
 
     job: Job
-    kit: Kit
+    environment: WorkerEnvironment
 
 
-def errand(job: Job) -> bytes:
+def remote_job(job: Job) -> bytes:
     """Encodes a job for `grind_bytes`.
 
     Raises:
         RecipeError: a package with shelves cannot be imported.
     """
-    kit = kit_of(job.shelves)
+    kit = environment_of(job.shelves)
     for package in job.shelves:
         if not kit[package]:
             raise RecipeError(f"{package}: no such package; GRISTMILL_SHELVES must name packages that can be imported")
-    return msgspec.json.encode(Errand(job, kit))
+    return msgspec.json.encode(RemoteJob(job, kit))
 
 
 def grind_bytes(job: bytes, items: bytes) -> bytes:
@@ -77,15 +77,15 @@ def grind_bytes(job: bytes, items: bytes) -> bytes:
     A process grinds one item at a time, even if the cluster calls it from several threads: a grinder uses one core.
 
     Args:
-        job: as `errand` encoded it.
+        job: as `remote_job` encoded it.
         items: a list of Items as JSON.
 
     Returns:
         A list of Dones as JSON, one for each item, in the same order.
     """
     work = msgspec.json.decode(items, type=list[Item])
-    with _bench.lock:
-        grind = _bench.grinder(job)
+    with _workplace.lock:
+        grind = _workplace.grinder(job)
         return msgspec.json.encode([grind_one(grind, item) for item in work])
 
 
@@ -94,7 +94,7 @@ def answers_of(answer: bytes) -> list[Done]:
     return msgspec.json.decode(answer, type=list[Done])
 
 
-class _Wary:
+class _CheckedGrinder:
     """Opens the job's grinder at the first item, after checking that this process would make the same bytes."""
 
     def __init__(self, job: bytes) -> None:
@@ -103,30 +103,30 @@ class _Wary:
 
     def __call__(self, item: Item) -> Outcome:
         if self._grind is None:
-            remote = msgspec.json.decode(self.job, type=Errand)
-            _compare(remote.kit, kit_of(remote.job.shelves))
-            _see(remote.job.lake.url)
+            remote = msgspec.json.decode(self.job, type=RemoteJob)
+            _compare(remote.environment, environment_of(remote.job.shelves))
+            _check_lake(remote.job.lake.url)
             self._grind = open_grinder(remote.job)
         return self._grind(item)
 
 
-class _Bench:
+class _Workplace:
     """What a worker process keeps between items: the grinder of the last job."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._last: _Wary | None = None
+        self._last: _CheckedGrinder | None = None
 
     def grinder(self, job: bytes) -> Grinder:
         if self._last is None:
             for name, value in ONE_CORE.items():  # the libraries read it when they are imported: that is later
                 os.environ.setdefault(name, value)
         if self._last is None or self._last.job != job:
-            self._last = _Wary(job)
+            self._last = _CheckedGrinder(job)
         return self._last
 
 
-_bench = _Bench()
+_workplace = _Workplace()
 
 
 def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
@@ -150,7 +150,7 @@ def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
         )
 
 
-def _see(lake: str) -> None:
+def _check_lake(lake: str) -> None:
     if "://" not in lake and not Path(lake).is_dir():
         raise RecipeError(
             f"the worker on {platform.node()} does not see the lake {lake}; a cluster over several machines needs a"
@@ -159,7 +159,7 @@ def _see(lake: str) -> None:
 
 
 @cache
-def kit_of(shelves: tuple[str, ...]) -> Kit:
+def environment_of(shelves: tuple[str, ...]) -> WorkerEnvironment:
     """The environment of this process. It is read once: imported code does not change when its files do."""
     kit = {"python": ".".join(platform.python_version_tuple()[:2])}
     kit |= {name: _version(name) for name in PACKAGES}

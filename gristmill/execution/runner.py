@@ -106,7 +106,7 @@ class Inline:
         """Does nothing: this engine holds no processes or connections."""
 
 
-class Tally(msgspec.Struct):
+class GrindResult(msgspec.Struct):
     """The result of grinding all items.
 
     Attributes:
@@ -133,7 +133,7 @@ _EVERY = 2.0
 """Seconds between two lines of progress, at least."""
 
 
-def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Tally:
+def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> GrindResult:
     """Grinds all items, the heaviest first, and reports progress about every two seconds.
 
     Failures are collected, not raised: the other shards are still ground, and their receipts stay.
@@ -145,7 +145,7 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Tall
         say: takes lines of progress.
     """
     started = last = time.monotonic()
-    tally = Tally(ground={}, failed=[], facts={})
+    tally = GrindResult(ground={}, failed=[], facts={})
     total = sum(item.weight for item in items) or 1
     weight = 0
     ordered = sorted(items, key=lambda item: (-item.weight, item.name))
@@ -164,7 +164,7 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Tall
     return tally
 
 
-def _count(tally: Tally, result: Done) -> None:
+def _count(tally: GrindResult, result: Done) -> None:
     tally.cpu += result.cpu
     tally.failed += result.outcome.failed
     for ground in result.outcome.ground:

@@ -15,7 +15,7 @@ from gristmill.execution.checks import Check
 from gristmill.execution.claim import check_claim, claimed_by
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_and_plan, publish
 from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.runner import Tally, grind_all, raise_failures
+from gristmill.execution.runner import GrindResult, grind_all, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import dump, unpack_rows
@@ -92,7 +92,7 @@ class Step(Protocol):
         """
 
 
-class Planned(msgspec.Struct, frozen=True):
+class StoredPlan(msgspec.Struct, frozen=True):
     """A planned step: small JSON that any process can resume. The items are stored beside the receipts.
 
     Attributes:
@@ -120,7 +120,7 @@ class _Versioned(msgspec.Struct):
     version: int = 0
 
 
-def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> Planned:
+def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> StoredPlan:
     """Claims the step's partitions and finds the missing shards.
 
     Args:
@@ -149,7 +149,7 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> Planned:
     spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
     items = step_plan.items(todo, states) if any(todo.values()) else []
     job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
-    planned = Planned(tuple(partitions), job, len(items), sum(item.weight for item in items))
+    planned = StoredPlan(tuple(partitions), job, len(items), sum(item.weight for item in items))
     if items:
         store.put(_items(partitions[0]), gzip_bytes(b"\n".join(msgspec.json.encode(item) for item in items)))
     for partition in partitions:  # so that another process can resume any of them
@@ -157,7 +157,7 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> Planned:
     return planned
 
 
-def resume(store: Store, place: Place, run: str) -> Planned | None:
+def resume(store: Store, place: Place, run: str) -> StoredPlan | None:
     """Reads the planned step that holds a claim, for a process that did not plan it.
 
     Args:
@@ -177,7 +177,7 @@ def resume(store: Store, place: Place, run: str) -> Planned | None:
     stored = store.read(_planned(place, token or ""))
     if msgspec.json.decode(stored, type=_Versioned).version != PLAN_VERSION:
         return None
-    return msgspec.json.decode(stored, type=Planned)
+    return msgspec.json.decode(stored, type=StoredPlan)
 
 
 def _planned(place: Place, token: str) -> str:
@@ -192,7 +192,7 @@ def _ground(partition: PartitionPlan) -> str:
     return f"{partition.place.receipts}.ground-{partition.token}.gz"
 
 
-def grind(planned: Planned, engine: Engine, say: Say) -> Tally:
+def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
     """Grinds the missing shards.
 
     Args:
@@ -234,7 +234,7 @@ def _failed(partition: PartitionPlan) -> str:
     return f"{partition.place.receipts}.failed-{partition.token}.json"
 
 
-def _left(store: Store, planned: Planned, items: list[Item]) -> list[Item]:
+def _left(store: Store, planned: StoredPlan, items: list[Item]) -> list[Item]:
     """The items that this plan has not ground yet, so that a step that is tried again grinds only those."""
     done: list[set[str]] = []
     for partition in planned.partitions:
@@ -245,7 +245,7 @@ def _left(store: Store, planned: Planned, items: list[Item]) -> list[Item]:
     return [item for item in items if item.name not in done[0]]
 
 
-def assemble_one(step: Step, planned: Planned, asset: str, about: Mapping[str, Any]) -> Assembled:
+def assemble_one(step: Step, planned: StoredPlan, asset: str, about: Mapping[str, Any]) -> Assembled:
     """Assembles the partition of one asset, and runs its blocking checks. Publishes nothing.
 
     Args:
@@ -275,7 +275,7 @@ def assemble_one(step: Step, planned: Planned, asset: str, about: Mapping[str, A
     return assemble(store, partition, step.checks, about, made)
 
 
-def publish_one(planned: Planned, asset: str, assembled: Assembled) -> Ledger:
+def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger:
     """Publishes the partition of one asset.
 
     Raises:

@@ -75,7 +75,7 @@ def check_numbered(name: str, what: str) -> str:
     return name
 
 
-def snapshot_trouble(key: str) -> str | None:
+def why_no_snapshot(key: str) -> str | None:
     """Why a key is not valid as the key of a snapshot; None if it is valid."""
     if not SNAPSHOT.fullmatch(key) or ".." in key:
         return "a snapshot is 1 to 100 letters, digits, '.', '_' or '-', begins with a letter or digit, has no '..'"
@@ -90,7 +90,7 @@ def check_snapshot(key: str) -> str:
     Raises:
         DataError: the key is not valid. The message describes valid keys.
     """
-    trouble = snapshot_trouble(key)
+    trouble = why_no_snapshot(key)
     if trouble:
         raise DataError(f"snapshot {key!r}: {trouble}; rename the folder of raw data")
     return key

@@ -16,7 +16,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at
 from gristmill.lake.asset_kinds import KINDS, PARTITIONED, in_ledgers
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
-from gristmill.lake.ledger.receipts import objects_of, read_note
+from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.protocol import Entry, Store
 
@@ -25,7 +25,7 @@ TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
 
 
 @dataclass
-class Garbage:
+class Unnamed:
     """A part that nothing names.
 
     Attributes:
@@ -49,7 +49,7 @@ class Garbage:
         return sum(entry.size for entry in self.entries)
 
 
-def find_garbage(store: Store, say: Say) -> list[Garbage]:
+def find_unnamed(store: Store, say: Say) -> list[Unnamed]:
     """The parts that can be removed.
 
     A part is identified by the name of its folder, which has the digest of all its inputs. It is kept if a ledger, the
@@ -63,12 +63,12 @@ def find_garbage(store: Store, say: Say) -> list[Garbage]:
         DataError: a ledger or a release cannot be read, so the parts that it names are unknown.
         StoreError: the lake does not answer.
     """
-    parts: dict[str, Garbage] = {}
+    parts: dict[str, Unnamed] = {}
     for entry in _entries(store):  # listed before the ledgers are read, so that parts made meanwhile are not included
         part_folder = part_at(entry.path)
         if part_folder:
             place, folder = part_folder
-            parts.setdefault(folder, Garbage(place, folder)).entries.append(entry)
+            parts.setdefault(folder, Unnamed(place, folder)).entries.append(entry)
     busy = {place for place in {part.place for part in parts.values()} if is_busy(store, place)}
     for place in sorted(busy, key=lambda place: place.ledger):
         say(f"{place.asset} ({place.snapshot}): a run is at work there, or was killed: nothing of it is touched")
@@ -122,7 +122,7 @@ def _names_in(store: Store, path: str) -> Iterator[str]:
     yield from (name.decode() for name in _NAME.findall(data))
 
 
-def remove(store: Store, garbage: Garbage) -> bool:
+def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
     """Removes one part, unless a run has meanwhile started on its slice, or the ledger names the part now.
 
     Returns:
@@ -138,7 +138,7 @@ def remove(store: Store, garbage: Garbage) -> bool:
 
 
 @dataclass(frozen=True)
-class Leftovers:
+class StrayObjects:
     """Objects that the last run of a partition did not delete, because another run may have been reading them.
 
     Attributes:
@@ -155,7 +155,7 @@ class Leftovers:
         return sum(entry.size for entry in self.entries)
 
 
-def find_leftovers(store: Store, say: Say) -> list[Leftovers]:
+def find_strays(store: Store, say: Say) -> list[StrayObjects]:
     """The leftovers that can be removed. Snapshots on which a run is working are skipped.
 
     Args:
@@ -166,9 +166,9 @@ def find_leftovers(store: Store, say: Say) -> list[Leftovers]:
         DataError: a ledger cannot be read, so the objects that it names are unknown.
         StoreError: the lake does not answer.
     """
-    leftovers: list[Leftovers] = []
+    leftovers: list[StrayObjects] = []
     for place in _places(store):
-        left = read_note(store, place).left
+        left = read_run_note(store, place).left
         entries = tuple(entry for path in left if (entry := store.head(path)) is not None)
         if not entries:
             continue
@@ -179,7 +179,7 @@ def find_leftovers(store: Store, say: Say) -> list[Leftovers]:
                 " touched"
             )
         elif free:
-            leftovers.append(Leftovers(place, free))
+            leftovers.append(StrayObjects(place, free))
     return leftovers
 
 
@@ -197,7 +197,7 @@ def _free(store: Store, place: Place, entries: tuple[Entry, ...]) -> tuple[Entry
     return tuple(entry for entry in entries if entry.path not in named)
 
 
-def remove_leftovers(store: Store, leftovers: Leftovers) -> bool:
+def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
     """Removes leftovers, unless a run has meanwhile started on the snapshot.
 
     Returns:

@@ -7,7 +7,7 @@ from gristmill.lake.address import documents_asset, ledger_folder, place
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.store.open import Lake, open_store
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.scan import pass_over, present
+from gristmill.raw_data.scan import present, scan_raw
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
@@ -71,4 +71,4 @@ def all_snapshots(lake: Lake, source: Source) -> list[str]:
     store = lake.store()
     raw_store = open_store(source.raw, lake.options) if source.raw else store
     made = {ledger.snapshot for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
-    return sorted(made | set(present(source, pass_over(source, raw_store))))
+    return sorted(made | set(present(source, scan_raw(source, raw_store))))

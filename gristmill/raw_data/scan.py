@@ -11,11 +11,11 @@ import msgspec
 import xxhash
 
 from gristmill.errors import RecipeError
-from gristmill.lake.address import raw_asset, raw_folder, snapshot_trouble
+from gristmill.lake.address import raw_asset, raw_folder, why_no_snapshot
 from gristmill.lake.store.protocol import Entry, Lister
 from gristmill.recipes.source import Source
 
-TOLD = 20
+NAMED = 20
 """Most invalid snapshot names that a scan records; it only counts the objects of the rest."""
 
 MOST = 100_000
@@ -61,7 +61,7 @@ EMPTY = Seen().version
 """The data version of a snapshot without objects: one that has vanished."""
 
 
-class RawPass(msgspec.Struct):
+class RawScan(msgspec.Struct):
     """A scan, complete or interrupted.
 
     Attributes:
@@ -131,10 +131,10 @@ class RawPass(msgspec.Struct):
     def _count(self, source: Source, snapshot: str, name: str, entry: Entry) -> None:
         seen = self.seen.get(snapshot)
         if seen is None:
-            wrong = snapshot_trouble(snapshot)
+            wrong = why_no_snapshot(snapshot)
             if wrong:
                 self.astray += 1
-                if len(self.trouble) < TOLD:
+                if len(self.trouble) < NAMED:
                     self.trouble[snapshot] = wrong
                 return
             seen = self._new(source, snapshot)
@@ -161,7 +161,7 @@ def raw_top(source: Source) -> str:
     return "" if source.raw else raw_folder(source.name)
 
 
-def pass_over(source: Source, store: Lister) -> RawPass:
+def scan_raw(source: Source, store: Lister) -> RawScan:
     """A complete scan in one call.
 
     Args:
@@ -171,12 +171,12 @@ def pass_over(source: Source, store: Lister) -> RawPass:
     Raises:
         StoreError: the listing failed.
     """
-    scan = RawPass()
+    scan = RawScan()
     scan.go_on(source, store, lambda: False)
     return scan
 
 
-def present(source: Source, found: RawPass) -> dict[str, Seen]:
+def present(source: Source, found: RawScan) -> dict[str, Seen]:
     """The snapshots that exist: those with objects, and with the marker if the source requires one.
 
     Args:

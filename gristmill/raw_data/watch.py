@@ -10,7 +10,7 @@ import msgspec
 
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.protocol import Lister
-from gristmill.raw_data.scan import EMPTY, RawPass, Seen, present
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present
 from gristmill.recipes.source import Source
 
 ALL_GONE = 3600.0
@@ -45,13 +45,13 @@ class Watch(msgspec.Struct):
     """
 
     of: str = ""
-    under_way: RawPass | None = None
+    under_way: RawScan | None = None
     void: int = 0
     waiting: dict[str, Waiting] = {}
     due: dict[str, Seen] = {}
     read: str = ""
 
-    def look(self, source: Source, store: Lister, now: Callable[[], float], late: Callable[[], bool]) -> RawPass | None:
+    def look(self, source: Source, store: Lister, now: Callable[[], float], late: Callable[[], bool]) -> RawScan | None:
         """Begins or resumes a scan.
 
         Args:
@@ -66,11 +66,11 @@ class Watch(msgspec.Struct):
         Raises:
             StoreError: the listing failed. Discard this watch, and look again with its previous state.
         """
-        scan = self.under_way or RawPass(started=now())
+        scan = self.under_way or RawScan(started=now())
         self.under_way = None
         if not scan.go_on(source, store, late):
             self.void += 1
-            scan = RawPass(started=now())
+            scan = RawScan(started=now())
             scan.go_on(source, store, late)
         if not scan.whole:
             self.under_way = scan
@@ -78,7 +78,7 @@ class Watch(msgspec.Struct):
         self.void = 0
         return scan
 
-    def settle(self, source: Source, found: RawPass, known: Mapping[str, str], now: float) -> list[str]:
+    def settle(self, source: Source, found: RawScan, known: Mapping[str, str], now: float) -> list[str]:
         """Decides after a complete scan which changes to report, and which have to wait.
 
         A change must stay the same for `source.quiet` seconds. They count from the end of the first scan that saw it to

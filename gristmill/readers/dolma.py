@@ -13,7 +13,7 @@ from gristmill.readers.jsonl import raw_lines
 from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
 
 
-class _Row(msgspec.Struct):
+class _DolmaRow(msgspec.Struct):
     """A row of Dolma's form; other keys are ignored here and kept in the bytes."""
 
     id: str
@@ -39,7 +39,7 @@ class DolmaLines:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._decoder = msgspec.json.Decoder(_Row)
+        self._decoder = msgspec.json.Decoder(_DolmaRow)
         self._first_key = b'{"source":' + msgspec.json.encode(source) + b","
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
@@ -49,8 +49,8 @@ class DolmaLines:
         """
         for number, line in raw_lines(raw):
             row = self._row(line)
-            if isinstance(row, Refused) and raw.spot is not None:
-                where = f"{raw.name} row {number} (bytes {raw.spot.start}-{raw.spot.end} unpacked)"
+            if isinstance(row, Refused) and raw.raw_span is not None:
+                where = f"{raw.name} row {number} (bytes {raw.raw_span.start}-{raw.raw_span.end} unpacked)"
                 row = row._replace(where=where)
             yield row
 

@@ -26,7 +26,7 @@ _ASCII = 128
 
 
 @dataclass(frozen=True)
-class Entry:
+class PoEntry:
     """One entry that is not obsolete.
 
     Attributes:
@@ -50,7 +50,7 @@ class Entry:
 
 
 @dataclass
-class _Draft:
+class _PoDraft:
     """The entry that is being read: the pieces of each keyword's string, and the keyword of the last line."""
 
     parts: dict[str, list[str]] = field(default_factory=dict)
@@ -61,14 +61,14 @@ class _Draft:
     def complete(self) -> bool:
         return "msgid" in self.parts and self.keyword.startswith("msgstr")
 
-    def entry(self) -> Entry:
+    def entry(self) -> PoEntry:
         values = {keyword: "".join(pieces) for keyword, pieces in self.parts.items()}
         forms = sorted((key for key in values if key.startswith("msgstr")), key=lambda key: (len(key), key))
         strings = tuple(values[key] for key in forms)
-        return Entry(values.get("msgctxt"), values["msgid"], values.get("msgid_plural"), strings, self.fuzzy)
+        return PoEntry(values.get("msgctxt"), values["msgid"], values.get("msgid_plural"), strings, self.fuzzy)
 
 
-def entries(text: str) -> Iterator[Entry]:
+def entries(text: str) -> Iterator[PoEntry]:
     r"""The entries of a decoded PO file, in order. The header is included; obsolete entries are left out.
 
     Args:
@@ -80,7 +80,7 @@ def entries(text: str) -> Iterator[Entry]:
     >>> [(entry.msgid, entry.strings) for entry in entries('msgid "yes"\nmsgstr "j"\n"a"\n')]
     [('yes', ('ja',))]
     """
-    draft, number = _Draft(), 0
+    draft, number = _PoDraft(), 0
     for number, whole in enumerate(text.split("\n"), start=1):
         line = whole.strip(_BLANK)
         if not line:
@@ -89,7 +89,7 @@ def entries(text: str) -> Iterator[Entry]:
         starts = line.startswith("#") or (match is not None and match[1] in {"msgctxt", "msgid"})
         if starts and draft.complete:
             yield draft.entry()
-            draft = _Draft()
+            draft = _PoDraft()
         if line.startswith("#"):
             _take_comment(draft, line)
         elif match is None:
@@ -102,7 +102,7 @@ def entries(text: str) -> Iterator[Entry]:
         raise _malformed(number, "the last entry has no msgstr")
 
 
-def _take_comment(draft: _Draft, line: str) -> None:
+def _take_comment(draft: _PoDraft, line: str) -> None:
     """Takes flags from a comment line."""
     if line.startswith("#~"):
         draft.fuzzy = draft.fuzzy and bool(draft.parts)  # flags above an obsolete entry belong to that entry
@@ -110,7 +110,7 @@ def _take_comment(draft: _Draft, line: str) -> None:
         draft.fuzzy = draft.fuzzy or "fuzzy" in re.split(r"[,\s]+", line[2:])
 
 
-def _take_string(draft: _Draft, match: re.Match[str], number: int) -> None:
+def _take_string(draft: _PoDraft, match: re.Match[str], number: int) -> None:
     """Takes a keyword with its string, or a line that continues a string."""
     keyword = match[1]
     if keyword is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from gristmill.lake.rows.raw_spans import Spot
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.rows.shard_file import blocks, rows_of, unpacked
 from gristmill.readers.records import RowDocuments
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
@@ -16,7 +16,7 @@ BOM = b"\xef\xbb\xbf"
 def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
     """The lines of a packed or plain file, each with its number.
 
-    Before each line, `raw.spot` is set to the line's byte range in the unpacked file.
+    Before each line, `raw.raw_span` is set to the line's byte range in the unpacked file.
 
     Args:
         raw: the raw object. Its name says how it is packed.
@@ -31,7 +31,7 @@ def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
     for block in blocks(unpacked(raw.chunks(), raw.path)):
         for line in rows_of(block):
             start = len(BOM) if not number and line.startswith(BOM) else 0
-            raw.spot = Spot(offset + start, offset + len(line))
+            raw.raw_span = RawSpan(offset + start, offset + len(line))
             yield number, line[start:] if start else line
             number += 1
             offset += len(line) + 1

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.raw_spans import Spot
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.records import RowDocuments
 from gristmill.recipes.raw_object import Converted, RawObject
 
@@ -39,7 +39,7 @@ class ParquetRows(RowDocuments):
         while (batch := self._next(batches, raw, number)) is not None:
             for row in batch.to_pylist():
                 line = orjson.dumps(row, default=str, option=orjson.OPT_NON_STR_KEYS)
-                raw.spot = Spot(number, number + 1)
+                raw.raw_span = RawSpan(number, number + 1)
                 yield self.document(orjson.loads(line), raw, number, line)
                 number += 1
 

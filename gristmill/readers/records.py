@@ -67,16 +67,16 @@ class RowDocuments:
         if isinstance(self.format, Prebuilt):
             text = row.get("text")
             return text if isinstance(text, str) else ""
-        return said(content)
+        return field_text(content)
 
 
-def said(messages: list[Any]) -> str:
+def field_text(messages: list[Any]) -> str:
     r"""A conversation as readable text: one paragraph per message, with the role and a colon in front.
 
     Args:
         messages: objects with `role` and `content`. Entries that are not objects are left out.
 
-    >>> said([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}])
+    >>> field_text([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}])
     'user: Hi\n\nassistant: Ho'
     """
     turns = [turn for turn in messages if isinstance(turn, dict)]

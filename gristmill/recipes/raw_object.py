@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gristmill.errors import StoreError
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.raw_spans import Spot
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.store.protocol import Store
 
 
@@ -51,7 +51,7 @@ class RawObject:
         size: its size in bytes when it was listed.
 
     Attributes:
-        spot: where the document is that the converter yields next. A converter may set it, for `trace`. It is reset
+        raw_span: where the document is that the converter yields next. A converter may set it, for `trace`. It is reset
             after each document.
     """
 
@@ -61,12 +61,12 @@ class RawObject:
         self._digest = hashlib.sha256()
         self._seen = 0
         self._pieces: Iterator[bytes] | None = None
-        self.spot: Spot | None = None
+        self.raw_span: RawSpan | None = None
 
-    def taken_spot(self) -> Spot | None:
-        """The spot of the document that was just yielded. It is reset afterwards."""
-        spot, self.spot = self.spot, None
-        return spot
+    def take_raw_span(self) -> RawSpan | None:
+        """The raw span of the document that was just yielded. It is reset afterwards."""
+        raw_span, self.raw_span = self.raw_span, None
+        return raw_span
 
     def chunks(self) -> Iterator[bytes]:
         """Its bytes, in pieces of at most a few MiB. May be called once."""

@@ -83,7 +83,7 @@ Node = dict[str, Any]
 Scope = frozenset[str]
 
 
-class _Refused(Exception):  # noqa: N818 - never leaves this file
+class _NotAllowed(Exception):  # noqa: N818 - never leaves this file
     """Why an expression is not allowed as a rule."""
 
 
@@ -147,7 +147,7 @@ def complaints(
             tree = _expression(wrapped)
             same = tree == _expression(bare)
             _walk(tree, scope, callable_)
-        except _Refused as refused:
+        except _NotAllowed as refused:
             yield str(refused)
         except (AttributeError, IndexError, KeyError, TypeError):  # another DuckDB, another tree
             yield "its syntax tree has an unknown form"
@@ -164,15 +164,15 @@ def _expression(answer: str) -> Node:
     try:
         parsed = _placeless(orjson.loads(answer))
     except (orjson.JSONDecodeError, RecursionError):
-        raise _Refused("it is nested too deeply") from None
+        raise _NotAllowed("it is nested too deeply") from None
     if parsed.get("error"):
-        raise _Refused(f"it is not one SQL expression: {parsed.get('error_message', 'unreadable')}")
+        raise _NotAllowed(f"it is not one SQL expression: {parsed.get('error_message', 'unreadable')}")
     statements = parsed.get("statements", [])
     select = statements[0].get("node", {}) if len(statements) == 1 else {}
     expressions = select.get("select_list", [])
     plain = select.get("type") == "SELECT_NODE" and select.get("from_table") == {"type": "EMPTY"}
     if not plain or len(expressions) != 1 or select.keys() - _SELECT or select.get("cte_map"):
-        raise _Refused("it is not one expression")
+        raise _NotAllowed("it is not one expression")
     return dict(expressions[0])
 
 
@@ -191,9 +191,9 @@ def _walk(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
         kind = node.get("class", "nothing")
         unknown = node.keys() - _NODES.get(kind, frozenset())
         if kind not in _NODES:
-            raise _Refused(f"{kind.lower().replace('_', ' ')} is not allowed in rules")
+            raise _NotAllowed(f"{kind.lower().replace('_', ' ')} is not allowed in rules")
         if unknown:
-            raise _Refused(f"{', '.join(sorted(unknown))} is not allowed in a {kind.lower()}")
+            raise _NotAllowed(f"{', '.join(sorted(unknown))} is not allowed in a {kind.lower()}")
         if kind == "COLUMN_REF":
             _check_name(node, scope)
         elif kind == "FUNCTION":
@@ -202,9 +202,9 @@ def _walk(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
             _check_type(node["type_expr"])
             stack.append((node["child"], scope))
         elif kind in ("LAMBDA", "TYPE"):
-            raise _Refused(f"a {kind.lower()} (or ->) is not allowed here")
+            raise _NotAllowed(f"a {kind.lower()} (or ->) is not allowed here")
         elif kind == "OPERATOR" and node["type"] not in _OPERATORS:
-            raise _Refused(f"the operator {node['type']} is not allowed in rules")
+            raise _NotAllowed(f"the operator {node['type']} is not allowed in rules")
         else:
             stack.extend((child, scope) for child in _children(node))
 
@@ -214,7 +214,7 @@ def _children(node: Node) -> Iterator[Node]:
     yield from node.get("children", ())
     for check in node.get("case_checks", ()):
         if check.keys() != {"when_expr", "then_expr"}:
-            raise _Refused("an unusual CASE")
+            raise _NotAllowed("an unusual CASE")
         yield from check.values()
     for key in ("left", "right", "input", "lower", "upper", "else_expr"):
         if key in node:
@@ -228,7 +228,7 @@ def _check_name(node: Node, scope: Scope) -> None:
     """
     first = node["column_names"][0]
     if first.lower() not in scope:
-        raise _Refused(f"no column {'.'.join(node['column_names'])!r}")
+        raise _NotAllowed(f"no column {'.'.join(node['column_names'])!r}")
 
 
 def _arguments(node: Node, scope: Scope, callable_: frozenset[str]) -> Iterator[tuple[Node, Scope]]:
@@ -239,13 +239,13 @@ def _arguments(node: Node, scope: Scope, callable_: frozenset[str]) -> Iterator[
     """
     name = node["function_name"].lower()
     if name not in callable_:
-        raise _Refused(f"the function {name!r} is not allowed in rules")
+        raise _NotAllowed(f"the function {name!r} is not allowed in rules")
     if node["qualified_name"] != {"path": [node["function_name"]]} or node["order_bys"].keys() != {"type"}:
-        raise _Refused(f"the function {name!r} is called in an unusual way")
+        raise _NotAllowed(f"the function {name!r} is called in an unusual way")
     for argument in node.get("arguments", ()):
         inner = argument["expression"]
         if argument.keys() - {"name", "expression"}:
-            raise _Refused(f"the function {name!r} has an unusual argument")
+            raise _NotAllowed(f"the function {name!r} has an unusual argument")
         if inner.get("class") == "LAMBDA" and name in _TAKE_LAMBDAS and inner.keys() <= _NODES["LAMBDA"]:
             yield inner["expr"], scope | _parameters(inner["lhs"], scope)
         else:
@@ -257,10 +257,10 @@ def _parameters(node: Node, scope: Scope) -> Scope:
     several = node.get("class") == "FUNCTION" and node.get("function_name") == "row"
     nodes = [argument["expression"] for argument in node["arguments"]] if several else [node]
     if any(n.get("class") != "COLUMN_REF" or len(n["column_names"]) != 1 for n in nodes):
-        raise _Refused("an unusual lambda")
+        raise _NotAllowed("an unusual lambda")
     names = frozenset(n["column_names"][0].lower() for n in nodes)
     if names & scope:  # DuckDB would use the column
-        raise _Refused(
+        raise _NotAllowed(
             f"the lambda's {', '.join(sorted(names & scope))!r} is already the name of a column or parameter"
         )
     return names
@@ -271,7 +271,7 @@ def _check_type(node: Node) -> None:
     name = str(node.get("type_name", "")).upper()
     usual = node.keys() <= _NODES["TYPE"] and node["qualified_name"] == {"path": [node["type_name"]]}
     if node.get("class") != "TYPE" or name not in _CASTS or not usual:
-        raise _Refused(f"a cast to {name or 'this type'} is not allowed; allowed: {', '.join(sorted(_CASTS))}")
+        raise _NotAllowed(f"a cast to {name or 'this type'} is not allowed; allowed: {', '.join(sorted(_CASTS))}")
     for child in node.get("children", ()):
         if child.get("class") != "CONSTANT":
             _check_type(child)

@@ -19,7 +19,7 @@ Labels = Mapping[str, Sequence[Label]]
 """For each label's name, one label per document."""
 
 
-class Stumbled(DataError):  # noqa: N818 - as in gristmill.errors
+class TaggerFailed(DataError):  # noqa: N818 - as in gristmill.errors
     """A tagger failed for one document.
 
     Attributes:
@@ -31,7 +31,7 @@ class Stumbled(DataError):  # noqa: N818 - as in gristmill.errors
         self.number, self.reason = number, reason
         super().__init__(reason)
 
-    def __reduce__(self) -> tuple[type["Stumbled"], tuple[int, str]]:
+    def __reduce__(self) -> tuple[type["TaggerFailed"], tuple[int, str]]:
         return type(self), (self.number, self.reason)
 
 
@@ -118,6 +118,6 @@ class Tagger:
         except StoreError:
             raise
         except GristmillError as error:
-            raise Stumbled(number, str(error)) from error
+            raise TaggerFailed(number, str(error)) from error
         except Exception as error:
-            raise Stumbled(number, f"{type(error).__name__}: {error}") from error
+            raise TaggerFailed(number, f"{type(error).__name__}: {error}") from error

@@ -31,7 +31,7 @@ class Histogram(msgspec.Struct, frozen=True):
         return sum(self.counts)
 
 
-class Tally:
+class Tallies:
     """Counts numbers for a histogram.
 
     Args:

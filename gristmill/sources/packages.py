@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.raw_spans import Spot
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.gettext_po import translated_text
 from gristmill.readers.python_metadata import UNKNOWN_LICENCE, Distribution, distribution
 from gristmill.readers.text import Unfit, fit_text, plain_text, python_text
@@ -48,12 +48,12 @@ def convert(raw: RawObject) -> Iterator[Document | Refused]:
     """
     data = raw.read()
     if not raw.name.endswith(".whl"):
-        raw.spot = Spot(0, len(data))
+        raw.raw_span = RawSpan(0, len(data))
         yield _description(data, raw.name)
         return
     release = _release(data, raw.name)
     for member in members(data, name=raw.name, accept=_is_text):
-        raw.spot = Spot(0, len(member.raw), member.name)
+        raw.raw_span = RawSpan(0, len(member.raw), member.name)
         yield _document(release, member, f"{raw.name}: {member.name}")
 
 

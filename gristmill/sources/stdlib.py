@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.raw_spans import Spot
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.text import Unfit, python_text
 from gristmill.recipes.raw_object import RawObject, Refused
 from gristmill.recipes.rules import Rule, field, score
@@ -22,7 +22,7 @@ def convert(raw: RawObject) -> Iterator[Document | Refused]:
     except Unfit as unfit:
         yield Refused(reason=unfit.reason, where=raw.name, raw=source)
         return
-    raw.spot = Spot(0, len(source))
+    raw.raw_span = RawSpan(0, len(source))
     metadata = {"kind": "code", "license": "PSF-2.0", "path": raw.name, "programming_language": "Python"}
     yield Document(id=raw.name, text=text, source="stdlib", metadata=metadata)
 

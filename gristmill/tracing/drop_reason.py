@@ -14,13 +14,13 @@ from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.recipes.selection import Selection, selection_of
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, RowFilter
-from gristmill.tracing.rows import REMADE, Located, Standing, row_of, standing
+from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
 
 
 class _OneRow:
     """The attribute row of the one document, in the form of an attribute feed."""
 
-    def __init__(self, row: Located) -> None:
+    def __init__(self, row: LocatedRow) -> None:
         self.path = row.path
         self._line = row.line
 
@@ -28,7 +28,7 @@ class _OneRow:
         return [self._line] * count
 
 
-def drop_reason(selected: Standing, documents: Standing, document: Located) -> str:
+def drop_reason(selected: Partition, documents: Partition, document: LocatedRow) -> str:
     """Why a document is not in a mix's slice or in the next dataset version.
 
     Args:
@@ -61,19 +61,19 @@ def drop_reason(selected: Standing, documents: Standing, document: Located) -> s
     return _in_words(block.reasons[decision - 1], document, selection, blocklists, values)
 
 
-def _sets(selected: Standing) -> Iterator[tuple[str, Standing]]:
+def _sets(selected: Partition) -> Iterator[tuple[str, Partition]]:
     """(name, partition) of each attribute set that a selection read."""
     for upstream in selected.head.inputs:
         if kind_of(upstream.asset) is ATTRIBUTES:
             partition = place(upstream.asset, upstream.snapshot)
-            attributes = standing(selected.store, partition)
+            attributes = find_partition(selected.store, partition)
             if attributes is None:
                 raise DataError(f"{partition.asset}: snapshot {partition.snapshot} no longer exists; materialize it")
             yield names_of(upstream.asset)["set"], attributes
 
 
 def _in_words(
-    reason: str, document: Located, selection: Selection, blocklists: Sequence[Blocklist], values: Mapping[str, Any]
+    reason: str, document: LocatedRow, selection: Selection, blocklists: Sequence[Blocklist], values: Mapping[str, Any]
 ) -> str:
     """A reason in words: the name of the ledger's counter, and the rate, the blocklist entry or the rule."""
     if reason == SAMPLED_OUT:

@@ -15,16 +15,16 @@ from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.raw_spans import Spot, find_spot
+from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.raw_object import Converted, Copied, RawObject
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.grinder import converted
-from gristmill.tracing.rows import Located, Standing
+from gristmill.tracing.rows import LocatedRow, Partition
 
-UNTOLD = "the converter does not report the position in the object"
+UNKNOWN_ORIGIN = "the converter does not report the position in the object"
 
 
 class Shelves(NamedTuple):
@@ -63,7 +63,7 @@ class RawPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
 
-def raw_place(documents: Standing, row: Located, shelves: Shelves) -> RawPlace:
+def raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPlace:
     """Finds a document of v0 in the raw data.
 
     Args:
@@ -76,13 +76,13 @@ def raw_place(documents: Standing, row: Located, shelves: Shelves) -> RawPlace:
         StoreError: the lake does not answer.
     """
     inputs = [upstream for upstream in row.shard.inputs if kind_of(upstream.asset) is RAW]
-    packed = IdIndex(documents.store, documents.place, row.shard).spots()
+    packed = IdIndex(documents.store, documents.place, row.shard).raw_spans()
     finder = _Finder(documents, shelves, names_of(inputs[0].asset)["source"])
     if not packed:
         return finder.by_conversion(inputs, row)
     index = documents.place.index(row.shard.name)
-    number, spot = find_spot(packed, row.row, index)
-    return finder.placed(inputs[number], spot)
+    number, raw_span = find_raw_span(packed, row.row, index)
+    return finder.placed(inputs[number], raw_span)
 
 
 class _Object(NamedTuple):
@@ -97,19 +97,19 @@ class _Object(NamedTuple):
 class _Finder:
     """Finds the raw objects of one source's snapshot."""
 
-    def __init__(self, documents: Standing, shelves: Shelves, source: str) -> None:
+    def __init__(self, documents: Partition, shelves: Shelves, source: str) -> None:
         self._store, self._snapshot, self._source = documents.store, documents.place.snapshot, source
         self._shelves = shelves
 
-    def placed(self, read: Input, spot: Spot | None) -> RawPlace:
+    def placed(self, read: Input, raw_span: RawSpan | None) -> RawPlace:
         """The result for a raw object and the span in it."""
         raw = self._object(read.shard)
-        if spot is None:
-            why = "; ".join(filter(None, (raw.why, UNTOLD)))
+        if raw_span is None:
+            why = "; ".join(filter(None, (raw.why, UNKNOWN_ORIGIN)))
             return RawPlace(read.asset, read.shard, read.content, raw.shown, why=why)
-        bounds = (spot.start, spot.end)
-        counted_in = _counted_in(read.shard.lower(), spot)
-        return RawPlace(read.asset, read.shard, read.content, raw.shown, bounds, counted_in, spot.member, raw.why)
+        bounds = (raw_span.start, raw_span.end)
+        counted_in = _counted_in(read.shard.lower(), raw_span)
+        return RawPlace(read.asset, read.shard, read.content, raw.shown, bounds, counted_in, raw_span.member, raw.why)
 
     def _object(self, name: str) -> _Object:
         for lead in (f"{self._snapshot}/", ""):
@@ -132,7 +132,7 @@ class _Finder:
     def _recipe(self) -> Source:
         return find("sources", Source, self._shelves.packages, self._source)
 
-    def by_conversion(self, inputs: Sequence[Input], located: Located) -> RawPlace:
+    def by_conversion(self, inputs: Sequence[Input], located: LocatedRow) -> RawPlace:
         """Converts raw objects again, until one gives the row."""
         asset, old = inputs[0].asset, "v0 was made before raw spans were recorded"
         try:
@@ -146,16 +146,16 @@ class _Finder:
                 continue
             raw = RawObject(listed.store, listed.path, read.shard, entry.size)
             for row in converted(recipe, raw, self._snapshot):
-                spot = raw.taken_spot()
+                raw_span = raw.take_raw_span()
                 if _gives(row, located):
-                    return self.placed(read, spot)
+                    return self.placed(read, raw_span)
         return RawPlace(asset, why=f"{old}, and no raw object gives this row any longer: convert again")
 
 
-def _counted_in(name: str, spot: Spot) -> str:
+def _counted_in(name: str, raw_span: RawSpan) -> str:
     if name.endswith(".parquet"):
         return "rows"
-    if spot.member:
+    if raw_span.member:
         return "member"
     return "unpacked object" if name.endswith((".gz", ".zst", ".zstd")) else "object"
 
@@ -163,7 +163,7 @@ def _counted_in(name: str, spot: Spot) -> str:
 _encoder = msgspec.json.Encoder()
 
 
-def _gives(row: Converted, located: Located) -> bool:
+def _gives(row: Converted, located: LocatedRow) -> bool:
     """Whether a converter's result is the same row as in v0."""
     if isinstance(row, Copied):
         return row.line == located.line

@@ -44,7 +44,7 @@ _pair = msgspec.json.Decoder(_PairOfRow)
 
 
 @dataclass(frozen=True)
-class Standing:
+class Partition:
     """A finished partition.
 
     Attributes:
@@ -64,7 +64,7 @@ class Standing:
         """The documents that it was selected from or that it annotates; None if there are none."""
         return parent_of(self.head)
 
-    def has_read(self, upstream: "Standing", name: str) -> bool:
+    def has_read(self, upstream: "Partition", name: str) -> bool:
         """Whether a shard was made from the current version of the upstream shard of the same name."""
         if name not in self.shards or name not in upstream.shards:
             return False
@@ -77,7 +77,7 @@ def parent_of(head: Ledger) -> Upstream | None:
     return next((upstream for upstream in head.inputs if kind_of(upstream.asset) is DOCUMENTS), None)
 
 
-def standing(store: Store, place: Place) -> Standing | None:
+def find_partition(store: Store, place: Place) -> Partition | None:
     """The partition, or None if it is not finished.
 
     Raises:
@@ -85,11 +85,11 @@ def standing(store: Store, place: Place) -> Standing | None:
         StoreError: the partition is being rebuilt, or the lake does not answer.
     """
     ledger = find_ledger(store, place)
-    return Standing(store, place, ledger[0], {shard.name: shard for shard in ledger[1]}) if ledger else None
+    return Partition(store, place, ledger[0], {shard.name: shard for shard in ledger[1]}) if ledger else None
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedRow:
     """A row of a partition.
 
     Attributes:
@@ -119,7 +119,7 @@ class Located:
             raise DataError(f"{self.path}: row {self.row}: {error}; make its shard again") from error
 
 
-def row_of(partition: Standing, name: str, number: int) -> Located:
+def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
     """Reads one row.
 
     Args:
@@ -136,10 +136,10 @@ def row_of(partition: Standing, name: str, number: int) -> Located:
     rows = member_rows(partition.store, path, members, shard.bytes, number)
     if not 0 <= number - first < len(rows):
         raise _replaced(path, number)
-    return Located(shard, path, number, (start, end), rows[number - first])
+    return LocatedRow(shard, path, number, (start, end), rows[number - first])
 
 
-def find_in(partition: Standing, name: str, pair: Pair) -> Located | None:
+def locate_in(partition: Partition, name: str, pair: Pair) -> LocatedRow | None:
     """Finds a document in one shard.
 
     Returns:
@@ -156,8 +156,8 @@ def find_in(partition: Standing, name: str, pair: Pair) -> Located | None:
     return None if position is None else _at(partition, index, name, position, pair)
 
 
-def find(partition: Standing, pair: Pair) -> Located | None:
-    """Finds a document in any shard of a partition; returns and raises the same as `find_in`."""
+def locate_row(partition: Partition, pair: Pair) -> LocatedRow | None:
+    """Finds a document in any shard of a partition; returns and raises the same as `locate_in`."""
     digest = hash_of(pair)
     names = list(partition.shards)
     step = -(-len(names) // _GROUPS) or 1
@@ -175,7 +175,7 @@ def find(partition: Standing, pair: Pair) -> Located | None:
     return None
 
 
-def _at(partition: Standing, index: IdIndex, name: str, position: int, pair: Pair) -> Located:
+def _at(partition: Partition, index: IdIndex, name: str, position: int, pair: Pair) -> LocatedRow:
     row = index.row_at(position)
     if row is None:  # an index of Gristmill 0.1 has hashes only, so the whole shard is searched
         high = np.frombuffer(hash_of(pair)[:8], ">u8").astype(np.uint64)

@@ -30,7 +30,7 @@ from gristmill.stages.token_cache.part import (
     row_with_shard,
 )
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, open_split
-from gristmill.tracing.rows import REMADE, Located, Standing, row_of, standing
+from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
 
 NOT_YET = "not in the cache's index: materialize the index (a source that replaces snapshots has only the newest there)"
 NO_ROW = "dropped when it was tokenized: its row had an error, and the stream's format drops such rows"
@@ -57,7 +57,7 @@ class TokenPlace(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True)
-class _Shard:
+class _TracedShard:
     """A shard in a part of a cache.
 
     Attributes:
@@ -82,7 +82,7 @@ class _Shard:
         return int(documents[row - self.old.ranges[split][0]])
 
 
-def token_place(cache: Standing, mix: Standing, document: Located) -> TokenPlace:
+def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> TokenPlace:
     """Finds a document of a mix in one of the mix's caches.
 
     Args:
@@ -104,7 +104,7 @@ def token_place(cache: Standing, mix: Standing, document: Located) -> TokenPlace
     return TokenPlace(asset, why=NO_ROW) if position is None else _placed(cache, part, *position)
 
 
-def _placed(cache: Standing, part: PartRecord, split: str, row: int) -> TokenPlace:
+def _placed(cache: Partition, part: PartRecord, split: str, row: int) -> TokenPlace:
     folder, asset = part.folders[split], cache.place.asset
     top = f"{asset}/{split}"
     if cache.store.head(f"{top}/{LEDGER_NAME}") is None:
@@ -129,8 +129,8 @@ class TokenOwner:
         end: offset after its last token.
     """
 
-    mix: Standing
-    found: Located
+    mix: Partition
+    found: LocatedRow
     place: TokenPlace
     start: int
     end: int
@@ -159,7 +159,7 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     name = next((n for n, old in part.shards.items() if _holds(old, split, number)), None)
     names = names_of(asset)
     documents = mix_asset(names["mix"], names["stream"])
-    mix = standing(store, place(documents, cache.place.snapshot))
+    mix = find_partition(store, place(documents, cache.place.snapshot))
     if name is None or mix is None or name not in mix.shards:
         raise DataError(
             f"{stream.path}/{path}: row {number} belongs to no shard of {documents}; materialize the cache again"
@@ -181,16 +181,16 @@ def _holds(old: PartShard, split: str, row: int) -> bool:
     return first <= row < first + rows
 
 
-def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Standing, PartRecord]:
+def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Partition, PartRecord]:
     """The slice that a part belongs to, and the record of the part in its ledger."""
-    cache = standing(store, place(asset, path.partition("/")[0]))
+    cache = find_partition(store, place(asset, path.partition("/")[0]))
     row = row_with_folder(cache.shards.values(), split, f"{asset}/{split}/{path}/") if cache else None
     if cache and row:
         return cache, read_part_record(row, cache.place.table)
     raise DataError(f"{asset}/{split}/{path}: no ledger names this part any longer; {INDEX_MEND}")
 
 
-def _shard(cache: Standing, mix: Standing, old: PartShard, shard: Shard) -> _Shard:
+def _shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard) -> _TracedShard:
     """The split of each document of a shard.
 
     Raises:
@@ -210,10 +210,10 @@ def _shard(cache: Standing, mix: Standing, old: PartShard, shard: Shard) -> _Sha
             f"{cache.place.table}: shard {shard.name}: documents by split are {documents}, but its rows are {recorded};"
             " materialize the cache again"
         )
-    return _Shard(old, splits)
+    return _TracedShard(old, splits)
 
 
-def _drawn(mix: Standing, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
+def _drawn(mix: Partition, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
     """For each document, whether the draw by the hash of (source, id) holds it out for validation."""
     path = mix.place.shard(shard.name)
     flags: list[bool] = []
@@ -222,7 +222,7 @@ def _drawn(mix: Standing, shard: Shard, share: float, seed: int) -> NDArray[np.b
     return np.array(flags, np.bool_)
 
 
-class Traced(msgspec.Struct, frozen=True):
+class TracedTokens(msgspec.Struct, frozen=True):
     """Tokens of one document in a cache.
 
     Attributes:
@@ -244,7 +244,7 @@ class Traced(msgspec.Struct, frozen=True):
     part: str
 
 
-def first_tokens(store: Store, mix: str, tokenizer: str, stream: str, count: int) -> Iterator[Traced]:
+def first_tokens(store: Store, mix: str, tokenizer: str, stream: str, count: int) -> Iterator[TracedTokens]:
     """The first tokens of a stream's training split, document by document, in the order in which a trainer reads them.
 
     Args:
@@ -266,5 +266,7 @@ def first_tokens(store: Store, mix: str, tokenizer: str, stream: str, count: int
         stop = min(owner.end, end)
         ids: list[int] = tokens.elements(field, offset, stop).tolist()
         part = owner.place.part.removeprefix(f"{asset}/{split}/").rstrip("/")
-        yield Traced(offset, tuple(ids), *owner.found.pair, owner.found.shard.name, owner.mix.place.snapshot, part)
+        yield TracedTokens(
+            offset, tuple(ids), *owner.found.pair, owner.found.shard.name, owner.mix.place.snapshot, part
+        )
         offset = stop

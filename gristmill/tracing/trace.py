@@ -29,7 +29,17 @@ from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
-from gristmill.tracing.rows import AT_ONCE, REMADE, Located, Standing, find, find_in, parent_of, row_of, standing
+from gristmill.tracing.rows import (
+    AT_ONCE,
+    REMADE,
+    LocatedRow,
+    Partition,
+    find_partition,
+    locate_in,
+    locate_row,
+    parent_of,
+    row_of,
+)
 from gristmill.tracing.tokens import TokenPlace, owner_of, token_place
 
 
@@ -71,7 +81,7 @@ OTHERS = tuple(kind for kind in PARTITIONED if kind not in {DOCUMENTS, ATTRIBUTE
 """The kinds of assets in which a document is traced only to the part, not to a row."""
 
 
-class Whereabouts(msgspec.Struct, frozen=True):
+class DocumentTrace(msgspec.Struct, frozen=True):
     """All positions of one document in one snapshot. `raw` is None if v0 is not in the lake."""
 
     source: str
@@ -86,7 +96,7 @@ class Whereabouts(msgspec.Struct, frozen=True):
     parts: tuple[PartPlace, ...] = ()
 
 
-class TokenWhereabouts(msgspec.Struct, frozen=True):
+class TokenTrace(msgspec.Struct, frozen=True):
     """A token and its document.
 
     Attributes:
@@ -103,10 +113,12 @@ class TokenWhereabouts(msgspec.Struct, frozen=True):
     offset: int
     number: int
     tokens: tuple[int, int]
-    document: Whereabouts
+    document: DocumentTrace
 
 
-def of_document(store: Store, source: str, id_: str, shelves: Shelves, snapshot: str = "") -> Iterator[Whereabouts]:
+def document_trace(
+    store: Store, source: str, id_: str, shelves: Shelves, snapshot: str = ""
+) -> Iterator[DocumentTrace]:
     """All positions of a document, one result for each snapshot.
 
     Args:
@@ -129,7 +141,7 @@ def of_document(store: Store, source: str, id_: str, shelves: Shelves, snapshot:
         for name in group:
             for version in _first_versions(store, name, snapshot):
                 searched.append(f"{version.place.asset} ({version.place.snapshot})")
-                located = find(version, (source, id_))
+                located = locate_row(version, (source, id_))
                 if located is not None:
                     found = True
                     yield _all_places(version, located, shelves)
@@ -142,8 +154,8 @@ def of_document(store: Store, source: str, id_: str, shelves: Shelves, snapshot:
     )
 
 
-def of_token(store: Store, asset: str, split: str, offset: int, shelves: Shelves) -> TokenWhereabouts:
-    """The document of a token, with all its positions. Arguments and errors are those of owner_of and of_document."""
+def token_trace(store: Store, asset: str, split: str, offset: int, shelves: Shelves) -> TokenTrace:
+    """The document of a token, with all its positions. Arguments and errors: see owner_of and document_trace."""
     owner = owner_of(store, asset, split, offset)
     documents = owner.mix.parent
     if documents is None:
@@ -151,10 +163,10 @@ def of_token(store: Store, asset: str, split: str, offset: int, shelves: Shelves
     pair, name = owner.found.pair, owner.found.shard.name
     source = names_of(documents.asset)["source"]
     for version in _first_versions(store, source, owner.mix.place.snapshot):
-        located = find_in(version, name, pair)
+        located = locate_in(version, name, pair)
         if located is not None:
             document = _all_places(version, located, shelves)
-            return TokenWhereabouts(asset, split, offset, offset - owner.start, (owner.start, owner.end), document)
+            return TokenTrace(asset, split, offset, offset - owner.start, (owner.start, owner.end), document)
     raise DataError(
         f"{owner.found.path}: row {owner.found.row}: id {pair[1]!r} (source {pair[0]!r}) is no longer in {source}:"
         " the mix is due to be rebuilt"
@@ -171,22 +183,22 @@ def _versions(store: Store, source: str) -> list[str]:
     return sorted(list_assets(store, DOCUMENTS, source=source), key=rank_of)
 
 
-def _first_versions(store: Store, source: str, snapshot: str) -> Iterator[Standing]:
+def _first_versions(store: Store, source: str, snapshot: str) -> Iterator[Partition]:
     """The first finished version of each snapshot. It has every document that a later version has."""
     seen: set[str] = set()
     for asset in _versions(store, source):
         for key in [snapshot] if snapshot else list(_snapshots(store, asset)):
-            version = None if key in seen else standing(store, place(asset, key))
+            version = None if key in seen else find_partition(store, place(asset, key))
             if version is not None:
                 seen.add(key)
                 yield version
 
 
-def _all_places(partition: Standing, located: Located, shelves: Shelves) -> Whereabouts:
+def _all_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> DocumentTrace:
     """All positions of a document that was found in a partition, the first version of its snapshot."""
     store, snapshot, pair = partition.store, partition.place.snapshot, located.pair
     first = names_of(partition.place.asset)
-    down = _Down(partition, located)
+    down = _Downstream(partition, located)
     versions = _versions(store, first["source"])
     for version in versions:
         if rank_of(version) > rank_of(partition.place.asset):
@@ -200,7 +212,7 @@ def _all_places(partition: Standing, located: Located, shelves: Shelves) -> Wher
             down.token_cache(stream, asset)
     for kind in OTHERS:
         down.parts += _parts(store, list_assets(store, kind), down, snapshot)
-    return Whereabouts(
+    return DocumentTrace(
         *pair,
         snapshot,
         located.shard.name,
@@ -231,10 +243,10 @@ def _heads(store: Store, assets: Iterable[str], snapshot: str) -> list[tuple[str
     return [(asset, head) for asset, head in zip(addresses, heads, strict=True) if head is not None]
 
 
-def _parts(store: Store, assets: Iterable[str], down: "_Down", snapshot: str) -> Iterator[PartPlace]:
+def _parts(store: Store, assets: Iterable[str], down: "_Downstream", snapshot: str) -> Iterator[PartPlace]:
     """The parts that were made from the document's shard, in any asset that contains the document."""
     for asset, head in _heads(store, assets, snapshot):
-        made = standing(store, place(asset, snapshot)) if any(map(down.has, head.inputs)) else None
+        made = find_partition(store, place(asset, snapshot)) if any(map(down.has, head.inputs)) else None
         for row in made.shards.values() if made else ():
             for read in row.inputs:
                 why = down.read(read)
@@ -249,14 +261,14 @@ def _folder(partition: Place, row: Shard) -> str:
     return part[1] if part else path
 
 
-class _Down:
+class _Downstream:
     """Follows one document downstream from the first version, asset by asset."""
 
-    def __init__(self, first: Standing, located: Located) -> None:
+    def __init__(self, first: Partition, located: LocatedRow) -> None:
         self._store, self._pair, self._shard = first.store, located.pair, located.shard.name
         self._snapshot = first.place.snapshot
-        self._standing: dict[str, Standing] = {first.place.asset: first}
-        self._located: dict[str, Located | None] = {first.place.asset: located}
+        self._standing: dict[str, Partition] = {first.place.asset: first}
+        self._located: dict[str, LocatedRow | None] = {first.place.asset: located}
         self.rows: list[RowPlace] = [_row_place(first.place, located)]
         self.attributes: list[RowPlace] = []
         self.tokens: list[TokenPlace] = []
@@ -275,10 +287,10 @@ class _Down:
 
     def select(self, asset: str) -> None:
         """Adds the document's row in a selection, or why it was dropped; nothing if the selection is not finished."""
-        selected = standing(self._store, place(asset, self._snapshot))
+        selected = find_partition(self._store, place(asset, self._snapshot))
         if selected is None:
             return
-        located = find_in(selected, self._shard, self._pair)
+        located = locate_in(selected, self._shard, self._pair)
         self._standing[asset], self._located[asset] = selected, located
         upstream = self._standing.get(selected.parent.asset) if selected.parent else None
         if located is None:
@@ -287,7 +299,7 @@ class _Down:
             due = upstream is not None and not selected.has_read(upstream, self._shard)
             self.rows.append(_row_place(selected.place, located, why=REMADE if due else ""))
 
-    def _why(self, selected: Standing, upstream: Standing | None) -> str:
+    def _why(self, selected: Partition, upstream: Partition | None) -> str:
         if upstream is None:
             return "the documents it was selected from are no longer in the lake"
         located = self._located[upstream.place.asset]
@@ -300,7 +312,7 @@ class _Down:
     def attribute(self, documents: str, asset: str) -> None:
         """Adds the document's attributes in a set, if both are finished. The set has the rows of its documents."""
         located = self._located.get(documents)
-        attributes = standing(self._store, place(asset, self._snapshot)) if located else None
+        attributes = find_partition(self._store, place(asset, self._snapshot)) if located else None
         if located is None or attributes is None:
             return
         if not attributes.has_read(self._standing[documents], self._shard):
@@ -317,12 +329,12 @@ class _Down:
     def token_cache(self, mix: str, asset: str) -> None:
         """Adds the document's tokens in a cache, if the cache is finished and the mix contains the document."""
         located = self._located[mix]
-        cache = standing(self._store, place(asset, self._snapshot))
+        cache = find_partition(self._store, place(asset, self._snapshot))
         if located is not None and cache is not None:
             self.tokens.append(token_place(cache, self._standing[mix], located))
 
 
-def _row_place(partition: Place, row: Located, attributes: Any = None, why: str = "") -> RowPlace:
+def _row_place(partition: Place, row: LocatedRow, attributes: Any = None, why: str = "") -> RowPlace:
     return RowPlace(partition.asset, row.path, row.row, row.member, attributes, why)
 
 

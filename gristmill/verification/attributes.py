@@ -39,7 +39,7 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     yield from proof.upstream(say)
     of_documents = table_of(store, documents)
     for shard in proof.shards:
-        yield from _Reading(store, partition, documents, shard).findings()
+        yield from _AttributeReading(store, partition, documents, shard).findings()
         other = of_documents.get(shard.name)
         if of_documents and other is None:
             yield Finding(partition.shard(shard.name), None, f"{documents.asset} has no shard of this name", MEND)
@@ -51,7 +51,7 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     yield from proof.strays(say)
 
 
-class _Reading:
+class _AttributeReading:
     """Reads one shard of attribute rows together with its documents."""
 
     def __init__(self, store: Store, partition: Place, documents: Place, shard: Shard) -> None:
@@ -102,7 +102,7 @@ class _Reading:
         except MalformedRow as error:
             return Finding(self._path, error.row, error.reason, MEND)
         for number, (row, document) in enumerate(zip(rows, block, strict=False), start=first):
-            what = _trouble(row, document, self._documents_path)
+            what = _problem(row, document, self._documents_path)
             if what:
                 return Finding(self._path, number, what, MEND)
         self._ids.update([(document.source, document.id) for document in block])
@@ -121,7 +121,7 @@ class _Reading:
         return Finding(self._path, self._ids.rows, what, MEND)
 
 
-def _trouble(row: AttributeRow, document: _Document, path: str) -> str:
+def _problem(row: AttributeRow, document: _Document, path: str) -> str:
     """What is wrong with one row; "" if nothing is."""
     if row.id != document.id or (row.source and row.source != document.source):
         return (

@@ -29,7 +29,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.documents import document_findings
 from gristmill.verification.partition import partition_findings
-from gristmill.verification.reencoding import spelling_findings
+from gristmill.verification.reencoding import reencoding_findings
 from gristmill.verification.token_caches import cache_findings, copies, copy_findings, index_of_copy, tokenizer_findings
 
 TABLE = ".shards.jsonl.gz"
@@ -58,7 +58,7 @@ PROOFS: Mapping[AssetKind, Proof] = {
 """The proofs that decode the objects of a kind. For other kinds, partition_findings() verifies only the bytes."""
 
 
-def audit_spelling(store: Store, path: str, share: float, say: Say, *, first_only: bool = False) -> list[Finding]:
+def audit_reencoding(store: Store, path: str, share: float, say: Say, *, first_only: bool = False) -> list[Finding]:
     """Encodes a share of the documents of a token cache's slice again; for other ledgers there are no findings.
 
     Args:
@@ -75,7 +75,7 @@ def audit_spelling(store: Store, path: str, share: float, say: Say, *, first_onl
     partition = place_of_ledger(path)
     if partition is None or partition.kind is not TOKEN_CACHE:
         return []
-    return _all(spelling_findings(store, partition, share, say), first_only=first_only)
+    return _all(reencoding_findings(store, partition, share, say), first_only=first_only)
 
 
 def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False) -> list[Finding]:

@@ -22,7 +22,7 @@ from gristmill.verification.ledger import LedgerProof, input_of
 from gristmill.verification.shard import MEND, ShardProof, prove_object
 
 
-class _Refused(msgspec.Struct, forbid_unknown_fields=True):
+class _QuarantinedRow(msgspec.Struct, forbid_unknown_fields=True):
     """A row of the quarantine, see docs/lake.md."""
 
     reason: str
@@ -43,7 +43,7 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
     rebuilt: dict[str, bytes] = {}
     readable: list[Shard] = []
     for shard in proof.shards:
-        reading = _Reading(store, partition, shard, blocklists)
+        reading = _DocumentReading(store, partition, shard, blocklists)
         yield from reading.findings(parent)
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
@@ -98,7 +98,7 @@ class _Parent:
             self.broken.add(name)
 
 
-class _Reading:
+class _DocumentReading:
     """Reads and verifies one shard of documents."""
 
     def __init__(self, store: Store, partition: Place, shard: Shard, blocklists: Sequence[Blocklist]) -> None:
@@ -195,7 +195,7 @@ def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Findin
         return
     path = partition.quarantine(shard.name)
     proof = ShardProof(store, path, shard.quarantine)
-    decoder = msgspec.json.Decoder(_Refused)
+    decoder = msgspec.json.Decoder(_QuarantinedRow)
     reasons: dict[str, int] = {}
     broken: Finding | None = None
     for first, block in proof.blocks():

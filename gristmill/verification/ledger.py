@@ -20,7 +20,7 @@ from gristmill.lake.ledger.files import (
     table_bytes,
 )
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
-from gristmill.lake.ledger.receipts import objects_of, read_note
+from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
@@ -151,7 +151,7 @@ class LedgerProof:
             )
             return
         named = {path for shard in self.shards for path, _, _ in objects_of(shard, partition)}
-        left = set(read_note(self._store, partition).left)
+        left = set(read_run_note(self._store, partition).left)
         for folder in partition.folders:
             for entry in self._store.list(folder):
                 if entry.path in left and entry.path not in named:

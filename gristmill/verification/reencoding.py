@@ -32,7 +32,7 @@ from gristmill.stages.tokenization.files import read_tokenizer
 SEED = 0x7370656C6C  # "spell" in ASCII: this draw differs from those of mixes and validation
 
 
-def spelling_findings(store: Store, partition: Place, share: float, say: Say) -> Iterator[Finding]:
+def reencoding_findings(store: Store, partition: Place, share: float, say: Say) -> Iterator[Finding]:
     """Findings on documents whose rows differ from the rows of the reference tokenizer.
 
     Args:

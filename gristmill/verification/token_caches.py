@@ -11,14 +11,14 @@ from gristmill.execution.finding import Finding, differs
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
-from gristmill.formats.levanter.checksums import SUMS, prove
+from gristmill.formats.levanter.checksums import CHECKSUMS, verify_checksums
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, TOKEN_CACHE_INDEX, kind_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import PartRecord, RowDigests, part_records
-from gristmill.stages.token_cache.part_table import MEND, Claims, ids_of
+from gristmill.stages.token_cache.part_table import MEND, PartTable, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
@@ -35,7 +35,7 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
         return
     yield from proof.upstream(say)
     documents = _documents(store, proof.head)
-    claims = Claims(store, partition, proof.shards)
+    claims = PartTable(store, partition, proof.shards)
     if documents is not None:
         yield from claims.against(documents)
     if proof.shards:
@@ -194,7 +194,7 @@ def _vocabulary(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Fi
 
 def copies(store: Store) -> list[str]:
     """The paths of `sums.json` of all consolidated copies in the lake."""
-    return [e.path for e in store.list(TOKEN_CACHE.top) if e.path.endswith(f"/{SUMS}") and index_of_copy(e.path)]
+    return [e.path for e in store.list(TOKEN_CACHE.top) if e.path.endswith(f"/{CHECKSUMS}") and index_of_copy(e.path)]
 
 
 def index_of_copy(path: str) -> str | None:
@@ -205,8 +205,8 @@ def index_of_copy(path: str) -> str | None:
 
 def copy_findings(store: Store, path: str) -> Iterator[Finding]:
     """Findings on the consolidated copy with this `sums.json`: first its objects, then every row, decoded."""
-    folder = path.removesuffix(SUMS)
+    folder = path.removesuffix(CHECKSUMS)
     try:
-        prove(store, folder)
+        verify_checksums(store, folder)
     except (DataError, IndexError) as error:
         yield Finding(path, None, str(error), f"remove {folder} and make the index with consolidated: true again")

@@ -13,8 +13,8 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
-from gristmill.stages.packing.examples import Example, examples_of
-from gristmill.stages.packing.packer import Rule, plan
+from gristmill.stages.packing.examples import TrainingExample, examples_of
+from gristmill.stages.packing.packer import PackingRule, pack
 from gristmill.stages.token_cache.token_stream import open_split
 
 EOS = 7
@@ -30,10 +30,10 @@ def some_lengths(seed: int) -> list[list[int]]:
     return [one.tolist(), other.tolist()]
 
 
-def planned(lengths: list[list[int]], rule: Rule) -> list[list[int]] | None:
+def planned(lengths: list[list[int]], rule: PackingRule) -> list[list[int]] | None:
     """First document and the one behind the last of each example; None if a document must not be cut."""
     try:
-        made = plan([[np.array(each, np.int64) for each in lengths]], rule)
+        made = pack([[np.array(each, np.int64) for each in lengths]], rule)
     except DataError:
         return None
     return [[a, a + n] for a, n in zip(made.first.tolist(), made.count.tolist(), strict=True)]
@@ -42,7 +42,7 @@ def planned(lengths: list[list[int]], rule: Rule) -> list[list[int]] | None:
 def test_documents_share_examples_as_in_real_levanter(ask: Ask) -> None:
     strategies: Sequence[Any] = ("left", "right", "raise", "drop")
     cases = [
-        (some_lengths(seed), Rule(64, segments, strategy))
+        (some_lengths(seed), PackingRule(64, segments, strategy))
         for seed in range(40)
         for segments in (1, 3, 64)
         for strategy in strategies
@@ -76,7 +76,7 @@ def some_rows(seed: int, longest: int, fields: Mapping[str, DType]) -> list[Row]
     return rows
 
 
-def plain(example: Example) -> dict[str, Any]:
+def plain(example: TrainingExample) -> dict[str, Any]:
     segments = example.segment_ids
     return {
         "tokens": example.tokens.tolist(),

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from gristmill.formats.levanter.array_writer import ObjectSink
 from gristmill.formats.levanter.cache import CacheReader, CacheWriter, ranges_of
-from gristmill.formats.levanter.cache_ledger import Ledger, dump_ledger, merge
+from gristmill.formats.levanter.cache_ledger import CacheLedger, dump_ledger, merge
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.tokenizer import TokenizerOptions
@@ -37,7 +37,7 @@ def some_rows(seed: int, count: int, longest: int) -> list[Row]:
     return [{"input_ids": random.integers(0, 50_280, random.integers(0, longest)).tolist()} for _ in range(count)]
 
 
-def write(lake: Path, path: str, rows: list[Row], fields: dict[str, DType] = TEXT, *, clevel: int = 3) -> Ledger:
+def write(lake: Path, path: str, rows: list[Row], fields: dict[str, DType] = TEXT, *, clevel: int = 3) -> CacheLedger:
     store = FolderStore(str(lake))
 
     def opened(name: str) -> ObjectSink:

@@ -32,7 +32,7 @@ JOURNEY = (
 )
 DEPLOYED = ("gristmill", "dagshelf")
 OWN = ("lake.json",)
-"""Objects that no two lakes have alike: the nameplate. Notes about runs are such, too."""
+"""Objects that no two lakes have alike: the lake id. Notes about runs are such, too."""
 
 
 class RemoteWorks(Works):

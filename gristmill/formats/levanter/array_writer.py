@@ -89,7 +89,7 @@ def describe(dtype: DType, *, clevel: int) -> bytes:
     return json.dumps(array, separators=(",", ":")).encode()
 
 
-class _Shard:
+class _ChunkBuffer:
     """One object being written: the frames in the order of `put`, then the index."""
 
     def __init__(self, sink: ObjectSink) -> None:
@@ -132,8 +132,8 @@ class ArrayWriter:
         self._chunk: Values = np.zeros(CHUNK, np.dtype(dtype).newbyteorder("<"))
         self._filled, self._number = reserve, 0
         self._held: Values | None = None
-        self._first: _Shard | None = None
-        self._shard: _Shard | None = None
+        self._first: _ChunkBuffer | None = None
+        self._shard: _ChunkBuffer | None = None
 
     def append(self, values: Values) -> None:
         """Appends elements, shape (n,).
@@ -188,7 +188,7 @@ class ArrayWriter:
         object_number, slot = divmod(self._number, CHUNKS)
         if slot == 0:
             self._close_shard()
-            self._shard = _Shard(self._open(f"c/{object_number}"))
+            self._shard = _ChunkBuffer(self._open(f"c/{object_number}"))
         if self._number == 0 and self._reserve:
             self._held, self._first = self._chunk.copy(), self._shard
         elif self._shard is not None:
@@ -201,7 +201,7 @@ class ArrayWriter:
         if self._shard is not None and self._shard is not self._first:
             self._shard.close()
 
-    def _put(self, shard: _Shard, slot: int, chunk: Values) -> None:
+    def _put(self, shard: _ChunkBuffer, slot: int, chunk: Values) -> None:
         if chunk.view(np.uint8).any():
             size = chunk.dtype.itemsize
             shard.put(slot, blosc.compress(chunk, b"zstd", self._clevel, blosc.SHUFFLE, 0, size))

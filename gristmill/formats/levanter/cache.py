@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gristmill.errors import DataError
 from gristmill.formats.levanter.array_reader import MEND, ArrayReader, RangeRead
 from gristmill.formats.levanter.array_writer import ArrayWriter, ObjectSink, OpenObject, Values
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, consolidated, dump_ledger, load_ledger
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, consolidated, dump_ledger, load_ledger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.protocol import Store
 
@@ -121,7 +121,7 @@ class CacheWriter:
 
     def close(
         self, shard_rows: Mapping[str, int] | None = None, preprocessor: Mapping[str, Any] | None = None
-    ) -> Ledger:
+    ) -> CacheLedger:
         """Finishes the arrays, then writes the ledger. Readers accept the cache from then on.
 
         Args:

@@ -23,7 +23,7 @@ class Metadata(TypedDict):
     preprocessor_metadata: dict[str, Any] | None
 
 
-class Ledger(TypedDict):
+class CacheLedger(TypedDict):
     """The ledger, its keys in Levanter's order.
 
     Attributes:
@@ -51,7 +51,7 @@ def consolidated(
     shard_rows: Mapping[str, int],
     field_counts: Mapping[str, int],
     preprocessor: Mapping[str, Any] | None = None,
-) -> Ledger:
+) -> CacheLedger:
     """The ledger of a cache whose arrays lie beside it.
 
     Args:
@@ -74,7 +74,7 @@ def consolidated(
     }
 
 
-def merge(parts: Mapping[str, Ledger], preprocessor: Mapping[str, Any] | None = None) -> Ledger:
+def merge(parts: Mapping[str, CacheLedger], preprocessor: Mapping[str, Any] | None = None) -> CacheLedger:
     """The ledger of a sharded cache that consists of finished parts.
 
     Args:
@@ -98,7 +98,7 @@ def merge(parts: Mapping[str, Ledger], preprocessor: Mapping[str, Any] | None = 
             by_part[name] = dict(part["field_counts"])
         for field, count in by_part.get(name, {}).items():
             totals[field] = totals.get(field, 0) + count
-    merged: Ledger = {
+    merged: CacheLedger = {
         "total_num_rows": sum(part["total_num_rows"] for part in parts.values()),
         "shard_rows": {name: part["total_num_rows"] for name, part in parts.items()},
         "is_finished": True,
@@ -112,12 +112,12 @@ def merge(parts: Mapping[str, Ledger], preprocessor: Mapping[str, Any] | None = 
     return merged
 
 
-def dump_ledger(ledger: Ledger) -> bytes:
+def dump_ledger(ledger: CacheLedger) -> bytes:
     """The bytes of the ledger, equal to Levanter's (`json.dumps` with its defaults)."""
     return json.dumps(ledger).encode()
 
 
-def load_ledger(data: bytes, path: str) -> Ledger:
+def load_ledger(data: bytes, path: str) -> CacheLedger:
     """Parses a ledger. Keys that older versions of Levanter did not write get their defaults.
 
     Args:
@@ -137,7 +137,7 @@ def load_ledger(data: bytes, path: str) -> Ledger:
     """
     try:
         raw = json.loads(data)
-        ledger: Ledger = {
+        ledger: CacheLedger = {
             "total_num_rows": int(raw["total_num_rows"]),
             "shard_rows": dict(raw["shard_rows"]),
             "is_finished": bool(raw.get("is_finished", False)),
@@ -161,13 +161,13 @@ def _layout(name: object) -> Literal["consolidated", "sharded"]:
     raise ValueError(f"layout {name!r} is unknown; known: consolidated, sharded")
 
 
-def _check(path: str, ledger: Ledger) -> None:
+def _check(path: str, ledger: CacheLedger) -> None:
     wrong = _contradiction(ledger)
     if wrong:
         raise DataError(f"{path}: {wrong}; write the cache again")
 
 
-def _contradiction(ledger: Ledger) -> str | None:
+def _contradiction(ledger: CacheLedger) -> str | None:
     """The first contradiction within the ledger, or None."""
     names, rows = ledger["finished_shards"], ledger["shard_rows"]
     if len(set(names)) != len(names) or set(names) - set(rows):
@@ -183,7 +183,7 @@ def _contradiction(ledger: Ledger) -> str | None:
     return _miscount(ledger)
 
 
-def _miscount(ledger: Ledger) -> str | None:
+def _miscount(ledger: CacheLedger) -> str | None:
     by_shard, fields = ledger["field_counts_by_shard"], set(ledger["field_counts"])
     if set(by_shard) - set(ledger["finished_shards"]):
         return "field_counts_by_shard names an unknown shard"

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
-from gristmill.formats.levanter.cache_ledger import Ledger
+from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.lake.store.hashing import HashedUpload, sha256_of
 from gristmill.lake.store.protocol import Entry, Store
 
-SUMS = "sums.json"
+CHECKSUMS = "sums.json"
 
 
-def summed(store: Store, path: str, name: str, sums: dict[str, str]) -> HashedUpload:
+def with_checksums(store: Store, path: str, name: str, sums: dict[str, str]) -> HashedUpload:
     """Opens an object of the cache for writing, and records its sha256 when it is complete.
 
     Args:
@@ -34,7 +34,7 @@ def summed(store: Store, path: str, name: str, sums: dict[str, str]) -> HashedUp
     return HashedUpload(store.upload(path), done)
 
 
-def put_sums(store: Store, folder: str, sums: Mapping[str, str]) -> None:
+def put_checksums(store: Store, folder: str, sums: Mapping[str, str]) -> None:
     """Writes `sums.json`. Call it last: its existence shows that the cache is complete.
 
     Args:
@@ -42,10 +42,10 @@ def put_sums(store: Store, folder: str, sums: Mapping[str, str]) -> None:
         folder: of the cache, with its closing slash; "" if the cache fills the store.
         sums: sha256 (hex) by the name of the object.
     """
-    store.put(folder + SUMS, json.dumps(sums, indent=0, sort_keys=True).encode() + b"\n")
+    store.put(folder + CHECKSUMS, json.dumps(sums, indent=0, sort_keys=True).encode() + b"\n")
 
 
-def prove(store: Store, folder: str) -> Ledger:
+def verify_checksums(store: Store, folder: str) -> CacheLedger:
     """Verifies a cache: reads every object and compares it with `sums.json`, and the arrays with the ledger.
 
     Args:
@@ -58,14 +58,14 @@ def prove(store: Store, folder: str) -> Ledger:
     Raises:
         DataError: an object is missing or has another sha256, or the arrays contradict the ledger.
     """
-    recorded = store.read_tagged(folder + SUMS)
+    recorded = store.read_tagged(folder + CHECKSUMS)
     if recorded is None:
-        raise DataError(f"{folder}{SUMS} is missing: the cache was not finished; write the cache again")
+        raise DataError(f"{folder}{CHECKSUMS} is missing: the cache was not finished; write the cache again")
     for name, sha256 in json.loads(recorded[0]).items():
         if store.head(folder + name) is None:
             raise DataError(f"{folder}{name} is missing; write the cache again")
         if sha256_of(store, folder + name) != sha256:
-            raise DataError(f"{folder}{name} does not have the sha256 that {SUMS} names; write the cache again")
+            raise DataError(f"{folder}{name} does not have the sha256 that {CHECKSUMS} names; write the cache again")
     read = ranges_of(store)
     reader = CacheReader(lambda path, start, end: read(path.lstrip("/"), start, end), folder.rstrip("/"))
     reader.verify()

@@ -82,7 +82,7 @@ class IdIndex:
             raise DataError(f"{self.path}: does not have a number for each of {rows} rows; make its shard again")
         return int.from_bytes(self._store.read_range(self.path, start, start + ROW_BYTES), "big")
 
-    def spots(self) -> bytes:
+    def raw_spans(self) -> bytes:
         """The raw spans of the rows, compressed; empty if the index has none."""
         start = self._shard.rows * (HASH_BYTES + ROW_BYTES)
         return self._store.read_range(self.path, start, self._length()) if self._length() > start else b""

@@ -11,53 +11,53 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.protocol import Store
 
-NAMEPLATE = "lake.json"
+LAKE_FILE = "lake.json"
 """The file with the lake's id, at the root of the lake. A copy of a lake has the same id until this file is removed."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
-class Nameplate(msgspec.Struct, frozen=True):
+class LakeId(msgspec.Struct, frozen=True):
     """The id of a lake: 32 random hexadecimal digits, drawn once. It is part of no fingerprint."""
 
     id: str
     schema: int = 1
 
 
-def read_nameplate(store: Store) -> Nameplate | None:
+def read_lake_id(store: Store) -> LakeId | None:
     """The lake's id, or None if it has none yet.
 
     Raises:
         DataError: the file does not contain a valid id.
     """
-    tagged = store.read_tagged(NAMEPLATE)
+    tagged = store.read_tagged(LAKE_FILE)
     if tagged is None:
         return None
     try:
-        lake_id = msgspec.json.decode(tagged[0], type=Nameplate)
+        lake_id = msgspec.json.decode(tagged[0], type=LakeId)
     except (msgspec.DecodeError, UnicodeDecodeError):
         lake_id = None
     if lake_id is None or not _ID.fullmatch(lake_id.id):
         raise DataError(
-            f'{NAMEPLATE}: not a valid lake id ({{"id": 32 hexadecimal digits}}); remove the file, then run `sync`'
+            f'{LAKE_FILE}: not a valid lake id ({{"id": 32 hexadecimal digits}}); remove the file, then run `sync`'
         )
     return lake_id
 
 
-def nameplate(store: Store) -> Nameplate:
+def make_lake_id(store: Store) -> LakeId:
     """The lake's id. If the lake has none, a random one is written.
 
     Raises:
         DataError: the file exists, but does not contain a valid id.
     """
-    lake_id = read_nameplate(store)
+    lake_id = read_lake_id(store)
     if lake_id is not None:
         return lake_id
-    lake_id = Nameplate(uuid4().hex)
+    lake_id = LakeId(uuid4().hex)
     try:
-        store.put_if(NAMEPLATE, dump(lake_id), None)
+        store.put_if(LAKE_FILE, dump(lake_id), None)
     except Conflict:  # another process has written one meanwhile
-        return nameplate(store)
+        return make_lake_id(store)
     return lake_id
 
 

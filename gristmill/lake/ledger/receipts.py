@@ -14,11 +14,11 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.renamed import current_shard
 from gristmill.lake.store.protocol import Store
 
-Stamp = tuple[int, str]
+ObjectVersion = tuple[int, str]
 """(size in bytes, etag) of an object when it was written or read."""
 
 
-class RawStamp(msgspec.Struct, frozen=True, gc=False):
+class RawVersion(msgspec.Struct, frozen=True, gc=False):
     """The version of a raw object that was read: its size in bytes, etag and sha256."""
 
     size: int
@@ -36,8 +36,8 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     """
 
     row: Shard
-    stamps: dict[str, Stamp] = {}
-    raw: dict[str, RawStamp] = {}
+    stamps: dict[str, ObjectVersion] = {}
+    raw: dict[str, RawVersion] = {}
 
 
 class RunNote(msgspec.Struct, frozen=True):
@@ -53,8 +53,8 @@ class RunNote(msgspec.Struct, frozen=True):
 
     about: dict[str, Any] = {}
     table: str = ""
-    stamps: dict[str, Stamp] = {}
-    raw: dict[str, RawStamp] = {}
+    stamps: dict[str, ObjectVersion] = {}
+    raw: dict[str, RawVersion] = {}
     left: tuple[str, ...] = ()
 
 
@@ -88,7 +88,7 @@ def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
                 continue
 
 
-def read_note(store: Store, place: Place) -> RunNote:
+def read_run_note(store: Store, place: Place) -> RunNote:
     """The last run's note. If it is missing or not valid, an empty note: the next run then only takes longer."""
     tagged = store.read_tagged(place.run)
     try:

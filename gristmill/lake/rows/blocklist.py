@@ -9,7 +9,7 @@ from gristmill.lake.rows.shard_file import blocks, rows_of
 from gristmill.lake.store.protocol import Store
 
 
-class _Row(msgspec.Struct):
+class _BlocklistRow(msgspec.Struct):
     source: str
     id: str
     reason: str
@@ -60,7 +60,7 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         for line in rows_of(block):
             if line.strip():
                 try:
-                    entry = msgspec.json.decode(line, type=_Row)
+                    entry = msgspec.json.decode(line, type=_BlocklistRow)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise MalformedRow(
                         path, row, str(error), 'a row is {"source","id","reason"}, all strings'

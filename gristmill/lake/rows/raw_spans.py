@@ -18,10 +18,10 @@ import numpy.typing as npt
 from gristmill.errors import DataError
 from gristmill.lake.rows.shard_file import gzip_bytes
 
-_NOWHERE = -1
+_UNKNOWN = -1
 
 
-class Spot(NamedTuple):
+class RawSpan(NamedTuple):
     """The part of a raw object from which a document was made: bytes [start, end).
 
     If the object's name ends in `.gz` or `.zst`, or a member is named, the numbers count unpacked bytes. In parquet
@@ -52,7 +52,7 @@ class _Head(msgspec.Struct):
     placed: bool = False
 
 
-class SpotsWriter:
+class RawSpansWriter:
     """Collects the raw spans of a shard's rows."""
 
     def __init__(self) -> None:
@@ -65,18 +65,18 @@ class SpotsWriter:
         """Starts the next raw object: the rows added from now on come from it."""
         self._inputs.append(0)
 
-    def add(self, spot: Spot | None) -> None:
+    def add(self, raw_span: RawSpan | None) -> None:
         """Adds a row; None if its reader does not report a span."""
         self._inputs[-1] += 1
-        if spot is None:
-            self._starts.append(_NOWHERE)
-            self._ends.append(_NOWHERE)
+        if raw_span is None:
+            self._starts.append(_UNKNOWN)
+            self._ends.append(_UNKNOWN)
             return
         self._placed = True
-        if spot.member:
-            self._members[len(self._starts)] = spot.member
-        self._starts.append(spot.start)
-        self._ends.append(spot.end)
+        if raw_span.member:
+            self._members[len(self._starts)] = raw_span.member
+        self._starts.append(raw_span.start)
+        self._ends.append(raw_span.end)
 
     def pack(self) -> bytes:
         """The packed spans, as the index holds them; empty for a shard without rows."""
@@ -92,19 +92,19 @@ class SpotsWriter:
         return gzip_bytes(head + planes.tobytes())
 
 
-class Found(NamedTuple):
+class RawOrigin(NamedTuple):
     """The raw object that a row came from.
 
     Attributes:
         number: of the object among the shard's inputs, from 0.
-        spot: the raw span; None if it is not known.
+        raw_span: the raw span; None if it is not known.
     """
 
     number: int
-    spot: Spot | None
+    raw_span: RawSpan | None
 
 
-def find_spot(packed: bytes, row: int, path: str) -> Found:
+def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     """Finds the raw object and the raw span of a row.
 
     Args:
@@ -118,12 +118,12 @@ def find_spot(packed: bytes, row: int, path: str) -> Found:
     Raises:
         DataError: the bytes are not raw spans, or have no such row.
 
-    >>> writer = SpotsWriter()
+    >>> writer = RawSpansWriter()
     >>> writer.begin()
-    >>> writer.add(Spot(0, 120))
-    >>> writer.add(Spot(120, 250))
-    >>> find_spot(writer.pack(), 1, "demo.xxh128").spot
-    Spot(start=120, end=250, member='')
+    >>> writer.add(RawSpan(0, 120))
+    >>> writer.add(RawSpan(120, 250))
+    >>> find_raw_span(writer.pack(), 1, "demo.xxh128").raw_span
+    RawSpan(start=120, end=250, member='')
     """
     try:
         line, _, planes = zlib.decompress(packed, wbits=31).partition(b"\n")
@@ -139,14 +139,14 @@ def find_spot(packed: bytes, row: int, path: str) -> Found:
             f"{path}: its raw spans of {rows} rows are not valid, or have no row {row}; make its shard again"
         )
     number = int(np.searchsorted(ends, row, "right"))
-    return Found(number, _spot(planes, row, rows, head.members) if head.placed else None)
+    return RawOrigin(number, _raw_span(planes, row, rows, head.members) if head.placed else None)
 
 
-def _spot(planes: bytes, row: int, rows: int, members: Sequence[str]) -> Spot | None:
+def _raw_span(planes: bytes, row: int, rows: int, members: Sequence[str]) -> RawSpan | None:
     numbers: npt.NDArray[np.int64] = (
         np.ascontiguousarray(np.frombuffer(planes, np.uint8).reshape(8, -1).T).view(">i8").astype(np.int64).ravel()
     )
     gaps, lengths = numbers[: row + 1], numbers[rows : rows + row + 1]
     end = int(gaps.sum() + lengths.sum())
     start = end - int(lengths[-1])
-    return None if start == _NOWHERE else Spot(start, end, members[row] if members else "")
+    return None if start == _UNKNOWN else RawSpan(start, end, members[row] if members else "")

@@ -27,7 +27,7 @@ _counter = itertools.count()
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _reported(path: str) -> Iterator[None]:
     """Raises errors of the operating system as StoreErrors that name the path and the mend."""
     try:
         yield
@@ -64,14 +64,14 @@ class _FileUpload:
 
     def __init__(self, store: "FolderStore", path: str, before: str | None, *, lasting: bool = False) -> None:
         self._store, self._path, self._before, self._lasting = store, path, before, lasting
-        with _told(path):
+        with _reported(path):
             self._temporary, self._fd = store.new_incoming()
         self._open = True
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
         try:
-            with _told(self._path):
+            with _reported(self._path):
                 while view:
                     view = view[os.write(self._fd, view) :]
         except StoreError:
@@ -84,7 +84,7 @@ class _FileUpload:
 
     def close(self) -> Entry:
         try:
-            with _told(self._path):
+            with _reported(self._path):
                 if self._lasting or os.fstat(self._fd).st_size >= LASTING:
                     os.fsync(self._fd)
                 with self._store.unchanged(self._path, self._before):
@@ -122,7 +122,7 @@ class FolderStore:
         return self._root / check_path(path)
 
     def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
-        with _told(prefix):
+        with _reported(prefix):
             top = self._top(prefix)
             behind = after.removeprefix(prefix).split("/") if after else []
             yield from self._walk(top, prefix, behind)
@@ -133,7 +133,7 @@ class FolderStore:
         return str(self._root / check_prefix(prefix)).rstrip("/") if prefix else str(self._root)
 
     def folders(self, prefix: str) -> Iterator[str]:
-        with _told(prefix):
+        with _reported(prefix):
             try:
                 names = sorted(item.name for item in os.scandir(self._top(prefix)) if item.is_dir())
             except (FileNotFoundError, NotADirectoryError):
@@ -168,7 +168,7 @@ class FolderStore:
             yield Entry(path, status.st_size, _etag(status))
 
     def head(self, path: str) -> Entry | None:
-        with _told(path):
+        with _reported(path):
             try:
                 status = self._file(path).stat()
             except (FileNotFoundError, NotADirectoryError):
@@ -182,7 +182,7 @@ class FolderStore:
         return tagged[0]
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        with _told(path):
+        with _reported(path):
             try:
                 with self._file(path).open("rb") as file:
                     return file.read(), _etag(os.fstat(file.fileno()))
@@ -190,14 +190,14 @@ class FolderStore:
                 return None
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        with _told(path), self._file(path).open("rb") as file:
+        with _reported(path), self._file(path).open("rb") as file:
             data = os.pread(file.fileno(), end - start, start)
         if len(data) != end - start:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str) -> Iterator[bytes]:
-        with _told(path), self._file(path).open("rb", buffering=0) as file:
+        with _reported(path), self._file(path).open("rb", buffering=0) as file:
             while piece := file.read(PIECE):
                 yield piece
 
@@ -245,7 +245,7 @@ class FolderStore:
             except (FileNotFoundError, NotADirectoryError):
                 pass
             except OSError:
-                with _told(path):
+                with _reported(path):
                     raise
             emptied.add(os.path.dirname(file))  # noqa: PTH120 - see above
         for folder in emptied:
@@ -305,7 +305,7 @@ class FolderStore:
         temporary.replace(target)
 
     def sweep(self) -> None:
-        with _told(INCOMING), suppress(FileNotFoundError), os.scandir(self._root / INCOMING) as items:
+        with _reported(INCOMING), suppress(FileNotFoundError), os.scandir(self._root / INCOMING) as items:
             for item in items:
                 self._sweep_one(item.path)
         with suppress(OSError):

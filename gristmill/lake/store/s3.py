@@ -21,10 +21,10 @@ from gristmill.lake.store.s3_retry import (
     PATIENCE,
     TIMEOUT,
     GaveUp,
-    Trouble,
-    patiently,
-    read_trouble,
+    Problem,
+    read_problem,
     store_error,
+    with_retries,
 )
 from gristmill.lake.store.s3_upload import BucketUpload
 
@@ -44,10 +44,10 @@ _SECRET = re.compile(r"secret|access_key|token|password|credential|^sse_customer
 """Names of client options that hold secrets. A lake's options never have them."""
 
 
-def _trouble(error: Exception) -> Trouble:
+def _problem(error: Exception) -> Problem:
     if not isinstance(error, (exceptions.BaseError, OSError)):
         raise error
-    trouble = read_trouble(error)
+    trouble = read_problem(error)
     missing = isinstance(error, (FileNotFoundError, exceptions.NotFoundError))
     return msgspec.structs.replace(trouble, status=404) if missing else trouble
 
@@ -100,14 +100,14 @@ class BucketStore:
     def _ask(self, path: str, do: Callable[[], T]) -> T:
         """The result of a request. Errors never quote the client's texts: these may contain the id of an access key."""
         try:
-            return patiently(do, _trouble)[0]
+            return with_retries(do, _problem)[0]
         except GaveUp as error:
             raise store_error(path, self._url, error.trouble) from None
 
     def _find(self, path: str, do: Callable[[], T]) -> T | None:
         """The result of a request, or None if there is no such object."""
         try:
-            return patiently(do, _trouble)[0]
+            return with_retries(do, _problem)[0]
         except GaveUp as error:
             if error.trouble.status == 404 and error.trouble.code != NO_BUCKET:
                 return None
@@ -220,7 +220,7 @@ class BucketStore:
             return memoryview(got.bytes()), self._entry(got.meta)
 
         try:
-            data, entry = patiently(get, _trouble)[0]
+            data, entry = with_retries(get, _problem)[0]
         except GaveUp as error:
             if not start and error.trouble.status == 416:  # an empty object has no ranges
                 return memoryview(b""), Entry(path, 0, "")
@@ -260,7 +260,7 @@ class BucketStore:
         key = self._key(path)
         mode: PutMode = "create" if etag is None else {"e_tag": f'"{etag}"'}
         try:
-            done, _ = patiently(lambda: obstore.put(self._client, key, data, mode=mode), _trouble)
+            done, _ = with_retries(lambda: obstore.put(self._client, key, data, mode=mode), _problem)
         except GaveUp as error:
             # An earlier try may have succeeded although its answer was lost: then the existing object is ours.
             tagged = self.read_tagged(path) if error.doubtful and not error.trouble.passing else None

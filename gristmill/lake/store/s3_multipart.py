@@ -18,7 +18,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Trouble, patiently, store_error
+from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Problem, store_error, with_retries
 
 BROKEN = (HTTPClientError, BotoConnectionError, ResponseParserError, OSError)
 """Errors of broken connections and of broken answers."""
@@ -43,17 +43,17 @@ def open_client(given: Mapping[str, str]) -> Any:
     return boto3.Session().client("s3", config=settings, **named)
 
 
-def _trouble(error: Exception) -> Trouble:
+def _problem(error: Exception) -> Problem:
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         code = str(error.response.get("Error", {}).get("Code", ""))
         if status == 200:  # a completion may fail after the status was sent; the body then holds an error
             status = 500
-        return Trouble(f"{status} {code}", status, code)
+        return Problem(f"{status} {code}", status, code)
     if isinstance(error, NoCredentialsError):
-        return Trouble("it found no credentials", 401)
+        return Problem("it found no credentials", 401)
     if isinstance(error, (BotoCoreError, OSError)):
-        return Trouble(f"{type(error).__name__}: {error}"[:300], broken=isinstance(error, BROKEN))
+        return Problem(f"{type(error).__name__}: {error}"[:300], broken=isinstance(error, BROKEN))
     raise error
 
 
@@ -80,7 +80,7 @@ class Parts:
 
     def _ask(self, do: Callable[[], str]) -> str:
         try:
-            return patiently(do, _trouble)[0]
+            return with_retries(do, _problem)[0]
         except GaveUp as error:
             raise store_error(self._path, self._url, error.trouble) from None
 
@@ -110,8 +110,8 @@ class Parts:
         unless = {"IfNoneMatch": "*"} if self._etag is None else {"IfMatch": f'"{self._etag}"'}
         where = {**self._where, "UploadId": self._id, "MultipartUpload": {"Parts": parts}}
         try:
-            found, _ = patiently(
-                lambda: str(self._client.complete_multipart_upload(**where, **unless)["ETag"]), _trouble
+            found, _ = with_retries(
+                lambda: str(self._client.complete_multipart_upload(**where, **unless)["ETag"]), _problem
             )
         except GaveUp as error:
             found = self._expected()

@@ -32,7 +32,7 @@ _BAD_NAME = "object with invalid path"
 """Text of the client's error for a listing with a name that it cannot request: `a//b`, `a/../b`."""
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class Problem(msgspec.Struct, frozen=True):
     """An error of a bucket client.
 
     Attributes:
@@ -64,20 +64,20 @@ class Trouble(msgspec.Struct, frozen=True):
         return self.status == 412 or (self.status == 409 and "Conflict" in self.code)
 
 
-def read_trouble(error: BaseException) -> Trouble:
+def read_problem(error: BaseException) -> Problem:
     """An error of obstore. Its text is the status and body of an answer, or describes a broken connection."""
     text = str(error)
     if _METADATA_SERVER in text:
-        return Trouble("it found no credentials", 401)
+        return Problem("it found no credentials", 401)
     status, code = _STATUS.search(text), _CODE.search(text)
     if status is None:
         words = text.strip().splitlines()[0][:300] if text.strip() else type(error).__name__
-        return Trouble(words, broken="HTTP error" in words)
+        return Problem(words, broken="HTTP error" in words)
     name = code.group(1) if code else ""
-    return Trouble(f"{status.group(1)} {name}".strip(), int(status.group(1)), name)
+    return Problem(f"{status.group(1)} {name}".strip(), int(status.group(1)), name)
 
 
-def store_error(path: str, url: str, trouble: Trouble) -> StoreError:
+def store_error(path: str, url: str, trouble: Problem) -> StoreError:
     """An error of a client as a StoreError that names the mend.
 
     Args:
@@ -107,7 +107,7 @@ def store_error(path: str, url: str, trouble: Trouble) -> StoreError:
     )
 
 
-def patiently(do: Callable[[], T], trouble_of: Callable[[Exception], Trouble]) -> tuple[T, bool]:
+def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]) -> tuple[T, bool]:
     """Repeats a request until it succeeds, for at most PATIENCE seconds.
 
     Args:
@@ -144,6 +144,6 @@ class GaveUp(Exception):  # noqa: N818 - only the two files that send requests c
         doubtful: whether an earlier try may have been carried out although its answer was lost.
     """
 
-    def __init__(self, trouble: Trouble, *, doubtful: bool) -> None:
+    def __init__(self, trouble: Problem, *, doubtful: bool) -> None:
         self.trouble, self.doubtful = trouble, doubtful
         super().__init__(trouble.words)

@@ -7,15 +7,15 @@ import orjson
 from msgspec import UNSET
 
 from gristmill.errors import DataError, GristmillError, StoreError
-from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
 from gristmill.lake.address import Place, raw_asset
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Input, Quarantine
-from gristmill.lake.ledger.receipts import RawStamp, Receipt, Stamp
+from gristmill.lake.ledger.receipts import ObjectVersion, RawVersion, Receipt
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.raw_spans import Spot, SpotsWriter
+from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
@@ -32,7 +32,7 @@ _SHOWN = 1 << 20
 _BATCH = 512
 
 
-class Spec(msgspec.Struct, frozen=True):
+class ConversionSpec(msgspec.Struct, frozen=True):
     """What all shards share.
 
     Attributes:
@@ -57,7 +57,7 @@ class RawEntry(msgspec.Struct, frozen=True):
     etag: str
 
 
-class Body(msgspec.Struct, frozen=True):
+class ConversionItem(msgspec.Struct, frozen=True):
     """One shard: its raw objects, and the finished shard that is kept if their bytes have not changed."""
 
     objects: tuple[RawEntry, ...]
@@ -67,30 +67,30 @@ class Body(msgspec.Struct, frozen=True):
 class _Output:
     """The writer of a shard's documents and quarantine."""
 
-    def __init__(self, store: Store, spec: Spec, name: str) -> None:
+    def __init__(self, store: Store, spec: ConversionSpec, name: str) -> None:
         self.place, self.token, self._recipe = spec.place, spec.token, spec.recipe
         self._store, self.name = store, name
-        self.documents = DocumentsWriter(store, spec.place, name)
+        self.documents = DocumentWriter(store, spec.place, name)
         self._inputs: list[Input] = []
-        self._raw: dict[str, RawStamp] = {}
+        self._raw: dict[str, RawVersion] = {}
         self._quarantine: ShardWriter | None = None
         self.reasons: dict[str, int] = {}
         self.first: list[str] = []
         self._encoder = msgspec.json.Encoder()
         self._lines: list[bytes] = []
         self._pairs: list[Pair] = []
-        self.spots = SpotsWriter()
+        self.raw_spans = RawSpansWriter()
 
-    def add(self, row: Converted, spot: Spot | None) -> None:
+    def add(self, row: Converted, raw_span: RawSpan | None) -> None:
         if isinstance(row, Copied):
-            self._keep(row.line, (row.source, row.id), spot)
+            self._keep(row.line, (row.source, row.id), raw_span)
         elif isinstance(row, Refused):
             self.refuse(row)
         else:
-            self._add_document(row, spot)
+            self._add_document(row, raw_span)
 
-    def _add_document(self, row: Document, spot: Spot | None) -> None:
-        trouble = _trouble(row)
+    def _add_document(self, row: Document, raw_span: RawSpan | None) -> None:
+        trouble = _problem(row)
         if trouble:
             self.refuse(Refused(trouble, f"id {row.id!r}", repr(row.text).encode()))
             return
@@ -106,12 +106,12 @@ class _Output:
                 ) from error
             self.refuse(Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace")))
             return
-        self._keep(line, (row.source, row.id), spot)
+        self._keep(line, (row.source, row.id), raw_span)
 
-    def _keep(self, line: bytes, pair: Pair, spot: Spot | None) -> None:
+    def _keep(self, line: bytes, pair: Pair, raw_span: RawSpan | None) -> None:
         self._lines.append(line)
         self._pairs.append(pair)
-        self.spots.add(spot)
+        self.raw_spans.add(raw_span)
         if len(self._lines) >= _BATCH or len(line) > _SHOWN:
             self.flush()
 
@@ -134,11 +134,11 @@ class _Output:
     def end(self, asset: str, entry: RawEntry, sha256: str) -> None:
         """A raw object was read to its end."""
         self._inputs.append(Input(asset, entry.name, sha256))
-        self._raw[entry.name] = RawStamp(entry.size, entry.etag, sha256)
+        self._raw[entry.name] = RawVersion(entry.size, entry.etag, sha256)
 
     def close(self) -> Receipt:
         self.flush()
-        stamps: dict[str, Stamp] = {}
+        stamps: dict[str, ObjectVersion] = {}
         quarantine = None
         if self._quarantine is not None:
             path = self.place.quarantine(self.name)
@@ -152,7 +152,7 @@ class _Output:
             dropped=dropped,
             counts={},
             quarantine=quarantine,
-            spots=self.spots.pack(),
+            raw_spans=self.raw_spans.pack(),
         )
         return Receipt(row, {**stamps, **written}, self._raw)
 
@@ -162,7 +162,7 @@ class _Output:
             self._quarantine.abort()
 
 
-def _trouble(row: Document) -> str | None:
+def _problem(row: Document) -> str | None:
     """The reason to refuse a document, or None. A converter may give wrong types, so they are checked."""
     values: tuple[object, ...] = (row.id, row.source, row.text)
     if not all(isinstance(value, str) for value in values):
@@ -205,17 +205,17 @@ def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Convert
         ) from error
 
 
-class Converting:
+class ConversionGrinder:
     """Grinds shards of one source."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=Spec)
+        self._spec = msgspec.json.decode(job.spec, type=ConversionSpec)
         self._store = job.lake.store()
         self._source = find("sources", Source, job.shelves, self._spec.source)
         self._raw_store = open_store(self._source.raw, job.lake.options) if self._source.raw else self._store
 
     def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=Body)
+        body = msgspec.json.decode(item.body, type=ConversionItem)
         same = self._same(body)
         if same is not None:
             kept = keep_shard(self._store, self._spec.place, self._spec.token, same)
@@ -223,27 +223,27 @@ class Converting:
         output = _Output(self._store, self._spec, item.name)
         return Outcome(write_shards(self._store, [output], lambda: self._convert(body, output)))
 
-    def _same(self, body: Body) -> Receipt | None:
+    def _same(self, body: ConversionItem) -> Receipt | None:
         """The finished shard, if its raw objects have new stamps but the same bytes, as in a copied lake; else None."""
         if body.before is None:
             return None
         digests = {i.shard: i.content for i in body.before.row.inputs}
-        stamps: dict[str, RawStamp] = {}
+        stamps: dict[str, RawVersion] = {}
         for entry in body.objects:
             raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
             sha256 = raw.sha256()
             if digests.get(entry.name) != sha256:
                 return None
-            stamps[entry.name] = RawStamp(entry.size, entry.etag, sha256)
+            stamps[entry.name] = RawVersion(entry.size, entry.etag, sha256)
         return Receipt(body.before.row, body.before.stamps, stamps)
 
-    def _convert(self, body: Body, output: _Output) -> None:
+    def _convert(self, body: ConversionItem, output: _Output) -> None:
         asset = raw_asset(self._source.name)
         for entry in body.objects:
             raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
-            output.spots.begin()
+            output.raw_spans.begin()
             for row in converted(self._source, raw, self._spec.place.snapshot):
-                output.add(row, raw.taken_spot())
+                output.add(row, raw.take_raw_span())
             sha256 = raw.sha256()
             now = self._raw_store.head(entry.path)
             if now is None or now.etag != entry.etag:
@@ -266,6 +266,6 @@ class Converting:
             )
 
 
-def grinder(job: Job) -> Converting:
+def grinder(job: Job) -> ConversionGrinder:
     """Opens the grinder of a job: see gristmill.execution.runner."""
-    return Converting(job)
+    return ConversionGrinder(job)

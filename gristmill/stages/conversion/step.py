@@ -9,12 +9,12 @@ from gristmill.execution.plan import PartitionState, Target, Want, raw_stamps
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import documents_asset, place, raw_asset
 from gristmill.lake.ledger.model import Input, Recipe, Upstream
-from gristmill.lake.ledger.receipts import RawStamp, Receipt
+from gristmill.lake.ledger.receipts import RawVersion, Receipt
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
 from gristmill.recipes.source import CONVERSION, Source
-from gristmill.stages.conversion.grinder import Body, RawEntry, Spec
+from gristmill.stages.conversion.grinder import ConversionItem, ConversionSpec, RawEntry
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ConversionStep:
 
 
 def _inputs(
-    asset: str, names: Sequence[str], listing: RawListing, stamps: Mapping[str, RawStamp]
+    asset: str, names: Sequence[str], listing: RawListing, stamps: Mapping[str, RawVersion]
 ) -> tuple[Input, ...] | None:
     inputs: list[Input] = []
     for name in names:
@@ -114,9 +114,9 @@ class ConversionPlan:
         """See StepPlan."""
         return (self.target,)
 
-    def spec(self, token: str) -> Spec:
+    def spec(self, token: str) -> ConversionSpec:
         """See StepPlan."""
-        return Spec(self.source, self.target.place, token, self.target.recipe.digest)
+        return ConversionSpec(self.source, self.target.place, token, self.target.recipe.digest)
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
         """See StepPlan."""
@@ -126,7 +126,7 @@ class ConversionPlan:
             names = self.shards[want.name]
             entries = [self.listing.entries[name] for name in names]
             objects = tuple(RawEntry(name, e.path, e.size, e.etag) for name, e in zip(names, entries, strict=True))
-            body = Body(objects, self._before(want, states[asset]))
+            body = ConversionItem(objects, self._before(want, states[asset]))
             items.append(Item(want.name, sum(e.size for e in entries), raw(body)))
         return items
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from gristmill.errors import StoreError
-from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
@@ -16,7 +16,7 @@ from gristmill.recipes.selection import selection_of
 from gristmill.stages.mixing.row_filter import RowFilter
 
 
-class Spec(msgspec.Struct, frozen=True):
+class MixingSpec(msgspec.Struct, frozen=True):
     """What all shards share.
 
     Attributes:
@@ -34,7 +34,7 @@ class Spec(msgspec.Struct, frozen=True):
     blocklists: dict[str, str]
 
 
-class Body(msgspec.Struct, frozen=True):
+class MixingItem(msgspec.Struct, frozen=True):
     """One shard.
 
     Attributes:
@@ -48,11 +48,11 @@ class Body(msgspec.Struct, frozen=True):
     inputs: tuple[Input, ...]
 
 
-class Mixing:
+class MixingGrinder:
     """Grinds shards of one stream."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = spec = msgspec.json.decode(job.spec, type=Spec)
+        self._spec = spec = msgspec.json.decode(job.spec, type=MixingSpec)
         self._store = job.lake.store()
         blocklists = [self._blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
         selection = selection_of(spec.recipe.parameters)
@@ -66,11 +66,11 @@ class Mixing:
         return blocklist
 
     def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=Body)
+        body = msgspec.json.decode(item.body, type=MixingItem)
         output = _StreamOutput(self._store, self._spec, self._recipe, item.name, body.inputs)
         return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
-    def _select(self, body: Body, output: "_StreamOutput") -> None:
+    def _select(self, body: MixingItem, output: "_StreamOutput") -> None:
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
             output.documents.write(*block.kept())
             add_counts(output.dropped, block.dropped())
@@ -79,10 +79,10 @@ class Mixing:
 class _StreamOutput:
     """One shard of the stream while it is written; `dropped` and `counts` are those of its row of the table."""
 
-    def __init__(self, store: Store, spec: Spec, recipe: str, name: str, inputs: tuple[Input, ...]) -> None:
+    def __init__(self, store: Store, spec: MixingSpec, recipe: str, name: str, inputs: tuple[Input, ...]) -> None:
         self.place, self.token = spec.place, spec.token
         self._recipe, self._inputs = recipe, inputs
-        self.documents = DocumentsWriter(store, spec.place, name)
+        self.documents = DocumentWriter(store, spec.place, name)
         self.dropped: dict[str, int] = {}
         self.counts: dict[str, int] = {}
 
@@ -93,6 +93,6 @@ class _StreamOutput:
         self.documents.abort()
 
 
-def grinder(job: Job) -> Mixing:
+def grinder(job: Job) -> MixingGrinder:
     """Opens the grinder of a job: see gristmill.execution.runner."""
-    return Mixing(job)
+    return MixingGrinder(job)

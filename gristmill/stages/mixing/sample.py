@@ -30,7 +30,7 @@ KEPT = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class SampledRow:
     """One row of the documents that a selection read.
 
     Attributes:
@@ -65,7 +65,7 @@ class Sample:
 
     rows: int
     dropped: dict[str, int]
-    examples: dict[str, list[Example]]
+    examples: dict[str, list[SampledRow]]
 
 
 @dataclass
@@ -73,17 +73,17 @@ class _Draw:
     """The rows of one reason that have the smallest hashes so far."""
 
     size: int
-    _heap: list[tuple[float, str, int, Example]] = field(default_factory=list)
+    _heap: list[tuple[float, str, int, SampledRow]] = field(default_factory=list)
 
     def wants(self, number: float) -> bool:
         return len(self._heap) < self.size or number < -self._heap[0][0]
 
-    def add(self, number: float, example: Example) -> None:
+    def add(self, number: float, example: SampledRow) -> None:
         heapq.heappush(self._heap, (-number, example.shard, example.row, example))
         if len(self._heap) > self.size:
             heapq.heappop(self._heap)
 
-    def examples(self) -> list[Example]:
+    def examples(self) -> list[SampledRow]:
         return [entry[3] for entry in sorted(self._heap, key=lambda entry: (-entry[0], entry[1], entry[2]))]
 
 
@@ -140,4 +140,4 @@ def _add(shard: Shard, block: FilteredBlock, draws: dict[str, _Draw], size: int)
             lines = lines or rows_of(block.block)
             values = {name: column[number] for name, column in block.values.items()}
             row = block.first + number
-            drawn.add(hashed, Example(shard.name, row, block.pairs[number], values, lines[number]))
+            drawn.add(hashed, SampledRow(shard.name, row, block.pairs[number], values, lines[number]))

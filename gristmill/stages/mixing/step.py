@@ -17,7 +17,7 @@ from gristmill.recipes.mix import Mix, selection_recipe
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, hashes_by_name
-from gristmill.stages.mixing.grinder import Body, Spec
+from gristmill.stages.mixing.grinder import MixingItem, MixingSpec
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class MixingStep:
             upstream.append(
                 Upstream(blocklist_asset(name), "", "")
             )  # each shard's inputs name the entries that it holds
-        bodies: dict[str, Body] = {}
+        bodies: dict[str, MixingItem] = {}
         blocked = hashes_by_name(blocklists.values())
         documents, assets = self.documents, {name: self.attributes(name).asset for name in sets}
         for shard in shards:
@@ -112,7 +112,7 @@ class MixingStep:
             inputs += [Input(assets[n], shard.name, rows[shard.name].content) for n, rows in sets.items()]
             inputs += blocked_inputs(store, documents, shard, blocked)
             sha256 = {name: rows[shard.name].sha256 for name, rows in sets.items()}
-            bodies[shard.name] = Body(shard, sha256, tuple(inputs))
+            bodies[shard.name] = MixingItem(shard, sha256, tuple(inputs))
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         target = Target(place(self.asset, self.snapshot), self.recipe, tuple(upstream), wants)
         return MixingPlan(self, target, bodies, {name: blocklist.digest for name, blocklist in blocklists.items()})
@@ -131,7 +131,7 @@ class MixingPlan:
 
     step: MixingStep
     target: Target
-    bodies: Mapping[str, Body]
+    bodies: Mapping[str, MixingItem]
     blocklists: Mapping[str, str]
 
     @property
@@ -139,9 +139,9 @@ class MixingPlan:
         """See StepPlan."""
         return (self.target,)
 
-    def spec(self, token: str) -> Spec:
+    def spec(self, token: str) -> MixingSpec:
         """See StepPlan."""
-        return Spec(
+        return MixingSpec(
             documents=self.step.documents,
             place=self.target.place,
             token=token,

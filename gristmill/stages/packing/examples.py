@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
-from gristmill.stages.packing.packer import Plan, plan, rule_of
+from gristmill.stages.packing.packer import Packing, pack, packing_rule_of
 from gristmill.stages.packing.report import ids_of
 from gristmill.stages.token_cache.token_stream import TokenStream
 
@@ -22,7 +22,7 @@ PADDING = -1
 """The segment number of padding: positions without a token. Their token id is 0."""
 
 
-class Example(NamedTuple):
+class TrainingExample(NamedTuple):
     """One training example.
 
     Attributes:
@@ -39,13 +39,13 @@ class Example(NamedTuple):
     segment_ids: npt.NDArray[np.int32] | None
 
 
-class Examples(Protocol):
+class TrainingExamples(Protocol):
     """All examples of a split. They are read from the cache when they are asked for."""
 
     def __len__(self) -> int:
         """Number of examples."""
 
-    def __getitem__(self, number: int) -> Example:
+    def __getitem__(self, number: int) -> TrainingExample:
         """One example.
 
         Args:
@@ -63,9 +63,9 @@ def examples_of(
     length: int,
     *,
     eos: int | None = None,
-    packed: Plan | None = None,
+    packed: Packing | None = None,
     see_others: bool = False,
-) -> Examples:
+) -> TrainingExamples:
     """The examples of a split.
 
     Args:
@@ -86,11 +86,11 @@ def examples_of(
             another format.
         RecipeError: the length is less than 1.
     """
-    rule = rule_of(form, length)
+    rule = packing_rule_of(form, length)
     if rule is None:
         ends = None if see_others else eos
         return _Rows(stream, form, ends) if isinstance(form, Prebuilt) else _Windows(stream, length, ends)
-    made = packed or plan(stream.lengths(*form.dtypes), rule)
+    made = packed or pack(stream.lengths(*form.dtypes), rule)
     if made.rule != rule:
         raise DataError(
             f"{stream.path}: the plan was made by {made.rule}, but the format asks for {rule}; plan it again"
@@ -152,23 +152,23 @@ class _Windows:
     def __len__(self) -> int:
         return self._stream.count("input_ids") // self._length
 
-    def __getitem__(self, number: int) -> Example:
+    def __getitem__(self, number: int) -> TrainingExample:
         _check(number, len(self))
         start = number * self._length
         tokens = self._stream.elements("input_ids", start, start + self._length)
-        return Example(tokens, causal(tokens, None, None), _segments(tokens, self._eos))
+        return TrainingExample(tokens, causal(tokens, None, None), _segments(tokens, self._eos))
 
 
 class _Packed:
     """Whole documents, packed as a plan says."""
 
-    def __init__(self, stream: TokenStream, packed: Plan, masks: str | None, *, see_others: bool) -> None:
+    def __init__(self, stream: TokenStream, packed: Packing, masks: str | None, *, see_others: bool) -> None:
         self._stream, self._plan, self._masks, self._see_others = stream, packed, masks, see_others
 
     def __len__(self) -> int:
         return len(self._plan)
 
-    def __getitem__(self, number: int) -> Example:
+    def __getitem__(self, number: int) -> TrainingExample:
         _check(number, len(self))
         first, count = int(self._plan.first[number]), int(self._plan.count[number])
         length = self._plan.rule.length
@@ -182,7 +182,7 @@ class _Packed:
             masks, _ = self._field(self._masks, first, count)
             weights = np.roll(np.pad(masks, (0, length - len(masks))), -1).astype(np.float32)
         loss = causal(padded, weights, segments)
-        return Example(padded, loss, None if self._see_others else segments)
+        return TrainingExample(padded, loss, None if self._see_others else segments)
 
     def _field(self, field: str, first: int, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """A field's elements of these documents, cut as the rule says, and the documents' bounds before the cut."""
@@ -203,7 +203,7 @@ class _Rows:
     def __len__(self) -> int:
         return self._stream.rows
 
-    def __getitem__(self, number: int) -> Example:
+    def __getitem__(self, number: int) -> TrainingExample:
         _check(number, len(self))
         tokens = self._stream.row(ids_of(self._form), number)
         weights = None
@@ -214,14 +214,14 @@ class _Rows:
                     f"{self._stream.path}: row {number}: {len(tokens)} tokens, {len(weights)} loss weights; write a"
                     " weight for each token"
                 )
-        return Example(tokens, causal(tokens, weights, None), _segments(tokens, self._eos))
+        return TrainingExample(tokens, causal(tokens, weights, None), _segments(tokens, self._eos))
 
 
 Decode = Callable[[Sequence[int]], str]
 """A function that gives token ids as text, special tokens included."""
 
 
-def show(example: Example, decode: Decode) -> str:
+def show(example: TrainingExample, decode: Decode) -> str:
     """Prints an example for people, segment by segment.
 
     Text that the model learns to predict is put into ⟦ ⟧, with its weight if that is not 1. A token is learnt if the
@@ -236,7 +236,7 @@ def show(example: Example, decode: Decode) -> str:
 
     Example:
         >>> tokens, segments = np.array([97, 98, 99, 0], np.int32), np.array([0, 0, 0, -1], np.int32)
-        >>> example = Example(tokens, causal(tokens, None, segments), segments)
+        >>> example = TrainingExample(tokens, causal(tokens, None, segments), segments)
         >>> print(show(example, lambda ids: bytes(ids).decode()), end="")
         --- segment 0, tokens 0 to 3
         a⟦bc⟧

@@ -21,7 +21,7 @@ Lengths = Sequence[Integers]
 """One array per field, each of shape (documents,): the number of elements of each document in that field."""
 
 
-class Rule(NamedTuple):
+class PackingRule(NamedTuple):
     """How documents are packed.
 
     Attributes:
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class Packing:
     """Which documents each example holds. Documents that no example holds were dropped.
 
     Attributes:
@@ -48,7 +48,7 @@ class Plan:
     `len(plan)` is the number of examples.
     """
 
-    rule: Rule
+    rule: PackingRule
     first: Integers
     count: Integers
 
@@ -57,7 +57,7 @@ class Plan:
         return len(self.first)
 
 
-def rule_of(form: Format, length: int) -> Rule | None:
+def packing_rule_of(form: Format, length: int) -> PackingRule | None:
     """The packing rule of a format.
 
     Args:
@@ -72,9 +72,9 @@ def rule_of(form: Format, length: int) -> Rule | None:
         RecipeError: the length is less than 1.
 
     Example:
-        >>> rule_of(Text(pack=8), 4096)
-        Rule(length=4096, segments=8, slice='left')
-        >>> rule_of(Text(), 4096) is None
+        >>> packing_rule_of(Text(pack=8), 4096)
+        PackingRule(length=4096, segments=8, slice='left')
+        >>> packing_rule_of(Text(), 4096) is None
         True
     """
     if length < 1:
@@ -82,12 +82,12 @@ def rule_of(form: Format, length: int) -> Rule | None:
     if isinstance(form, Prebuilt) or (isinstance(form, Text) and not form.pack):
         return None
     if form.pack is False:
-        return Rule(length, 1, "raise")
+        return PackingRule(length, 1, "raise")
     segments = SEGMENTS if form.pack is None or form.pack is True else form.pack
-    return Rule(length, segments, form.slice_strategy)
+    return PackingRule(length, segments, form.slice_strategy)
 
 
-def plan(lengths: Iterable[Lengths], rule: Rule) -> Plan:
+def pack(lengths: Iterable[Lengths], rule: PackingRule) -> Packing:
     """Packs all documents of a split.
 
     Memory holds one block and the plan itself (16 bytes per example).
@@ -106,17 +106,17 @@ def plan(lengths: Iterable[Lengths], rule: Rule) -> Plan:
         Five documents in two blocks, with one field. 4 + 4 + 2 tokens fill the first example; 5 + 3 are the second.
 
         >>> blocks = [[np.array([4, 4, 2])], [np.array([5, 3])]]
-        >>> made = plan(blocks, Rule(length=10, segments=64, slice="left"))
+        >>> made = pack(blocks, PackingRule(length=10, segments=64, slice="left"))
         >>> made.first.tolist(), made.count.tolist()
         ([0, 3], [3, 2])
     """
     blocks = [(first, count) for first, count, _ in packs(lengths, rule)]
     empty = np.empty(0, np.int64)
     firsts, counts = [first for first, _ in blocks], [count for _, count in blocks]
-    return Plan(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *counts]))
+    return Packing(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *counts]))
 
 
-def packs(lengths: Iterable[Lengths], rule: Rule) -> Iterator[tuple[Integers, Integers, Integers]]:
+def packs(lengths: Iterable[Lengths], rule: PackingRule) -> Iterator[tuple[Integers, Integers, Integers]]:
     """Packs documents block by block; `plan` joins the result.
 
     The last example of a block stays open until the next block shows which documents still fit into it.
@@ -133,7 +133,8 @@ def packs(lengths: Iterable[Lengths], rule: Rule) -> Iterator[tuple[Integers, In
         DataError: as for `plan`.
 
     Example:
-        >>> [[column.tolist() for column in block] for block in packs([[np.array([6, 5, 4])]], Rule(10, 64, "left"))]
+        >>> blocks = packs([[np.array([6, 5, 4])]], PackingRule(10, 64, "left"))
+        >>> [[column.tolist() for column in block] for block in blocks]
         [[[0], [1], [6]], [[1], [2], [9]]]
     """
     begin = 0
@@ -151,7 +152,7 @@ def packs(lengths: Iterable[Lengths], rule: Rule) -> Iterator[tuple[Integers, In
         yield _closed(rest, np.zeros(1, np.int64), np.array([len(rest[0])]), rule, begin)
 
 
-def _ends(lengths: Lengths, rule: Rule, begin: int) -> Integers:
+def _ends(lengths: Lengths, rule: PackingRule, begin: int) -> Integers:
     """For each document: if an example began with it, the number of the first document after that example."""
     count = len(lengths[0])
     ends = np.arange(count, dtype=np.int64) + rule.segments
@@ -180,7 +181,7 @@ def _chain(ends: Integers) -> Integers:
 
 
 def _closed(
-    lengths: Lengths, starts: Integers, ends: Integers, rule: Rule, begin: int
+    lengths: Lengths, starts: Integers, ends: Integers, rule: PackingRule, begin: int
 ) -> tuple[Integers, Integers, Integers]:
     """The examples that begin at `starts`, in the form that `packs` yields; without documents that are dropped."""
     if rule.slice == "drop":

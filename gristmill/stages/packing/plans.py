@@ -16,7 +16,7 @@ from gristmill.lake.store.protocol import Store, put_unless_same
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.packing.packer import Plan, rule_of
+from gristmill.stages.packing.packer import Packing, packing_rule_of
 from gristmill.stages.packing.report import Report, examine
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
@@ -24,7 +24,7 @@ MEND = "materialize the cache's packing again"
 _PIECE = 1 << 18
 
 
-class Stored(msgspec.Struct, frozen=True):
+class StoredPacking(msgspec.Struct, frozen=True):
     """The object that holds a plan's examples.
 
     It is a .npy file of int64, shape (examples, 2): each example's first document and its number of documents.
@@ -38,7 +38,7 @@ class Stored(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Planned(msgspec.Struct, frozen=True):
+class PackingPlan(msgspec.Struct, frozen=True):
     """The plan of one split, as the lake's JSON file holds it.
 
     Attributes:
@@ -56,11 +56,11 @@ class Planned(msgspec.Struct, frozen=True):
     split: str
     ledger: str
     fill_rate: float
-    examples: Stored | None
+    examples: StoredPacking | None
     report: Report
 
 
-def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: Say) -> list[Planned]:
+def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: Say) -> list[PackingPlan]:
     """Plans all splits of a token cache, as its index has merged them, and writes the plans into the lake.
 
     Args:
@@ -77,7 +77,7 @@ def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: S
         DataError: the index does not exist yet, the cache is damaged, or a document is too long and must not be cut.
         RecipeError: the length is less than 1.
     """
-    planned: list[Planned] = []
+    planned: list[PackingPlan] = []
     for stream in mix.streams:
         for split in SPLITS if mix.validation else SPLITS[:1]:
             asset = cache_asset(mix.name, tokenizer.name, stream.key)
@@ -88,7 +88,7 @@ def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: S
     return planned
 
 
-def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, names: tuple[str, str]) -> Planned:
+def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, names: tuple[str, str]) -> PackingPlan:
     asset, stem = names
     try:
         report, plan = examine(sequence, form, length)
@@ -96,12 +96,12 @@ def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, 
         raise DataError(f"{sequence.path}: {error}") from error
     stored = None if plan is None else _store(store, f"{stem}.npy", plan)
     split = sequence.path.rpartition("/")[2]
-    made = Planned(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report)
+    made = PackingPlan(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report)
     put_unless_same(store, f"{stem}.json", dump(made) + b"\n")  # last, because it names the .npy file
     return made
 
 
-def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> Plan:
+def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> Packing:
     """Reads the packing plan of a split, and checks that it was made for the split as it is now.
 
     Args:
@@ -121,10 +121,10 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     if tagged is None:
         raise DataError(f"{stem}.json: does not exist yet; materialize the cache's packing")
     try:
-        planned = msgspec.json.decode(tagged[0], type=Planned)
+        planned = msgspec.json.decode(tagged[0], type=PackingPlan)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{stem}.json: not a valid packing plan ({error}); {MEND}") from error
-    rule = rule_of(form, planned.report.length)
+    rule = packing_rule_of(form, planned.report.length)
     if planned.examples is None or rule is None:
         raise RecipeError(f"{stem}.json: documents of format {form.type} are not packed; read them without a plan")
     recorded = (planned.ledger, planned.report.segments, planned.report.slice_strategy)
@@ -134,16 +134,16 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != planned.examples.sha256:
         raise DataError(f"{planned.examples.path}: missing, or not the file that {stem}.json names; {MEND}")
     pairs = np.load(BytesIO(tagged[0]), allow_pickle=False)
-    return Plan(rule, pairs[:, 0], pairs[:, 1])
+    return Packing(rule, pairs[:, 0], pairs[:, 1])
 
 
-def _store(store: Store, path: str, plan: Plan) -> Stored:
+def _store(store: Store, path: str, plan: Packing) -> StoredPacking:
     """Writes a plan's examples, unless the object already holds them."""
     digest, size = hashlib.sha256(), 0
     for piece in _npy(plan):
         digest.update(piece)
         size += len(piece)
-    stored = Stored(path, digest.hexdigest())
+    stored = StoredPacking(path, digest.hexdigest())
     entry = store.head(path)
     if entry is None or entry.size != size or hashlib.sha256(store.read(path)).hexdigest() != stored.sha256:
         upload = store.upload(path)
@@ -157,7 +157,7 @@ def _store(store: Store, path: str, plan: Plan) -> Stored:
     return stored
 
 
-def _npy(plan: Plan) -> Iterator[bytes]:
+def _npy(plan: Packing) -> Iterator[bytes]:
     """The bytes of a .npy file, format 1.0 (numpy's NEP 1), in pieces."""
     head = BytesIO()
     header: dict[str, Any] = {"descr": "<i8", "fortran_order": False, "shape": (len(plan), 2)}

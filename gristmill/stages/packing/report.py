@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from gristmill.recipes.row_format import Format, Prebuilt, Slice
-from gristmill.reports.histogram import Histogram, Tally, doubling, trimmed
-from gristmill.stages.packing.packer import Integers, Lengths, Plan, Rule, packs, rule_of
+from gristmill.reports.histogram import Histogram, Tallies, doubling, trimmed
+from gristmill.stages.packing.packer import Integers, Lengths, Packing, PackingRule, packing_rule_of, packs
 from gristmill.stages.token_cache.token_stream import TokenStream
 
 Kind = Literal["windows", "packed", "rows"]
@@ -90,7 +90,7 @@ def ids_of(form: Format) -> str:
     return form.input_ids_key if isinstance(form, Prebuilt) else "input_ids"
 
 
-def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Plan | None]:
+def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Packing | None]:
     """Reports on the examples that a split gives at one length. Reads the rows' lengths, not their tokens.
 
     Args:
@@ -105,7 +105,7 @@ def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Pla
         DataError: the cache is damaged or has another format, or a document is too long and must not be cut.
         RecipeError: the length is less than 1.
     """
-    rule = rule_of(form, length)
+    rule = packing_rule_of(form, length)
     counts = _Counts(length)
     if rule is not None:
         firsts: list[Integers] = []
@@ -115,7 +115,7 @@ def examine(stream: TokenStream, form: Format, length: int) -> tuple[Report, Pla
             numbers.append(number)
             counts.examples(elements)
         empty = np.empty(0, np.int64)
-        made = Plan(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *numbers]))
+        made = Packing(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *numbers]))
         return counts.report("packed", rule), made
     if isinstance(form, Prebuilt):
         counts.rows(stream.lengths(ids_of(form)))
@@ -129,12 +129,12 @@ class _Counts:
 
     def __init__(self, length: int) -> None:
         self._length = length
-        self._lengths = Tally(doubling(LONGEST))
-        self._fill = Tally(sorted({length * part // 20 for part in range(21)} | {length + 1}))
+        self._lengths = Tallies(doubling(LONGEST))
+        self._fill = Tallies(sorted({length * part // 20 for part in range(21)} | {length + 1}))
         self._documents = self._tokens = self._examples = self._filled = self._split = 0
         self._truncated, self._dropped, self._unfit = [0, 0], [0, 0], [0, 0]
 
-    def packed(self, blocks: Iterator[list[Integers]], rule: Rule) -> Iterator[Lengths]:
+    def packed(self, blocks: Iterator[list[Integers]], rule: PackingRule) -> Iterator[Lengths]:
         """Passes the blocks through unchanged; counts the documents that are too long."""
         counter = self._dropped if rule.slice == "drop" else self._truncated
         for block in blocks:
@@ -185,7 +185,7 @@ class _Counts:
         self._documents += len(lengths)
         self._tokens += int(lengths.sum())
 
-    def report(self, kind: Kind, rule: Rule | None) -> Report:
+    def report(self, kind: Kind, rule: PackingRule | None) -> Report:
         """The report of everything counted so far."""
         return Report(
             kind=kind,

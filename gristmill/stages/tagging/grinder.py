@@ -19,7 +19,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.shelf import find
-from gristmill.recipes.tagger import Label, Stumbled, Tagger
+from gristmill.recipes.tagger import Label, Tagger, TaggerFailed
 
 
 class SetSpec(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class SetSpec(msgspec.Struct, frozen=True):
     recipe: str
 
 
-class Spec(msgspec.Struct, frozen=True):
+class TaggingSpec(msgspec.Struct, frozen=True):
     """What all shards share.
 
     Attributes:
@@ -50,7 +50,7 @@ class Spec(msgspec.Struct, frozen=True):
     sets: tuple[SetSpec, ...]
 
 
-class Body(msgspec.Struct, frozen=True):
+class TaggingItem(msgspec.Struct, frozen=True):
     """One shard of documents, and the taggers whose sets lack this shard."""
 
     documents: Shard
@@ -71,7 +71,7 @@ class _SetOutput:
     def add(self, documents: Sequence[Document], first: int) -> None:
         try:
             labels = self._tagger.look(documents)
-        except Stumbled as error:
+        except TaggerFailed as error:
             raise self._failed(documents[error.number], first + error.number, error) from error
         except DataError as error:
             last = first + len(documents) - 1
@@ -117,11 +117,11 @@ def _spans(value: Label, length: int) -> list[list[float]]:
     return [[0, length, rounded(value)]]  # type: ignore[arg-type]  # None was left out before
 
 
-class Tagging:
+class TaggingGrinder:
     """Grinds shards for the sets of one run."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = msgspec.json.decode(job.spec, type=Spec)
+        self._spec = msgspec.json.decode(job.spec, type=TaggingSpec)
         self._store = job.lake.store()
         self._taggers: dict[str, Tagger] = {}
         for spec in self._spec.sets:
@@ -131,7 +131,7 @@ class Tagging:
             self._taggers[spec.tagger] = tagger
 
     def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=Body)
+        body = msgspec.json.decode(item.body, type=TaggingItem)
         names = set(body.taggers)
         specs = [spec for spec in self._spec.sets if spec.tagger in names]
         ids = IdDigest()
@@ -141,7 +141,7 @@ class Tagging:
         ground = write_shards(self._store, outputs, lambda: self._read(body, ids, outputs, failed))
         return Outcome(ground, failed=tuple(failed))
 
-    def _read(self, body: Body, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
+    def _read(self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
         path = self._spec.documents.shard(body.documents.name)
         for first, documents in read_rows(self._store, path, body.documents.sha256, Document):
@@ -157,6 +157,6 @@ class Tagging:
             ids.update([(document.source, document.id) for document in documents])
 
 
-def grinder(job: Job) -> Tagging:
+def grinder(job: Job) -> TaggingGrinder:
     """Opens the grinder of a job: see gristmill.execution.runner."""
-    return Tagging(job)
+    return TaggingGrinder(job)

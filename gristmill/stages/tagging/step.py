@@ -11,7 +11,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.tagging.grinder import Body, SetSpec, Spec
+from gristmill.stages.tagging.grinder import SetSpec, TaggingItem, TaggingSpec
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class TaggingPlan:
     targets: tuple[Target, ...]
     shards: Mapping[str, Shard]
 
-    def spec(self, token: str) -> Spec:
+    def spec(self, token: str) -> TaggingSpec:
         """See StepPlan."""
         sets = [
             SetSpec(tagger.name, target.place, token, target.recipe.digest)
             for tagger, target in zip(self.step.taggers, self.targets, strict=True)
         ]
-        return Spec(self.step.documents, tuple(sets))
+        return TaggingSpec(self.step.documents, tuple(sets))
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
         """See StepPlan."""
@@ -101,6 +101,6 @@ class TaggingPlan:
             for want in todo.get(asset, ()):
                 missing.setdefault(want.name, []).append(tagger.name)
         return [
-            Item(name, self.shards[name].length, raw(Body(self.shards[name], tuple(taggers))))
+            Item(name, self.shards[name].length, raw(TaggingItem(self.shards[name], tuple(taggers))))
             for name, taggers in sorted(missing.items())
         ]

@@ -1,6 +1,6 @@
 """Writes a token cache row by row, from your own code. A trainer reads it directly.
 
-with DirectCache("s3://bucket/caches/mine/train", {"input_ids": "int32", "loss_weights": "float32"}) as cache:
+with TokenCacheWriter("s3://bucket/caches/mine/train", {"input_ids": "int32", "loss_weights": "float32"}) as cache:
     cache.append({"input_ids": [1, 2, 3], "loss_weights": [1, 1, 0.5]})
 
 The cache is consolidated, and has the zstd level that every version of Levanter reads. `sums.json` beside it has the
@@ -18,8 +18,8 @@ import numpy.typing as npt
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.levanter.array_writer import ITEM_BYTES
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.cache_ledger import Ledger
-from gristmill.formats.levanter.checksums import SUMS, prove, put_sums, summed
+from gristmill.formats.levanter.cache_ledger import CacheLedger
+from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums, with_checksums
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.open import open_store
@@ -32,7 +32,7 @@ BATCH = 1 << 20
 Row = Mapping[str, Sequence[float] | npt.NDArray[Any]]
 
 
-class DirectCache:
+class TokenCacheWriter:
     """Writes one split of a cache.
 
     If the writer is not closed without an error, no ledger is written, and readers do not accept the folder as a cache.
@@ -61,7 +61,7 @@ class DirectCache:
         if wrong or not fields:
             raise RecipeError(f"fields {dict(fields)}: give each one of the types {', '.join(ITEM_BYTES)}")
         self._store: Store = _made(url, options)
-        if self._store.head(SUMS) is not None:
+        if self._store.head(CHECKSUMS) is not None:
             raise RecipeError(f"{url}: contains a finished cache; a cache never changes: write to another folder")
         self._fields, self._vocab_size, self._metadata = dict(fields), vocab_size, metadata
         self._sums: dict[str, str] = {}
@@ -71,7 +71,7 @@ class DirectCache:
         self._number = 0
 
     def _open(self, name: str) -> HashedUpload:
-        return summed(self._store, name, name, self._sums)
+        return with_checksums(self._store, name, name, self._sums)
 
     def append(self, row: Row) -> None:
         """Adds a row.
@@ -124,11 +124,11 @@ class DirectCache:
             self._writer.append_batch(batch)
         self._rows, self._held = [], 0
 
-    def close(self) -> Ledger:
+    def close(self) -> CacheLedger:
         """Finishes the cache, and returns its Levanter ledger."""
         self._flush()
         ledger = self._writer.close(preprocessor=self._metadata)
-        put_sums(self._store, "", self._sums)
+        put_checksums(self._store, "", self._sums)
         return ledger
 
     def __enter__(self) -> Self:
@@ -145,7 +145,7 @@ class DirectCache:
             self._writer.abort()
 
 
-def verify(url: str, options: Mapping[str, str] | None = None) -> Ledger:
+def verify(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:
     """Verifies a cache from its bytes; see `gristmill.formats.levanter.checksums`.
 
     Args:
@@ -158,7 +158,7 @@ def verify(url: str, options: Mapping[str, str] | None = None) -> Ledger:
     Raises:
         DataError: an object is missing or damaged.
     """
-    return prove(open_store(url, options), "")
+    return verify_checksums(open_store(url, options), "")
 
 
 def _made(url: str, options: Mapping[str, str] | None) -> Store:

@@ -9,7 +9,7 @@ import numpy as np
 from gristmill.errors import RecipeError
 from gristmill.recipes.row_format import Chat
 from gristmill.stages.token_cache.chat_template import ChatTemplate, Span, Turn, Unrendered
-from gristmill.stages.token_cache.rows import MISSING, SPECIAL, CacheRows, Trouble, field_of, words_of
+from gristmill.stages.token_cache.rows import MISSING, SPECIAL, CacheRows, RowError, field_of, words_of
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.offsets import TokenOffsets
 from gristmill.text.utf8 import sizes_of
@@ -68,13 +68,13 @@ class ChatRows:
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
         """See RowEncoder."""
-        troubles: list[Trouble] = []
+        troubles: list[RowError] = []
         rendered: list[_Rendered] = []
         for number, document in enumerate(documents):
             try:
                 messages, variables = self._messages(document), self._variables(document)
             except Unrendered as error:
-                troubles.append(Trouble(number, error.reason, error.detail, keepable=False))
+                troubles.append(RowError(number, error.reason, error.detail, keepable=False))
                 rendered.append(_Rendered("", []))
                 continue
             conversation, trouble = self._render(messages, variables, number)
@@ -90,13 +90,13 @@ class ChatRows:
             start, end = end, end + length
             masks[start:end] = self._offsets.mask(conversation.text, ids[start:end], conversation.spans)
             if self._declared.mask_user_turns and number not in in_trouble and not masks[start:end].any():
-                troubles.append(Trouble(number, "no assistant turn", "nothing in it would be learnt"))
+                troubles.append(RowError(number, "no assistant turn", "nothing in it would be learnt"))
         sizes = sizes_of([conversation.text for conversation in rendered])
         return CacheRows({"input_ids": (ids, lengths), "assistant_masks": (masks, lengths)}, troubles, sizes)
 
     def _render(
         self, messages: Sequence[Turn], variables: Mapping[str, Any], number: int
-    ) -> tuple[_Rendered, Trouble | None]:
+    ) -> tuple[_Rendered, RowError | None]:
         """The text of a conversation. An undefined variable renders as nothing, and the row can still be kept."""
         own = variables.get("chat_template")
         try:
@@ -106,7 +106,7 @@ class ChatRows:
                 return _Rendered(*template.render(messages, variables)), None
             return _Rendered(*self._template.render(messages, variables)), None
         except Unrendered as error:
-            trouble = Trouble(number, error.reason, error.detail, keepable=False)
+            trouble = RowError(number, error.reason, error.detail, keepable=False)
         if own is None and trouble.reason == "undefined template variable":
             try:
                 return _Rendered(*self._lenient.render(messages, variables)), trouble._replace(keepable=True)
@@ -114,7 +114,7 @@ class ChatRows:
                 pass
         return _Rendered("", []), trouble
 
-    def _special(self, messages: Sequence[Turn], number: int) -> Trouble | None:
+    def _special(self, messages: Sequence[Turn], number: int) -> RowError | None:
         """The error of a conversation that contains a special token, if the recipe refuses these."""
         refused = self._encoder.refused
         if refused is None:
@@ -122,7 +122,7 @@ class ChatRows:
         for place, turn in enumerate(messages):
             match = refused.search(words_in(turn))
             if match:
-                return Trouble(number, SPECIAL, f"{match[0]!r} in turn {place}")
+                return RowError(number, SPECIAL, f"{match[0]!r} in turn {place}")
         return None
 
     def _own(self, template: object) -> ChatTemplate:

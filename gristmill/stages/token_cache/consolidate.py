@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from gristmill.formats.levanter.cache import CacheWriter, copy_range
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, load_ledger
-from gristmill.formats.levanter.checksums import SUMS, put_sums, summed
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger
+from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, with_checksums
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Store
@@ -16,14 +16,14 @@ CLEVEL = 5
 """The only zstd level that Levanter before Marin's version reads."""
 
 
-def consolidated_folder(top: str, stream: Stream, merged: Mapping[str, Ledger]) -> str:
+def consolidated_folder(top: str, stream: Stream, merged: Mapping[str, CacheLedger]) -> str:
     """The folder of the copies of a stream's splits. Parts never change, so their names define the content."""
     parts = {split: ledger["finished_shards"] for split, ledger in merged.items()}
     digest = digest_of([parts, stream.format.type, list(stream.format.dtypes.items())])[:16]
     return f"{top}{stream.key}-{digest}"
 
 
-def consolidate(store: Store, source: TokenStream, merged: Ledger, declared: Format, folder: str) -> Ledger:
+def consolidate(store: Store, source: TokenStream, merged: CacheLedger, declared: Format, folder: str) -> CacheLedger:
     """Copies the parts of a merged cache, in order, into one cache. A finished copy is kept.
 
     Args:
@@ -40,12 +40,12 @@ def consolidate(store: Store, source: TokenStream, merged: Ledger, declared: For
     Raises:
         DataError: a part is missing or damaged.
     """
-    if store.head(folder + SUMS) is not None:  # it is written last, so the copy is complete
+    if store.head(folder + CHECKSUMS) is not None:  # it is written last, so the copy is complete
         return load_ledger(store.read(folder + LEDGER_NAME), folder + LEDGER_NAME)
     sums: dict[str, str] = {}
 
     def opened(name: str) -> HashedUpload:
-        return summed(store, folder + name, name, sums)
+        return with_checksums(store, folder + name, name, sums)
 
     writer = CacheWriter(opened, declared.dtypes, clevel=CLEVEL)
     try:
@@ -55,5 +55,5 @@ def consolidate(store: Store, source: TokenStream, merged: Ledger, declared: For
     except BaseException:
         writer.abort()
         raise
-    put_sums(store, folder, sums)
+    put_checksums(store, folder, sums)
     return ledger

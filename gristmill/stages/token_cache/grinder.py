@@ -26,12 +26,12 @@ from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
-from gristmill.stages.token_cache.rows import chosen, settle
-from gristmill.stages.token_cache.statistics import Counting, Facts, summed
-from gristmill.stages.tokenization.files import VALIDATION_SEED, read_facts, read_tokenizer
+from gristmill.stages.token_cache.rows import apply_policy, chosen
+from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics, add_statistics
+from gristmill.stages.tokenization.files import VALIDATION_SEED, read_reference, read_tokenizer
 
 
-class Spec(msgspec.Struct, frozen=True):
+class TokenCacheSpec(msgspec.Struct, frozen=True):
     """The settings that all parts share. `format`, `tokenizer` and `options` are arguments of row_encoder."""
 
     documents: Place
@@ -46,7 +46,7 @@ class Spec(msgspec.Struct, frozen=True):
     format: dict[str, Any]
 
 
-class Body(msgspec.Struct, frozen=True):
+class TokenCacheItem(msgspec.Struct, frozen=True):
     """One part.
 
     Attributes:
@@ -74,21 +74,21 @@ class _Apart(msgspec.Struct):
     held: list[Any]
 
 
-class Tokenizing:
+class TokenCacheGrinder:
     """Grinds the parts of one stream's snapshot."""
 
     def __init__(self, job: Job) -> None:
-        self._spec = spec = msgspec.json.decode(job.spec, type=Spec)
+        self._spec = spec = msgspec.json.decode(job.spec, type=TokenCacheSpec)
         self._store = job.lake.store()
         ledger, data = read_tokenizer(self._store, spec.tokenizer)
         if ledger.fingerprint != spec.fingerprint:
             raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned; start the run again")
         self._format = format_of(spec.format)
-        facts = read_facts(self._store, ledger)
+        facts = read_reference(self._store, ledger)
         self._encoder, self._vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
 
     def __call__(self, item: Item) -> Outcome:
-        body = msgspec.json.decode(item.body, type=Body)
+        body = msgspec.json.decode(item.body, type=TokenCacheItem)
         old = body.old if body.old and self._proven(body.old) else None
         part = Part(self._store, self._spec.place, body.folder, self._spec.splits, self._format.dtypes)
         output = _PartOutput(self._spec, item.name, body, part, self._encoder.metadata)
@@ -134,7 +134,7 @@ class Tokenizing:
 
     def _tokenize(self, shard: Shard, part: Part) -> None:
         path = self._spec.documents.shard(shard.name)
-        counting = Counting(self._vocabulary)
+        counting = TokenCounter(self._vocabulary)
         apart = _Apart([], [])
         for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
             self._append(documents, path, first, part, counting, apart)
@@ -143,13 +143,13 @@ class Tokenizing:
         part.end(shard, counting.facts(), tuple(apart.dropped), held)
 
     def _append(
-        self, documents: Sequence[Any], path: str, first: int, part: Part, counting: Counting, apart: _Apart
+        self, documents: Sequence[Any], path: str, first: int, part: Part, counting: TokenCounter, apart: _Apart
     ) -> None:
         try:
             rows = self._encoder(documents)
         except DataError as error:
             raise DataError(f"{path}: rows {first} to {first + len(documents)}: {error}") from error
-        settled = settle(rows, len(documents), self._format.on_trouble, path, first)
+        settled = apply_policy(rows, len(documents), self._format.on_trouble, path, first)
         apart.dropped += (np.flatnonzero(~settled.stays) + first).tolist()
         ids, lengths = next(iter(settled.fields.values()))
         counting.add(ids, lengths, settled.sizes, settled.kept, settled.dropped)
@@ -167,7 +167,9 @@ class Tokenizing:
 class _PartOutput:
     """The output of one item: closes the part, and makes its future row of the table."""
 
-    def __init__(self, spec: Spec, name: str, body: Body, part: Part, metadata: Mapping[str, Any]) -> None:
+    def __init__(
+        self, spec: TokenCacheSpec, name: str, body: TokenCacheItem, part: Part, metadata: Mapping[str, Any]
+    ) -> None:
         self.place, self.token = spec.place, spec.token
         self._recipe, self._name, self._body, self._part, self._metadata = spec.recipe, name, body, part, metadata
 
@@ -181,7 +183,7 @@ class _PartOutput:
             counts[f"{split} tokens"] = writer.tokens
             counts[f"{split} rows"] = writer.rows
             digests += [split, *writer.digests()]
-        facts = summed(shard.facts for shard in part.shards.values())
+        facts = add_statistics(shard.facts for shard in part.shards.values())
         record = part.record()
         row = Shard(
             name=self._name,
@@ -203,13 +205,13 @@ class _PartOutput:
         self._part.abort()
 
 
-def _counted(facts: Facts) -> dict[str, int]:
+def _counted(facts: TokenStatistics) -> dict[str, int]:
     """The statistics of a part that the ledger's totals include. The histogram of lengths stays in the table."""
     counts = {"text bytes": facts.bytes, "unknown tokens": facts.unknown, "tokens inside a character": facts.fragments}
     kept = {f"kept: {reason}": rows for reason, rows in facts.kept.items()}
     return {name: number for name, number in counts.items() if number} | kept
 
 
-def grinder(job: Job) -> Tokenizing:
+def grinder(job: Job) -> TokenCacheGrinder:
     """See gristmill.execution.runner."""
-    return Tokenizing(job)
+    return TokenCacheGrinder(job)

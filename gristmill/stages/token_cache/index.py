@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, load_ledger, merge
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, place
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.store.protocol import Store, put_unless_same
@@ -45,7 +45,7 @@ def index_cache(
     """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
-    merged: dict[str, dict[str, Ledger]] = {}
+    merged: dict[str, dict[str, CacheLedger]] = {}
     for stream in (declared.key for declared in mix.streams):
         asset = cache_asset(mix.name, tokenizer.name, stream)
         snapshots = [s.snapshot for s in index.slices if s.stream == stream]
@@ -66,12 +66,12 @@ def index_cache(
 
 
 def _consolidate(
-    store: Store, mix: Mix, tokenizer: Tokenizer, asset: str, merged: Mapping[str, Mapping[str, Ledger]]
+    store: Store, mix: Mix, tokenizer: Tokenizer, asset: str, merged: Mapping[str, Mapping[str, CacheLedger]]
 ) -> None:
     """Copies each stream and split into one cache. The name of a stream's folder has the digest of its parts."""
     top = f"{asset}/consolidated/"
     folders: dict[str, str] = {}
-    catalog: dict[str, dict[str, tuple[str, Ledger]]] = {split: {} for split in merged}
+    catalog: dict[str, dict[str, tuple[str, CacheLedger]]] = {split: {} for split in merged}
     for stream in mix.streams:
         ledgers = {split: by_stream[stream.key] for split, by_stream in merged.items()}
         folders[stream.key] = folder = consolidated_folder(top, stream, ledgers)
@@ -105,9 +105,9 @@ def is_closed(
     return all(read_index(store, index.asset) == index for index in due)
 
 
-def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> Ledger:
+def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> CacheLedger:
     """Writes a split's merged ledger in Levanter's sharded layout: the parts in order, by their paths below it."""
-    parts: dict[str, Ledger] = {}
+    parts: dict[str, CacheLedger] = {}
     metadata: Mapping[str, Any] | None = None
     top = f"{asset}/{split}/"
     for snapshot in snapshots:

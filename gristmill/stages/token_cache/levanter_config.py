@@ -7,13 +7,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gristmill.formats.levanter.cache_ledger import Ledger
+from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.lake.address import cache_asset, cache_index, tokenizer_asset
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Text
 from gristmill.recipes.tokenizer import Tokenizer
 
-Catalog = Mapping[str, Mapping[str, tuple[str, Ledger]]]
+Catalog = Mapping[str, Mapping[str, tuple[str, CacheLedger]]]
 """For each split and stream: the folder of the cache, and its ledger."""
 
 

@@ -17,11 +17,11 @@ from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.ledger.receipts import Stamp
+from gristmill.lake.ledger.receipts import ObjectVersion
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.stages.token_cache.rows import RowLengths, Values
-from gristmill.stages.token_cache.statistics import Facts
+from gristmill.stages.token_cache.statistics import TokenStatistics
 
 CLEVEL = 1
 """The zstd level of parts. Level 3 would save 9% of space, but building a cache would take 20% longer. The digest in
@@ -44,7 +44,7 @@ class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
 
     content: str
     ranges: dict[str, Range]
-    facts: Facts = Facts()
+    facts: TokenStatistics = TokenStatistics()
     dropped: tuple[int, ...] = ()
     held: str = ""
 
@@ -165,7 +165,7 @@ class _Split(CacheWriter):
     """Writes one split of a part: a Levanter cache, and the digests of its rows."""
 
     def __init__(
-        self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, Stamp]]
+        self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, ObjectVersion]]
     ) -> None:
         def opened(name: str) -> HashedUpload:
             path = folder + name
@@ -219,7 +219,7 @@ class Part:
     def __init__(
         self, store: Store, place: Place, folder: str, splits: Sequence[str], dtypes: Mapping[str, DType]
     ) -> None:
-        self.objects: dict[str, tuple[str, int, Stamp]] = {}
+        self.objects: dict[str, tuple[str, int, ObjectVersion]] = {}
         self.folders = {split: f"{place.part_folder(split)}{folder}/" for split in splits}
         self.writers = {split: _Split(store, path, dtypes, self.objects) for split, path in self.folders.items()}
         self.shards: dict[str, PartShard] = {}
@@ -230,7 +230,7 @@ class Part:
         """Starts a shard: rows appended from now on belong to it."""
         self._starts = {split: (writer.rows, writer.tokens) for split, writer in self.writers.items()}
 
-    def end(self, shard: Shard, facts: Facts, dropped: tuple[int, ...], held: str) -> None:
+    def end(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
         """Ends the shard; all its rows were appended. `facts`, `dropped` and `held` are as in PartShard.
 
         Raises:

@@ -6,7 +6,7 @@ from gristmill.errors import DataError
 from gristmill.execution.checks import Verdict, _compared
 from gristmill.execution.finding import Finding, differs
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
-from gristmill.formats.levanter.cache_ledger import Ledger as LevanterLedger
+from gristmill.formats.levanter.cache_ledger import CacheLedger as LevanterLedger
 from gristmill.lake.address import SPLITS, Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
@@ -27,7 +27,7 @@ def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sha
     Raises:
         StoreError: the lake does not answer.
     """
-    claims = Claims(store, place, parts)
+    claims = PartTable(store, place, parts)
     wrong = [*claims.against(documents), *claims.parts_agree()]
     facts = _compared(documents) | {"parts": len(parts), "tokens": sum(part.counts.get("tokens", 0) for part in parts)}
     if wrong:
@@ -41,7 +41,7 @@ def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sha
 MEND = "make this slice of the token cache again"
 
 
-class Claims:
+class PartTable:
     """The parts of one slice, according to its table. Only small objects and a listing are read."""
 
     def __init__(self, store: Store, place: Place, parts: Sequence[Shard]) -> None:

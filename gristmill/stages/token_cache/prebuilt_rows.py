@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from gristmill.recipes.row_format import Prebuilt
-from gristmill.stages.token_cache.rows import CacheRows, Fields, Trouble, Values, field_of, words_of
+from gristmill.stages.token_cache.rows import CacheRows, Fields, RowError, Values, field_of, words_of
 from gristmill.text.utf8 import sizes_of
 
 
@@ -35,7 +35,7 @@ class PrebuiltRows:
         """See RowEncoder."""
         declared = self._declared
         rows: dict[str, list[Values]] = {name: [] for name in declared.dtypes}
-        troubles: list[Trouble] = []
+        troubles: list[RowError] = []
         for number, document in enumerate(documents):
             ids, trouble = self._ids(document, number)
             rows[declared.input_ids_key].append(ids)
@@ -51,45 +51,45 @@ class PrebuiltRows:
             fields[name] = (flat, np.fromiter(map(len, parts), np.int64, len(parts)))
         return CacheRows(fields, troubles, sizes_of([document.text for document in documents]))
 
-    def _ids(self, document: Any, number: int) -> tuple[Values, Trouble | None]:
+    def _ids(self, document: Any, number: int) -> tuple[Values, RowError | None]:
         key, nothing = self._declared.input_ids_key, np.empty(0, np.int32)
         values = field_of(document, key)
         if not isinstance(values, list):
-            return nothing, Trouble(
+            return nothing, RowError(
                 number, "no token ids", f"metadata.{key} is {words_of(values)}, not a list", keepable=False
             )
         if not values:
-            return nothing, Trouble(number, "no token ids", f"metadata.{key} is empty", keepable=False)
+            return nothing, RowError(number, "no token ids", f"metadata.{key} is empty", keepable=False)
         if set(map(type, values)) != {int}:
-            return nothing, Trouble(
+            return nothing, RowError(
                 number, "token ids are not integers", f"metadata.{key} holds more than integers", keepable=False
             )
         low, high = min(values), max(values)
         if low < 0 or high >= self._vocab_size:
             what = f"metadata.{key} has ids from {low} to {high}, but the vocabulary has 0 to {self._vocab_size - 1}"
-            return nothing, Trouble(number, "token ids outside the vocabulary", what, keepable=False)
+            return nothing, RowError(number, "token ids outside the vocabulary", what, keepable=False)
         ids = np.array(values, np.int32)
         length = self._declared.length
         if length is not None and len(ids) != length:
-            return ids, Trouble(
+            return ids, RowError(
                 number,
                 "wrong number of token ids",
                 f"metadata.{key} has {len(ids)} ids, but the format requires {length}",
             )
         return ids, None
 
-    def _weights(self, document: Any, number: int, key: str, count: int) -> tuple[Values, Trouble | None]:
+    def _weights(self, document: Any, number: int, key: str, count: int) -> tuple[Values, RowError | None]:
         nothing = np.zeros(count, np.float32)
         values = field_of(document, key)
         if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
             what = f"metadata.{key} is {words_of(values)}, not a list of numbers"
-            return nothing, Trouble(number, "no loss weights", what, keepable=False)
+            return nothing, RowError(number, "no loss weights", what, keepable=False)
         weights = np.array(values, np.float64)
         if len(weights) != count:
             what = f"metadata.{key} has {len(weights)} weights for {count} ids"
-            return nothing, Trouble(number, "wrong number of loss weights", what, keepable=False)
+            return nothing, RowError(number, "wrong number of loss weights", what, keepable=False)
         if not np.isfinite(weights).all() or np.abs(weights).max(initial=0) > np.finfo(np.float32).max:
-            return nothing, Trouble(
+            return nothing, RowError(
                 number, "loss weights out of range", f"metadata.{key} exceeds float32", keepable=False
             )
         return weights.astype(np.float32), None

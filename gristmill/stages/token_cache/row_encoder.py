@@ -8,7 +8,7 @@ from gristmill.stages.token_cache.prebuilt_rows import PrebuiltRows
 from gristmill.stages.token_cache.rows import RowEncoder
 from gristmill.stages.token_cache.text_rows import TextRows
 from gristmill.stages.tokenization.encoder import Encoder
-from gristmill.stages.tokenization.reference import TokenizerFacts, facts_of
+from gristmill.stages.tokenization.reference import TokenizerReference, ask_reference
 from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 
@@ -17,7 +17,7 @@ def row_encoder(
     tokenizer: str,
     tokenizer_json: bytes,
     options: TokenizerOptions,
-    facts: TokenizerFacts | None = None,
+    facts: TokenizerReference | None = None,
     *,
     reference: bool = False,
 ) -> tuple[RowEncoder, Vocabulary]:
@@ -34,7 +34,7 @@ def row_encoder(
     Raises:
         RecipeError: the tokenizer or the template cannot be used with these options.
     """
-    facts = facts or facts_of(tokenizer_json)
+    facts = facts or ask_reference(tokenizer_json)
     encoder = Encoder(tokenizer_json, options, engine="tokenizers" if reference else "auto", facts=facts)
     name = tokenizer_asset(tokenizer)
     if isinstance(declared, Text):

@@ -22,7 +22,7 @@ SPECIAL = "special token in the text"
 """The reason counted for texts that contain a special token which the recipe refuses."""
 
 
-class Trouble(NamedTuple):
+class RowError(NamedTuple):
     """An error of a row.
 
     Attributes:
@@ -48,7 +48,7 @@ class CacheRows(NamedTuple):
     """
 
     fields: Fields
-    troubles: Sequence[Trouble]
+    troubles: Sequence[RowError]
     sizes: ByteSizes
 
 
@@ -84,7 +84,7 @@ def words_of(value: Any) -> str:
     return "missing" if value is MISSING else "null" if value is None else f"{type(value).__name__}"
 
 
-class Settled(NamedTuple):
+class KeptRows(NamedTuple):
     """A batch to which the policy was applied.
 
     Attributes:
@@ -102,7 +102,7 @@ class Settled(NamedTuple):
     kept: dict[str, int]
 
 
-def settle(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int) -> Settled:
+def apply_policy(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int) -> KeptRows:
     """Applies the recipe's policy to the rows with errors.
 
     Args:
@@ -129,8 +129,8 @@ def settle(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int
         counter[trouble.reason] = counter.get(trouble.reason, 0) + 1
         stays[trouble.row] &= stay
     if stays.all():
-        return Settled(rows.fields, rows.sizes, stays, dropped, kept)
-    return Settled(chosen(rows.fields, stays), rows.sizes[stays], stays, dropped, kept)
+        return KeptRows(rows.fields, rows.sizes, stays, dropped, kept)
+    return KeptRows(chosen(rows.fields, stays), rows.sizes[stays], stays, dropped, kept)
 
 
 def chosen(fields: Fields, flags: npt.NDArray[np.bool_]) -> Fields:

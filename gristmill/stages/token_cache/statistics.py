@@ -16,7 +16,7 @@ BUCKETS = 32
 """Number of length buckets. Bucket 0 counts empty rows, bucket n rows of 2^(n-1) to 2^n - 1 tokens."""
 
 
-class Facts(msgspec.Struct, frozen=True, omit_defaults=True):
+class TokenStatistics(msgspec.Struct, frozen=True, omit_defaults=True):
     """Statistics of the rows of a shard, all splits together.
 
     Attributes:
@@ -41,12 +41,12 @@ def edges_of(count: int) -> list[int]:
     return [0, *(1 << n for n in range(count))]
 
 
-def summed(facts: Iterable[Facts]) -> Facts:
+def add_statistics(facts: Iterable[TokenStatistics]) -> TokenStatistics:
     """The sum of several statistics."""
-    total = Facts()
+    total = TokenStatistics()
     for counted in facts:
         width = max(len(total.lengths), len(counted.lengths))
-        total = Facts(
+        total = TokenStatistics(
             total.bytes + counted.bytes,
             total.unknown + counted.unknown,
             total.fragments + counted.fragments,
@@ -61,7 +61,7 @@ def _padded(lengths: Sequence[int], width: int) -> list[int]:
     return [*lengths, *[0] * (width - len(lengths))]
 
 
-class Counting:
+class TokenCounter:
     """Counts the rows of one shard."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -94,9 +94,9 @@ class Counting:
         add_counts(self._kept, kept or {})
         add_counts(self._dropped, dropped or {})
 
-    def facts(self) -> Facts:
+    def facts(self) -> TokenStatistics:
         """The statistics of all rows counted so far."""
         used = np.flatnonzero(self._lengths)
         lengths = tuple(self._lengths[: used[-1] + 1].tolist()) if len(used) else ()
         kept, dropped = sum_counts((self._kept,)), sum_counts((self._dropped,))
-        return Facts(self._bytes, self._unknown, self._fragments, lengths, kept, dropped)
+        return TokenStatistics(self._bytes, self._unknown, self._fragments, lengths, kept, dropped)

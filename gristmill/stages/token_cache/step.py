@@ -19,7 +19,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Chat, Text, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.token_cache.grinder import Body, Spec
+from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
 from gristmill.stages.token_cache.part import CLEVEL, part_records
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.tokenization.files import (
@@ -126,13 +126,13 @@ class TokenCacheStep:
         groups: dict[int, list[Shard]] = {}
         for shard in shards:
             groups.setdefault(part_of(shard.name, self.mix.parts), []).append(shard)
-        bodies: dict[str, Body] = {}
+        bodies: dict[str, TokenCacheItem] = {}
         for number, members in sorted(groups.items()):
             inputs = (*(Input(documents, s.name, s.content) for s in members), tokenizer_input)
             name = f"part-{number:05d}"
             digest = digest_of([recipe.digest, msgspec.to_builtins(inputs), CLEVEL])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)
-            bodies[name] = Body(f"{name}-{digest}", lean, inputs, None)
+            bodies[name] = TokenCacheItem(f"{name}-{digest}", lean, inputs, None)
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         upstream = (ledger.upstream, Upstream(tokenizer_asset(self.tokenizer.name), "", tokenizer.fingerprint))
         target = Target(place(self.asset, self.snapshot), recipe, upstream, wants)
@@ -178,7 +178,7 @@ class TokenCachePlan:
 
     step: TokenCacheStep
     target: Target
-    bodies: Mapping[str, Body]
+    bodies: Mapping[str, TokenCacheItem]
     template: str | None
 
     @property
@@ -186,10 +186,10 @@ class TokenCachePlan:
         """See StepPlan."""
         return (self.target,)
 
-    def spec(self, token: str) -> Spec:
+    def spec(self, token: str) -> TokenCacheSpec:
         """See StepPlan."""
         mix, tokenizer = self.step.mix, self.step.tokenizer
-        return Spec(
+        return TokenCacheSpec(
             documents=self.step.documents,
             place=self.target.place,
             token=token,

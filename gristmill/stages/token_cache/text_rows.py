@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from gristmill.recipes.row_format import Text
-from gristmill.stages.token_cache.rows import SPECIAL, CacheRows, Trouble, field_of, words_of
+from gristmill.stages.token_cache.rows import SPECIAL, CacheRows, RowError, field_of, words_of
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.text.utf8 import sizes_of
 
 
-class _Text(msgspec.Struct, gc=False):
+class _TextField(msgspec.Struct, gc=False):
     id: str
     source: str
     text: str
@@ -35,7 +35,7 @@ class TextRows:
 
     def __init__(self, declared: Text, encoder: Encoder, name: str) -> None:
         self._key, self._encoder = declared.text_key, encoder
-        self.row_type = _Text if self._key == "text" else _Keyed
+        self.row_type = _TextField if self._key == "text" else _Keyed
         self.engine = encoder.engine
         self.metadata = {
             "tokenizer": name,
@@ -51,21 +51,21 @@ class TextRows:
         """See RowEncoder."""
         if self._key == "text":
             return self._rows([document.text for document in documents], [])
-        troubles: list[Trouble] = []
+        troubles: list[RowError] = []
         texts: list[str] = []
         for number, document in enumerate(documents):
             text = field_of(document, self._key)
             if not isinstance(text, str):
-                troubles.append(Trouble(number, "no text", f"metadata.{self._key} is {words_of(text)}, not a string"))
+                troubles.append(RowError(number, "no text", f"metadata.{self._key} is {words_of(text)}, not a string"))
                 text = ""
             texts.append(text)
         return self._rows(texts, troubles)
 
-    def _rows(self, texts: Sequence[str], troubles: list[Trouble]) -> CacheRows:
+    def _rows(self, texts: Sequence[str], troubles: list[RowError]) -> CacheRows:
         refused = self._encoder.refused
         if refused is not None:
             for number, text in enumerate(texts):
                 match = refused.search(text)
                 if match:
-                    troubles.append(Trouble(number, SPECIAL, f"{match[0]!r} at character {match.start()}"))
+                    troubles.append(RowError(number, SPECIAL, f"{match[0]!r} at character {match.start()}"))
         return CacheRows({"input_ids": self._encoder.encode(texts)}, troubles, sizes_of(texts))

@@ -35,17 +35,17 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization.engines import (
     ONE_CORE,
-    Engine,
     EngineIds,
     Lengths,
-    Reference,
+    ReferenceEngine,
+    TokenEngine,
     batched,
     fast_engines,
     joined,
 )
 from gristmill.stages.tokenization.long_texts import LONG, cut
-from gristmill.stages.tokenization.reference import TokenizerFacts, facts_of, load_reference
-from gristmill.stages.tokenization.safe_splits import WINDOW, windows
+from gristmill.stages.tokenization.reference import TokenizerReference, ask_reference, load_reference
+from gristmill.stages.tokenization.safe_splits import WINDOW, safe_windows
 
 Ids = npt.NDArray[np.int32]
 
@@ -93,13 +93,13 @@ class Encoder:
         options: TokenizerOptions,
         *,
         engine: Literal["auto", "tokenizers"] = "auto",
-        facts: TokenizerFacts | None = None,
+        facts: TokenizerReference | None = None,
     ) -> None:
         for name, value in ONE_CORE.items():
             os.environ.setdefault(name, value)
         self._json = tokenizer_json
         if facts is None:
-            facts = facts_of(tokenizer_json, self.reference)
+            facts = ask_reference(tokenizer_json, self.reference)
         self.vocab_size, self._breaks = facts.size, facts.breaks
         self.options = options
         self.special_strings = special_strings(facts.special)
@@ -110,7 +110,7 @@ class Encoder:
         self._suffix = "" if options.eos is None or self._clean else " " if self._plain else f" {options.eos}"
         self._marin = options.long_strings == "marin"
         fast, self.engine_reason = _proven(tokenizer_json.decode(), facts) if engine == "auto" else (None, "asked for")
-        self._engine: Engine = fast or Reference(self.reference)
+        self._engine: TokenEngine = fast or ReferenceEngine(self.reference)
         self.engine = self._engine.name
 
     @cached_property
@@ -118,7 +118,7 @@ class Encoder:
         """The tokenizer as `tokenizers` loads it."""
         return load_reference(self._json)
 
-    def _id(self, facts: TokenizerFacts, role: str, token: str | None) -> int | None:
+    def _id(self, facts: TokenizerReference, role: str, token: str | None) -> int | None:
         """The id of BOS or EOS, or None if there is none."""
         number = None if token is None else facts.added.get(token)
         if token is not None and number is None:
@@ -191,7 +191,7 @@ class Encoder:
         """The text with the suffix, split at safe places if it is huge."""
         if len(text) <= WINDOW:
             return (text + suffix,)
-        return windows(text, suffix, self._breaks, self._agrees)
+        return safe_windows(text, suffix, self._breaks, self._agrees)
 
     def _agrees(self, left: str, right: str) -> bool:
         """Whether two strings have the same ids separately and joined."""
@@ -215,7 +215,7 @@ class Encoder:
         self._check(int(ids.max(initial=0)))
         return ids.view(np.int32), joined(lengths, np.int64)
 
-    def _batches(self, pieces: Iterable[str]) -> Iterator[tuple[Engine, list[str]]]:
+    def _batches(self, pieces: Iterable[str]) -> Iterator[tuple[TokenEngine, list[str]]]:
         """Batches of pieces, each with its engine.
 
         If special strings are to be encoded like other words, pieces that hold one are encoded alone, by the reference.
@@ -267,14 +267,14 @@ def special_strings(special: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(special, key=len, reverse=True))) or r"(?!)")
 
 
-def _specials_as_text(tokenizer_json: bytes) -> Reference:
+def _specials_as_text(tokenizer_json: bytes) -> ReferenceEngine:
     """The reference, set to encode special strings like other words."""
     tokenizer = load_reference(tokenizer_json)
     tokenizer.encode_special_tokens = True
-    return Reference(tokenizer)
+    return ReferenceEngine(tokenizer)
 
 
-def _proven(tokenizer_json: str, facts: TokenizerFacts) -> tuple[Engine | None, str]:
+def _proven(tokenizer_json: str, facts: TokenizerReference) -> tuple[TokenEngine | None, str]:
     """The fast engine and why; None in its place if it cannot load the tokenizer or gives other ids on some probe."""
     try:
         for fast in fast_engines(tokenizer_json):

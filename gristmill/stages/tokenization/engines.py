@@ -20,7 +20,7 @@ REFERENCE_CHARACTERS = 400_000  # per call of the reference, because its Encodin
 REFERENCE_TEXTS = 64  # likewise
 
 
-class Engine(Protocol):
+class TokenEngine(Protocol):
     """One implementation of a tokenizer. It uses one core.
 
     `encode` returns the ids of all texts, one text after another (uint32), and each text's number of ids (int64).
@@ -31,7 +31,7 @@ class Engine(Protocol):
     def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]: ...
 
 
-class Fast:
+class FastEngine:
     """The `fastokens` package. Its cache of words stops growing at about 100 MB."""
 
     name = "fastokens"
@@ -45,7 +45,7 @@ class Fast:
         return np.frombuffer(ids, "<u4"), bounds[1:] - bounds[:-1]
 
 
-class FastWithRuns(Fast):
+class FastEngineWithRuns(FastEngine):
     """The `fastokens` package, for tokenizers with a token per run of spaces: see space_runs.
 
     Args:
@@ -72,7 +72,7 @@ class FastWithRuns(Fast):
         return ids, lengths
 
 
-class Reference:
+class ReferenceEngine:
     """The `tokenizers` package. `encode_batch_fast` gives the same ids, without offsets, in two thirds of the time."""
 
     name = "tokenizers"
@@ -89,7 +89,7 @@ class Reference:
         return joined(rows, np.uint32), lengths
 
 
-def fast_engines(tokenizer_json: str) -> Iterator[Fast]:
+def fast_engines(tokenizer_json: str) -> Iterator[FastEngine]:
     """The fast engine, in the forms that may work for this tokenizer, the fastest first.
 
     Args:
@@ -100,8 +100,8 @@ def fast_engines(tokenizer_json: str) -> Iterator[Fast]:
     """
     lean = without_runs(tokenizer_json)
     if lean is not None:
-        yield FastWithRuns(*lean)
-    yield Fast(tokenizer_json)
+        yield FastEngineWithRuns(*lean)
+    yield FastEngine(tokenizer_json)
 
 
 def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[str]]:

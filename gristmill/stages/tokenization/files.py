@@ -11,7 +11,7 @@ from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.tokenization.reference import FACTS, TokenizerFacts, load_facts
+from gristmill.stages.tokenization.reference import REFERENCE_FILE, TokenizerReference, load_answers
 
 TOKENIZING = 1
 """Version of the way we write token caches. Raising it rebuilds all of them."""
@@ -108,7 +108,7 @@ def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
     return ledger, data
 
 
-def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
+def read_reference(store: Store, ledger: TokenizerLedger) -> TokenizerReference | None:
     """The reference's answers for a tokenizer; None if an earlier version of Gristmill put the tokenizer into the lake.
 
     Args:
@@ -118,13 +118,13 @@ def read_facts(store: Store, ledger: TokenizerLedger) -> TokenizerFacts | None:
     Raises:
         DataError: the file does not have the sha256 of the ledger, or is lost.
     """
-    if FACTS not in ledger.files:
+    if REFERENCE_FILE not in ledger.files:
         return None
-    path = f"{ledger.asset}/{FACTS}"
+    path = f"{ledger.asset}/{REFERENCE_FILE}"
     tagged = store.read_tagged(path)
-    if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != ledger.files[FACTS]:
+    if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != ledger.files[REFERENCE_FILE]:
         raise DataError(f"{path}: lost or changed; materialize the tokenizer once more: the file is made again")
-    return load_facts(tagged[0])
+    return load_answers(tagged[0])
 
 
 def read_template(store: Store, name: str) -> str | None:

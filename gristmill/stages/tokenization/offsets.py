@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from gristmill.stages.tokenization.probes import FIXED
-from gristmill.stages.tokenization.safe_splits import BREAKS, windows
+from gristmill.stages.tokenization.safe_splits import BREAKS, safe_windows
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 from gristmill.stages.tokenization.vocabulary import Vocabulary
 from gristmill.text.utf8 import STRETCH, size_of
@@ -129,7 +129,7 @@ class TokenOffsets:
         """Whether the normalizer leaves a text unchanged. A huge text is checked in parts."""
         if self._normalizer is None or (self._composes and text.isascii()):
             return True
-        parts = (text,) if len(text) <= STRETCH else windows(text, "", BREAKS, lambda _, __: True)
+        parts = (text,) if len(text) <= STRETCH else safe_windows(text, "", BREAKS, lambda _, __: True)
         return all(self._normalizer.normalize_str(part) == part for part in parts)
 
     def _agrees(self, text: str) -> bool:

@@ -13,18 +13,18 @@ import zstandard
 from tokenizers import Tokenizer
 
 from gristmill.errors import RecipeError
-from gristmill.stages.tokenization.engines import EngineIds, Lengths, Reference
+from gristmill.stages.tokenization.engines import EngineIds, Lengths, ReferenceEngine
 from gristmill.stages.tokenization.probes import PROBES, probes
 from gristmill.stages.tokenization.safe_splits import breaks_of
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
 from gristmill.stages.tokenization.vocabulary import Vocabulary, vocabulary_of
 
-FACTS = "facts.msgpack.zst"
+REFERENCE_FILE = "facts.msgpack.zst"
 """Name of the file with the answers."""
 _MOST = 1 << 30  # largest unpacked size in bytes
 
 
-class TokenizerFacts(NamedTuple):
+class TokenizerReference(NamedTuple):
     """A tokenizer, as the reference describes it.
 
     Attributes:
@@ -86,7 +86,7 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
     return reference
 
 
-def facts_of(tokenizer_json: bytes, reference: Tokenizer | None = None) -> TokenizerFacts:
+def ask_reference(tokenizer_json: bytes, reference: Tokenizer | None = None) -> TokenizerReference:
     """The reference's answers for a tokenizer. They take 0.3 to 0.6 CPU seconds.
 
     Args:
@@ -99,8 +99,8 @@ def facts_of(tokenizer_json: bytes, reference: Tokenizer | None = None) -> Token
     reference = reference or load_reference(tokenizer_json)
     decoder = reference.get_added_tokens_decoder()
     texts = probes(reference)
-    ids, lengths = Reference(reference).encode(texts)
-    return TokenizerFacts(
+    ids, lengths = ReferenceEngine(reference).encode(texts)
+    return TokenizerReference(
         reference.get_vocab_size(with_added_tokens=True),
         {token.content: number for number, token in sorted(decoder.items())},
         tuple(token.content for _, token in sorted(decoder.items()) if token.special and token.content),
@@ -112,7 +112,7 @@ def facts_of(tokenizer_json: bytes, reference: Tokenizer | None = None) -> Token
     )
 
 
-def dump_facts(facts: TokenizerFacts) -> bytes:
+def dump_reference(facts: TokenizerReference) -> bytes:
     """The bytes of the file: MessagePack, compressed with zstd. Equal answers give equal bytes."""
     tables = facts.vocabulary
     written = _Written(
@@ -136,7 +136,7 @@ def dump_facts(facts: TokenizerFacts) -> bytes:
     return zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(written))
 
 
-def load_facts(data: bytes) -> TokenizerFacts | None:
+def load_answers(data: bytes) -> TokenizerReference | None:
     """The answers in a file. None if it was written with another version of the probes.
 
     Args:
@@ -149,7 +149,7 @@ def load_facts(data: bytes) -> TokenizerFacts | None:
     counts = {name: np.frombuffer(written.tables[name], "<u4").astype(np.int64) for name in ("bytes", "lead", "trail")}
     size = len(counts["bytes"])
     fragments = np.unpackbits(np.frombuffer(written.tables["fragments"], np.uint8), count=size).astype(np.bool_)
-    return TokenizerFacts(
+    return TokenizerReference(
         written.size,
         written.added,
         written.special,

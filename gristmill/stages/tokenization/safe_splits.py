@@ -47,7 +47,7 @@ def breaks_of(reference: Tokenizer) -> str:
     return breaks
 
 
-def windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str], bool]) -> Iterator[str]:
+def safe_windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str], bool]) -> Iterator[str]:
     r"""The parts of a text with its suffix. Encoded one after another, they give the ids of the whole.
 
     Args:
@@ -56,7 +56,7 @@ def windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str], bo
         breaks: see breaks_of.
         agrees: whether two strings have the same ids separately and joined.
 
-    >>> list(windows("a mill by a river", "</s>", "\n ", lambda left, right: True))
+    >>> list(safe_windows("a mill by a river", "</s>", "\n ", lambda left, right: True))
     ['a mill by a river</s>']
     """
     start = 0

@@ -28,13 +28,13 @@ from gristmill.stages.tokenization.files import (
     TokenizerLedger,
     brought_files,
     ledger_path,
-    read_facts,
+    read_reference,
     read_tokenizer,
     read_tokenizer_ledger,
     template_in,
     tokenizer_path,
 )
-from gristmill.stages.tokenization.reference import FACTS, dump_facts, facts_of
+from gristmill.stages.tokenization.reference import REFERENCE_FILE, ask_reference, dump_reference
 
 Slices = Mapping[str, Sequence[str]]
 """Snapshots by stream."""
@@ -92,7 +92,7 @@ def make_tokenizer(
                 f" {_short(recipe.parameters)}; a tokenizer never changes: declare one of the next number"
             )
         _, data = read_tokenizer(store, tokenizer.name)
-        return _with_facts(store, tokenizer.name, old, data), False
+        return _with_reference(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
     counts = {"documents": 0, "characters": 0}
     if tokenizer.training is None:
@@ -104,19 +104,19 @@ def make_tokenizer(
     return _write(store, tokenizer, recipe, brought, inputs, counts), True
 
 
-def _with_facts(store: Store, name: str, old: TokenizerLedger, data: bytes) -> TokenizerLedger:
+def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) -> TokenizerLedger:
     """The ledger of a tokenizer in the lake.
 
     If the reference's answers are missing, changed or old, they are written again.
     """
     try:
-        if read_facts(store, old) is not None:
+        if read_reference(store, old) is not None:
             return old
     except DataError:
         pass  # the file is lost or changed; it is made again from the tokenizer
-    facts = dump_facts(facts_of(data))
-    store.put(tokenizer_path(name, FACTS), facts)
-    ledger = msgspec.structs.replace(old, files=old.files | {FACTS: hashlib.sha256(facts).hexdigest()})
+    facts = dump_reference(ask_reference(data))
+    store.put(tokenizer_path(name, REFERENCE_FILE), facts)
+    ledger = msgspec.structs.replace(old, files=old.files | {REFERENCE_FILE: hashlib.sha256(facts).hexdigest()})
     store.put(ledger_path(name), dump(ledger))
     return ledger
 
@@ -200,8 +200,8 @@ def _write(
         "model_max_length": 1_000_000_000_000,
     }
     shown = json.dumps({k: v for k, v in config.items() if v is not None}, indent=2, sort_keys=True).encode()
-    facts = facts_of(data)
-    files = {JSON: data, CONFIG: shown, FACTS: dump_facts(facts)}
+    facts = ask_reference(data)
+    files = {JSON: data, CONFIG: shown, REFERENCE_FILE: dump_reference(facts)}
     for name, content in files.items():
         store.put(tokenizer_path(tokenizer.name, name), content)
     ledger = TokenizerLedger(

@@ -2,12 +2,12 @@ from dagster_kit import LETTERS_V0, Works, letters
 
 from assets.support.arrivals import forget, is_vanished, report, reported
 from gristmill.lake.address import place
-from gristmill.raw_data.scan import EMPTY, Seen, pass_over, present
+from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
 
 
 def seen(works: Works) -> dict[str, Seen]:
     source = works.catalogue.sources["letters"]
-    return present(source, pass_over(source, works.store))
+    return present(source, scan_raw(source, works.store))
 
 
 def test_what_is_recorded_already_is_not_reported_again(works: Works) -> None:

@@ -22,7 +22,7 @@ from dagster_kit import (
 from assets.support.keys import key_of
 from assets.support.lake_identity import UNSHOWN, check_lake, shown_lake
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.ledger.lake_id import NAMEPLATE, is_new, nameplate, read_nameplate
+from gristmill.lake.ledger.lake_id import LAKE_FILE, is_new, make_lake_id, read_lake_id
 from resources.lake import lake_resource
 
 RAW = "sources/letters/raw"
@@ -36,11 +36,11 @@ def other(works: Works, tmp_path: Path) -> Works:
 
 
 def test_the_first_lake_that_a_dagster_sees_is_the_one_it_shows(made: Works) -> None:
-    plate = read_nameplate(made.store)
+    plate = read_lake_id(made.store)
     assert plate is not None
     assert shown_lake(made.instance) == plate.id
     check_lake(made.instance, made.store)
-    assert nameplate(made.store) == plate
+    assert make_lake_id(made.store) == plate
 
 
 def test_a_run_on_another_lake_is_refused_and_writes_nothing(made: Works, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_lake_emptied_and_begun_anew_at_the_same_address_is_another(made: Work
 
 
 def test_a_broken_nameplate_is_an_error_that_names_it(works: Works) -> None:
-    works.store.put(NAMEPLATE, b'{"id": "mine"}')
+    works.store.put(LAKE_FILE, b'{"id": "mine"}')
     with pytest.raises(DataError, match="not a valid lake id"):
         check_lake(works.instance, works.store)
 

@@ -52,7 +52,7 @@ def test_an_option_without_a_key_or_an_equals_sign_is_refused(option: str) -> No
 
 
 def test_no_shelves_and_no_workers_are_refused() -> None:
-    with pytest.raises(RecipeError, match="--shelves: name a package at least"):
+    with pytest.raises(RecipeError, match=r"^--shelves: "):
         shelves_of(told("--shelves", " , "))
-    with pytest.raises(RecipeError, match="--workers 0: give a number of processes, 1 or more"):
+    with pytest.raises(RecipeError, match=r"^--workers 0: "):
         engine_of(told("--engine", "local", "--workers", "0"))

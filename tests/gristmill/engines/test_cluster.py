@@ -20,7 +20,7 @@ from bench.clusters import Cluster, DaskCluster, RayCluster, descendants, kill
 from gristmill.engines.dask import DaskEngine
 from gristmill.engines.ray import RayEngine
 from gristmill.errors import RecipeError, StoreError
-from gristmill.execution.step import Planned, plan
+from gristmill.execution.step import StoredPlan, plan
 from gristmill.execution.work import Done, Item
 
 pytestmark = pytest.mark.skipif(not (find_spec("distributed") and find_spec("ray")), reason="the extras dask and ray")
@@ -64,7 +64,7 @@ def shards(mill: Mill, **words: str) -> None:
     mill.convert()
 
 
-def work(mill: Mill, token: str = "token") -> tuple[Planned, list[Item]]:
+def work(mill: Mill, token: str = "token") -> tuple[StoredPlan, list[Item]]:
     """The planned work of the faulty tagger."""
     step = mill.tagging("faulty-1")
     planned = plan(step, mill.lake, token)

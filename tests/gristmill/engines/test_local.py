@@ -10,7 +10,7 @@ from testkit import Mill, make_documents
 
 from gristmill.engines.local import LocalPool
 from gristmill.errors import StoreError
-from gristmill.execution.step import Planned, plan
+from gristmill.execution.step import StoredPlan, plan
 from gristmill.execution.work import Done, Item
 
 
@@ -50,7 +50,7 @@ def shards(mill: Mill, **words: str) -> None:
     mill.convert()
 
 
-def work(mill: Mill, token: str = "token") -> tuple[Planned, list[Item]]:
+def work(mill: Mill, token: str = "token") -> tuple[StoredPlan, list[Item]]:
     """The planned work of the faulty tagger."""
     step = mill.tagging("faulty-1")
     planned = plan(step, mill.lake, token)

@@ -10,7 +10,7 @@ from testkit import Mill, Stopping, make_documents
 from gristmill.errors import Conflict, DataError, GristmillError, StoreError
 from gristmill.execution.commit import Assembled, release
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import Planned, assemble_one, grind, plan, publish_one
+from gristmill.execution.step import StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.survey import survey
 from gristmill.lake.ledger.files import read_ledger
 
@@ -172,7 +172,7 @@ def test_a_failing_rebuild_leaves_the_old_ledger_the_truth(mill: Mill) -> None:
         assert mill.store.head(mill.documents().shard(shard.name)) is not None
 
 
-def ready(mill: Mill, token: str = "one") -> tuple[Planned, str, Assembled]:
+def ready(mill: Mill, token: str = "one") -> tuple[StoredPlan, str, Assembled]:
     """A run over two shards that only has to publish."""
     mill.raw_shards(2)
     asset = mill.documents().asset

@@ -4,7 +4,7 @@ from pathlib import Path
 import msgspec
 from testkit import Mill, make_documents
 
-from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.document_writer import DocumentWriter
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.identity import HASH_BYTES, IdDigest
 from gristmill.lake.ledger.model import Input
@@ -15,7 +15,7 @@ READ = (Input("sources/wiki/raw", "a.jsonl", "1"),)
 
 
 def test_a_shard_and_its_index_are_published_together_and_stamped(lake: FolderStore) -> None:
-    writer = DocumentsWriter(lake, HERE, "a")
+    writer = DocumentWriter(lake, HERE, "a")
     writer.write(b'{"id":"1"}\n{"id":"2"}\n', [("wiki", "1"), ("wiki", "2")])
     assert writer.rows == 2
     assert list(lake.list("")) == []
@@ -30,18 +30,18 @@ def test_a_shard_and_its_index_are_published_together_and_stamped(lake: FolderSt
 
 def test_the_spots_stand_behind_the_index_and_count_in_its_digest(lake: FolderStore) -> None:
     digests = set()
-    for spots in (b"", b"spots"):
-        writer = DocumentsWriter(lake, HERE, "a")
+    for raw_spans in (b"", b"raw_spans"):
+        writer = DocumentWriter(lake, HERE, "a")
         writer.write(b"{}\n", [("wiki", "1")])
-        row, _ = writer.close("recipe", READ, dropped={}, counts={}, spots=spots)
+        row, _ = writer.close("recipe", READ, dropped={}, counts={}, raw_spans=raw_spans)
         index = lake.read(HERE.index("a"))
-        assert index[HASH_BYTES:].endswith(spots)
+        assert index[HASH_BYTES:].endswith(raw_spans)
         digests.add(row.index)
     assert len(digests) == 2
 
 
 def test_a_writer_that_is_aborted_leaves_nothing(lake: FolderStore) -> None:
-    writer = DocumentsWriter(lake, HERE, "a")
+    writer = DocumentWriter(lake, HERE, "a")
     writer.write(b"{}\n", [("wiki", "1")])
     writer.abort()
     assert list(lake.list("")) == []

@@ -9,7 +9,7 @@ import pytest
 from testkit import Mill, make_documents
 
 from gristmill.errors import RecipeError
-from gristmill.execution.remote import ONE_CORE, Errand, answers_of, errand, grind_bytes, kit_of
+from gristmill.execution.remote import ONE_CORE, RemoteJob, answers_of, environment_of, grind_bytes, remote_job
 from gristmill.execution.step import plan
 from gristmill.execution.work import Done, Item, Job
 
@@ -42,21 +42,21 @@ def grind(job: bytes, item: Item) -> Done:
 
 def refusal(job: Job, item: Item, **kit: str) -> str:
     """What a worker says to a process whose kit differs in this."""
-    (failed,) = grind(msgspec.json.encode(Errand(job, kit_of(job.shelves) | kit)), item).outcome.failed
+    (failed,) = grind(msgspec.json.encode(RemoteJob(job, environment_of(job.shelves) | kit)), item).outcome.failed
     assert failed.error == "RecipeError"
     return failed.message
 
 
 def test_bytes_go_in_and_bytes_come_out(mill: Mill) -> None:
     job, (item,) = work(mill, "word")
-    done = grind(errand(job), item)
+    done = grind(remote_job(job), item)
     assert (done.name, done.outcome.failed) == ("a", ())
     assert mill.store.head(mill.attributes("faulty-1").shard("a")) is not None
 
 
 def test_a_worker_with_other_packages_says_which(mill: Mill) -> None:
     job, (item,) = work(mill, "word")
-    have = kit_of(job.shelves)["isal"]
+    have = environment_of(job.shelves)["isal"]
     assert f"it has isal {have}, not 0.1." in refusal(job, item, isal="0.1")
     assert "it has python 3." in refusal(job, item, python="2.7")
 
@@ -84,7 +84,7 @@ def test_a_worker_that_does_not_see_the_lake_says_so(mill: Mill) -> None:
 def test_a_job_with_shelves_that_are_not_there_is_not_sent(mill: Mill) -> None:
     job, _ = work(mill, "word")
     with pytest.raises(RecipeError, match="nowhere: no such package"):
-        errand(msgspec.structs.replace(job, shelves=("gristmill", "nowhere")))
+        remote_job(msgspec.structs.replace(job, shelves=("gristmill", "nowhere")))
 
 
 def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
     digests: list[str] = []
     for text in ("A = 1\n", "A = 1\n", "A = 2\n"):
         recipe.write_text(text)
-        code = "from gristmill.execution.remote import kit_of; print(kit_of(('ours',))['ours'])"
+        code = "from gristmill.execution.remote import environment_of; print(environment_of(('ours',))['ours'])"
         told = subprocess.run(
             [sys.executable, "-c", code],
             cwd=Path(__file__).parents[3],
@@ -109,7 +109,7 @@ def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
 
 def test_a_process_grinds_one_item_at_a_time_whatever_its_threads(mill: Mill) -> None:
     job, items = work(mill, "SLEEP", "SLEEP")
-    told = errand(job)
+    told = remote_job(job)
     threads = [threading.Thread(target=grind, args=(told, item)) for item in items]
     started = time.monotonic()
     for thread in threads:

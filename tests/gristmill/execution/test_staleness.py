@@ -30,7 +30,7 @@ def test_new_changed_and_vanished_raw_objects_are_told_apart(mill: Mill) -> None
     assert why(mill, mill.conversion()) == (
         "raw data changed: shard b",
         "new: shard x",
-        "has no input any more: shard a",
+        "no longer has input: shard a",
     )
 
 
@@ -51,7 +51,7 @@ def test_a_changed_input_is_named_and_a_lost_object_is_told_from_it(mill: Mill) 
     mill.store.delete([mill.attributes("words-1").shard("b")])
     assert why(mill, mill.tagging("words-1")) == (
         "sources/pages/v0/documents changed: shard a",
-        "its own objects are gone or changed: shard b",
+        "its own objects are missing or changed: shard b",
     )
 
 

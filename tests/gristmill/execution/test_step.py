@@ -10,7 +10,7 @@ from wholelake import DOCUMENTS, STREAM, TOKENIZER, even, make_whole, reseal, ta
 
 from gristmill.errors import DataError, StoreError, Superseded
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import Planned, Step, assemble_one, grind, plan, publish_one, resume
+from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.ledger.files import read_head
 from gristmill.recipes.mix import Mix, Stream
@@ -26,9 +26,9 @@ OLD_PLAN = b"""{"makings": [{"place": {"asset": "sources/pages/v0/documents", "s
 """A plan as version 0.1 stored it."""
 
 
-def moved(planned: Planned) -> Planned:
+def moved(planned: StoredPlan) -> StoredPlan:
     """A plan as another process gets it."""
-    return msgspec.json.decode(msgspec.json.encode(planned), type=Planned)
+    return msgspec.json.decode(msgspec.json.encode(planned), type=StoredPlan)
 
 
 def test_plan_grind_and_commit_may_be_three_processes(mill: Mill) -> None:

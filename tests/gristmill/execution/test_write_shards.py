@@ -11,7 +11,7 @@ from testkit import SHELVES, SNAPSHOT, Meanwhile, Mill, make_documents, packed
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, TOKENIZER, WORDS, even, make_whole
 
 from gristmill.errors import DataError, StoreError, Superseded
-from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.step import Step
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place, place
@@ -117,7 +117,7 @@ class Output:
 
     def __init__(self, mill: Mill, name: str) -> None:
         self.place, self.token = DOCUMENTS, "mine"
-        self._writer = DocumentsWriter(mill.store, DOCUMENTS, name)
+        self._writer = DocumentWriter(mill.store, DOCUMENTS, name)
 
     def write(self, number: int) -> None:
         row = json.dumps(make_documents(1, start=number)[0]).encode()

@@ -43,11 +43,11 @@ def test_what_is_finished_is_surveyed_and_left_alone(mill: Mill, maker: Maker) -
     mill.raw_shards(2)
     mill.convert()
     assert made(list(maker.mix(BOTH))) == [("mixes/pages/documents/pages", "2024")]
-    assert mill.said[-1] == "mixes/pages/index: written, and those of its token caches"
+    assert mill.said[-1].startswith("mixes/pages/index")
     said = len(mill.said)
     before = mill.stamps()
     assert list(maker.mix(BOTH)) == []
-    assert not [line for line in mill.said[said:] if "written" in line or "never made" in line]
+    assert not [line for line in mill.said[said:] if line.startswith("mixes/")]
     assert mill.stamps() == before
 
 

@@ -8,7 +8,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
 from gristmill.raw_data.listing import by_shard, list_raw
-from gristmill.raw_data.scan import pass_over, present
+from gristmill.raw_data.scan import present, scan_raw
 from gristmill.recipes.source import Everything, Folders, Matching
 
 
@@ -41,7 +41,7 @@ def test_snapshots_are_found_by_the_sources_rule(
     for name in ("2023/en/a.txt", "2024/en/a.txt", "2024/fr/a.txt", "lonely.txt"):
         mill.store.put(raw_folder("pages") + name, b"")
     source = replace(mill.source(), partition=rule)
-    found = pass_over(source, mill.store)
+    found = scan_raw(source, mill.store)
     assert {key: each.objects for key, each in present(source, found).items()} == snapshots
     assert found.trouble == {}
     listed = {key: list(list_raw(source, mill.store, key).entries) for key in snapshots}

@@ -22,7 +22,7 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.lake.store.s3 import BucketStore
 from gristmill.raw_data import scan as raw_pass
-from gristmill.raw_data.scan import EMPTY, RawPass, Seen, pass_over, present
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present, scan_raw
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.source import Matching, Source
@@ -43,7 +43,7 @@ def after(count: int) -> Callable[[], bool]:
     return lambda: next(asked) >= count
 
 
-def ticks(store: Store, takes: Iterable[int], source: Source = PAGES) -> RawPass:
+def ticks(store: Store, takes: Iterable[int], source: Source = PAGES) -> RawScan:
     """Looks that take so many objects each, until the pass is whole; between them the watch is text."""
     text: str | None = None
     for take in takes:
@@ -83,7 +83,7 @@ def test_nothing_has_the_digest_of_nothing() -> None:
 def test_a_pass_counts_snapshots_and_all_that_is_in_none(mill: Mill) -> None:
     for name in ("2023/a.jsonl", "2024/a.jsonl", "2024/b/c.jsonl", "2024/.part", "2024/readme.md", "beside", "b d/x"):
         mill.store.put(TOP + name, b"12")
-    found = pass_over(replace(PAGES, select=r"\.jsonl$"), mill.store)
+    found = scan_raw(replace(PAGES, select=r"\.jsonl$"), mill.store)
     assert {key: (each.objects, each.bytes) for key, each in found.seen.items()} == {"2023": (1, 2), "2024": (2, 4)}
     assert (found.unread, found.loose, found.astray, list(found.trouble)) == (2, 1, 1, ["b d"])
     assert found.whole
@@ -92,7 +92,7 @@ def test_a_pass_counts_snapshots_and_all_that_is_in_none(mill: Mill) -> None:
 def test_only_so_many_bad_names_are_kept_and_the_rest_is_counted(mill: Mill) -> None:
     for number in range(25):
         mill.store.put(f"{TOP}no snapshot {number:02d}/a", b"1")
-    found = pass_over(PAGES, mill.store)
+    found = scan_raw(PAGES, mill.store)
     assert (len(found.trouble), found.astray) == (20, 25)
 
 
@@ -101,17 +101,17 @@ def test_a_rule_that_makes_too_many_snapshots_is_refused(mill: Mill, monkeypatch
     for number in range(4):
         mill.store.put(f"{TOP}a{number}", b"1")
     with pytest.raises(RecipeError, match="more than 3 snapshots"):
-        pass_over(replace(PAGES, partition=Matching("(?P<snapshot>.+)")), mill.store)
+        scan_raw(replace(PAGES, partition=Matching("(?P<snapshot>.+)")), mill.store)
 
 
 def test_the_marker_is_no_data_and_without_it_a_snapshot_does_not_count(mill: Mill) -> None:
     source = replace(PAGES, marker="_SUCCESS")
     for name in ("2023/a", "2024/a", "2024/_SUCCESS", "2025/_SUCCESS"):
         mill.store.put(TOP + name, b"1")
-    found = present(source, pass_over(source, mill.store))
+    found = present(source, scan_raw(source, mill.store))
     assert {key: each.objects for key, each in found.items()} == {"2024": 1}
     mill.store.put(f"{TOP}2024/_SUCCESS", b"again")
-    assert present(source, pass_over(source, mill.store)) == found
+    assert present(source, scan_raw(source, mill.store)) == found
     assert source.conversion_parameters() == PAGES.conversion_parameters()
 
 
@@ -141,7 +141,7 @@ def test_any_ticks_over_objects_that_do_not_change_see_what_one_pass_sees(
         for snapshot, name in tree:
             if not any(other == snapshot and path.startswith(f"{name}/") for other, path in tree):
                 store.put(f"{TOP}{snapshot}/{name}", name.encode())
-        assert ticks(store, itertools.cycle(takes)).seen == pass_over(PAGES, store).seen
+        assert ticks(store, itertools.cycle(takes)).seen == scan_raw(PAGES, store).seen
 
 
 @pytest.mark.parametrize("take", [1, 2, 7, 1000])
@@ -149,7 +149,7 @@ def test_ticks_see_what_one_pass_sees_on_a_real_server(seaweed: Seaweed, tmp_pat
     store = seaweed.store(tmp_path.name)
     for snapshot, name in itertools.product(("s", "s-1", "s.2"), ("a", "a-b", "b/c", "b-c")):
         store.put(f"{TOP}{snapshot}/{name}", name.encode())
-    assert ticks(store, itertools.repeat(take)).seen == pass_over(PAGES, store).seen
+    assert ticks(store, itertools.repeat(take)).seen == scan_raw(PAGES, store).seen
 
 
 def broken_off(store: Store, take: int) -> Watch:
@@ -173,7 +173,7 @@ def test_where_the_next_object_is_gone_the_pass_begins_anew(mill: Mill) -> None:
     assert watch.void == 1
     found = watch.look(PAGES, mill.store, lambda: 0.0, lambda: False)
     assert found
-    assert found.seen == pass_over(PAGES, mill.store).seen
+    assert found.seen == scan_raw(PAGES, mill.store).seen
     assert watch.void == 0
 
 
@@ -185,7 +185,7 @@ def test_where_the_last_object_is_gone_it_goes_on(mill: Mill) -> None:
     found = watch.look(PAGES, mill.store, lambda: 0.0, lambda: False)
     assert found
     assert found.seen["s"].objects == 3
-    assert pass_over(PAGES, mill.store).seen["s"].objects == 2
+    assert scan_raw(PAGES, mill.store).seen["s"].objects == 2
 
 
 def test_where_everything_behind_is_gone_the_pass_begins_anew(mill: Mill) -> None:
@@ -202,7 +202,7 @@ def test_a_folder_listing_that_fails_half_way_is_an_error(mill: Mill) -> None:
     (mill.root / TOP / "t" / "b").unlink()
     (mill.root / TOP / "t" / "b").symlink_to("/nowhere/at/all")
     with pytest.raises(StoreError, match="t/b"):
-        pass_over(PAGES, mill.store)
+        scan_raw(PAGES, mill.store)
 
 
 class Refusing(Keys):
@@ -227,7 +227,7 @@ def test_a_bucket_listing_that_fails_half_way_is_an_error(monkeypatch: pytest.Mo
         endpoint = f"http://127.0.0.1:{server.server_port}"
         store = BucketStore("s3://bench", {"endpoint": endpoint, "region": "us-east-1"})
         with pytest.raises(StoreError, match="sources/bench/raw/"):
-            pass_over(replace(PAGES, name="bench"), store)
+            scan_raw(replace(PAGES, name="bench"), store)
     finally:
         server.shutdown()
         server.server_close()
@@ -236,7 +236,7 @@ def test_a_bucket_listing_that_fails_half_way_is_an_error(monkeypatch: pytest.Mo
 def test_folders_that_make_no_snapshot_are_told_of(mill: Mill) -> None:
     for name in ("2024/a.txt", "a b/a.txt", "x.run/a.txt"):
         mill.store.put(raw_folder("pages") + name, b"")
-    found = pass_over(mill.source(), mill.store)
+    found = scan_raw(mill.source(), mill.store)
     assert {key: each.objects for key, each in found.seen.items()} == {"2024": 1}
     assert sorted(found.trouble) == ["a b", "x.run"]
     assert found.astray == 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from testkit import Mill
 
-from gristmill.raw_data.scan import EMPTY, pass_over
+from gristmill.raw_data.scan import EMPTY, scan_raw
 from gristmill.raw_data.watch import ALL_GONE, Watch, dump_watch, load_watch
 from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.source import Source
@@ -57,7 +57,7 @@ def test_without_a_quiet_time_a_change_is_due_at_once(mill: Mill) -> None:
     assert watcher.at(60) == ["2024"]
     watcher.mill.store.delete([f"{TOP}2024/b"])
     assert watcher.at(90) == ["2024"]
-    assert watcher.known["2024"] == pass_over(PAGES, mill.store).seen["2024"].version
+    assert watcher.known["2024"] == scan_raw(PAGES, mill.store).seen["2024"].version
 
 
 def test_with_one_it_waits_until_passes_that_span_it_saw_the_same(mill: Mill) -> None:

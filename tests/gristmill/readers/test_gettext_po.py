@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.readers.gettext_po import Entry, charset, entries, translated_text
+from gristmill.readers.gettext_po import PoEntry, charset, entries, translated_text
 from gristmill.readers.text import Unfit
 
 HEADER = 'msgid ""\nmsgstr ""\n"Project-Id-Version: x\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
@@ -67,7 +67,7 @@ def test_an_unfilled_charset_is_utf_8() -> None:
 
 def test_strings_go_on_over_lines_and_know_escapes() -> None:
     catalogue = 'msgid "a"\nmsgstr ""\n  "one \\"two\\"\\n"\n"\\ttab \\\\ \\101\\x42" "!"\r\n'
-    assert list(entries(catalogue)) == [Entry(None, "a", None, ('one "two"\n\ttab \\ AB!',), fuzzy=False)]
+    assert list(entries(catalogue)) == [PoEntry(None, "a", None, ('one "two"\n\ttab \\ AB!',), fuzzy=False)]
 
 
 def test_more_than_ten_plural_forms_stay_in_order() -> None:
@@ -120,7 +120,7 @@ def _quoted(text: str, cuts: list[int]) -> str:
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 CUTS = st.lists(st.integers(0, 50), max_size=3)
 ENTRY = st.builds(
-    lambda context, msgid, forms, fuzzy: Entry(
+    lambda context, msgid, forms, fuzzy: PoEntry(
         context, msgid, "many" if len(forms) > 1 else None, tuple(forms), fuzzy=fuzzy
     ),
     st.none() | TEXT,
@@ -130,7 +130,7 @@ ENTRY = st.builds(
 )
 
 
-def _rendered(entry: Entry, cuts: list[int]) -> str:
+def _rendered(entry: PoEntry, cuts: list[int]) -> str:
     lines = ["#: place.py:1", "#, fuzzy, c-format" if entry.fuzzy else "#, c-format"]
     if entry.context is not None:
         lines.append(f"msgctxt {_quoted(entry.context, cuts)}")
@@ -144,7 +144,7 @@ def _rendered(entry: Entry, cuts: list[int]) -> str:
 
 
 @given(st.lists(st.tuples(ENTRY, CUTS), max_size=5), st.sampled_from(["", "\n", '\n#~ msgid "gone"\n\n']))
-def test_what_is_written_as_a_catalogue_is_read_back(drawn: list[tuple[Entry, list[int]]], between: str) -> None:
+def test_what_is_written_as_a_catalogue_is_read_back(drawn: list[tuple[PoEntry, list[int]]], between: str) -> None:
     catalogue = between.join(_rendered(entry, cuts) for entry, cuts in drawn)
     assert list(entries(catalogue)) == [entry for entry, _ in drawn]
 
@@ -152,4 +152,4 @@ def test_what_is_written_as_a_catalogue_is_read_back(drawn: list[tuple[Entry, li
 @given(st.text('msgidtrxp_l[]01"\\ \n#~,fuzy', max_size=60))
 def test_any_other_text_is_read_or_refused_but_never_breaks_the_reader(text: str) -> None:
     with suppress(Unfit):
-        assert all(isinstance(entry, Entry) for entry in entries(text))
+        assert all(isinstance(entry, PoEntry) for entry in entries(text))

@@ -2,11 +2,11 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from gristmill.reports.histogram import Histogram, Tally, doubling, draw, trimmed
+from gristmill.reports.histogram import Histogram, Tallies, doubling, draw, trimmed
 
 
 def counted(edges: list[int], *numbers: int) -> Histogram:
-    tally = Tally(edges)
+    tally = Tallies(edges)
     for number in numbers:
         tally.add(np.array([number]))
     return tally.done()
@@ -31,7 +31,7 @@ def test_empty_bins_at_the_end_are_left_out() -> None:
 
 
 def test_a_number_may_count_many_times() -> None:
-    tally = Tally([0, 5, 10])
+    tally = Tallies([0, 5, 10])
     tally.add(np.array([7]), times=1_000_000_000)
     assert tally.done().counts == (0, 1_000_000_000)
 

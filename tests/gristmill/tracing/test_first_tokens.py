@@ -11,7 +11,7 @@ from wholelake import TOKENIZER
 from gristmill.errors import DataError
 from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.stages.tokenization.files import tokenizer_path
-from gristmill.tracing.tokens import Traced, first_tokens
+from gristmill.tracing.tokens import TracedTokens, first_tokens
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_no_more_tokens_are_given_than_were_asked_for(mill: Mill) -> None:
     assert list(first_tokens(mill.store, "even", "tiny-1", "pages", 0)) == []
 
 
-def _whole(mill: Mill) -> Traced:
+def _whole(mill: Mill) -> TracedTokens:
     return next(first_tokens(mill.store, "even", "tiny-1", "pages", 10_000))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from gristmill.formats.levanter.array_writer import ObjectSink
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, Ledger, dump_ledger, merge
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, merge
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import compose, dump, pack_table
@@ -26,7 +26,7 @@ def texts(*rows: Sequence[int]) -> list[Row]:
     return [{"input_ids": row} for row in rows]
 
 
-def write_part(store: Store, folder: str, rows: Sequence[Row], fields: Mapping[str, DType] = TEXT) -> Ledger:
+def write_part(store: Store, folder: str, rows: Sequence[Row], fields: Mapping[str, DType] = TEXT) -> CacheLedger:
     """A consolidated cache."""
 
     def opened(name: str) -> ObjectSink:
@@ -55,7 +55,7 @@ def write_split(
 ) -> str:
     """A split of parts named `<snapshot>/<part>`, in this order; the folder of its merged ledger."""
     top = f"{asset}/{split}"
-    ledgers: dict[str, Ledger] = {}
+    ledgers: dict[str, CacheLedger] = {}
     tables: dict[str, list[Shard]] = {}
     for name, rows in parts.items():
         folder = f"{top}/{name}"

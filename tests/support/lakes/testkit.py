@@ -18,7 +18,7 @@ from gristmill.execution.step import Step, make
 from gristmill.execution.work import Done, Engine, Item, Job
 from gristmill.lake.address import Place, attributes_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.ledger.lake_id import NAMEPLATE
+from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.open import Lake
@@ -201,11 +201,11 @@ class Mill:
         return {shard.name: shard for shard in read_ledger(self.store, where)[1]}
 
     def tree(self) -> dict[str, bytes]:
-        """Every object and its bytes, but for what is this very lake's: nameplate, and stamps in the notes of runs."""
+        """Every object and its bytes, but for what is this very lake's: its id, and stamps in the notes of runs."""
         return {
             entry.path: self.store.read(entry.path)
             for entry in self.store.list("")
-            if not entry.path.endswith(".run.json") and entry.path != NAMEPLATE
+            if not entry.path.endswith(".run.json") and entry.path != LAKE_FILE
         }
 
     def stamps(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.trace import TokenWhereabouts, Whereabouts, of_document, of_token
+from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
 
 KNOWN = Shelves(SHELVES, {})
 CACHE = "token_caches/even/tiny-1/pages"
@@ -81,15 +81,15 @@ def spell(mill: Mill, mix: Mix, *, force: bool = False) -> None:
     index_cache(mill.store, mix, TOKENIZER, {"pages": mill.source()}, {"pages": [SNAPSHOT]})
 
 
-def where(mill: Mill, number: int) -> Whereabouts:
+def where(mill: Mill, number: int) -> DocumentTrace:
     """All places of a document."""
-    (found,) = of_document(mill.store, "pages", f"doc-{number}", KNOWN)
+    (found,) = document_trace(mill.store, "pages", f"doc-{number}", KNOWN)
     return found
 
 
-def whose(mill: Mill, offset: int, split: str = "train") -> TokenWhereabouts:
+def whose(mill: Mill, offset: int, split: str = "train") -> TokenTrace:
     """Whose a token is."""
-    return of_token(mill.store, CACHE, split, offset, KNOWN)
+    return token_trace(mill.store, CACHE, split, offset, KNOWN)
 
 
 def in_mix() -> Iterator[int]:

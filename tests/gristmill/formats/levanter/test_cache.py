@@ -9,7 +9,7 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.array_reader import ArrayReader
 from gristmill.formats.levanter.array_writer import CHUNK, ObjectSink
 from gristmill.formats.levanter.cache import Batch, CacheReader, CacheWriter, copy_range, ranges_of
-from gristmill.formats.levanter.cache_ledger import Ledger
+from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 
@@ -37,7 +37,7 @@ def writer(folder: Path, fields: dict[str, DType] | None = None) -> CacheWriter:
     return CacheWriter(opened, fields or TEXT)
 
 
-def write(folder: Path, *batches: Rows) -> Ledger:
+def write(folder: Path, *batches: Rows) -> CacheLedger:
     cache = writer(folder)
     for rows in batches:
         cache.append_batch(batch({"input_ids": rows}))

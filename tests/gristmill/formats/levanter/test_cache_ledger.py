@@ -4,16 +4,16 @@ from typing import Any
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.formats.levanter.cache_ledger import Ledger, consolidated, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.cache_ledger import CacheLedger, consolidated, dump_ledger, load_ledger, merge
 
 PREPROCESSOR = {"tokenizer": "gpt-neox-1", "vocab_size": 50_280, "append_bos": False, "append_eos": True}
 
 
-def part(rows: int, tokens: int) -> Ledger:
+def part(rows: int, tokens: int) -> CacheLedger:
     return consolidated({"": rows}, {"input_ids": tokens})
 
 
-def merged() -> Ledger:
+def merged() -> CacheLedger:
     parts = {
         "2024-12/part-00000-ab12cd": part(2, 9),
         "2024-12/part-00001-00ff00": part(0, 0),
@@ -64,7 +64,7 @@ def test_a_part_must_have_a_plain_relative_path(name: str) -> None:
 
 
 def test_an_unfinished_part_does_not_merge() -> None:
-    unfinished: Ledger = {**part(1, 1), "is_finished": False}
+    unfinished: CacheLedger = {**part(1, 1), "is_finished": False}
     with pytest.raises(DataError, match=r"p: a part must be a finished consolidated cache"):
         merge({"p": unfinished})
 

@@ -5,9 +5,10 @@ import pytest
 
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.checksums import SUMS, prove, put_sums, summed
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
+from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums, with_checksums
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.hashing import HashedUpload, sha256_of
 
 FOLDER = "copy/"
 
@@ -19,22 +20,22 @@ def store(tmp_path: Path) -> FolderStore:
     sums: dict[str, str] = {}
 
     def opened(name: str) -> HashedUpload:
-        return summed(store, FOLDER + name, name, sums)
+        return with_checksums(store, FOLDER + name, name, sums)
 
     writer = CacheWriter(opened, {"input_ids": "int32"})
     writer.append_batch({"input_ids": (np.array([1, 2, 3], np.int32), np.array([2, 1], np.int64))})
     writer.close()
-    put_sums(store, FOLDER, sums)
-    assert {FOLDER + name for name in (*sums, SUMS)} == {entry.path for entry in store.list("")}
+    put_checksums(store, FOLDER, sums)
+    assert {FOLDER + name for name in (*sums, CHECKSUMS)} == {entry.path for entry in store.list("")}
     return store
 
 
 def objects(store: FolderStore) -> list[str]:
-    return [entry.path for entry in store.list(FOLDER) if not entry.path.endswith(SUMS)]
+    return [entry.path for entry in store.list(FOLDER) if not entry.path.endswith(CHECKSUMS)]
 
 
 def test_a_whole_cache_is_proven_from_its_bytes(store: FolderStore) -> None:
-    assert prove(store, FOLDER)["total_num_rows"] == 2
+    assert verify_checksums(store, FOLDER)["total_num_rows"] == 2
 
 
 def test_a_missing_or_changed_object_is_an_error_that_names_it(store: FolderStore) -> None:
@@ -42,15 +43,23 @@ def test_a_missing_or_changed_object_is_an_error_that_names_it(store: FolderStor
         data = store.read(path)
         store.put(path, data[:-1] + bytes([data[-1] ^ 1]))
         with pytest.raises(DataError, match=f"^{path} .*sums.json"):
-            prove(store, FOLDER)
+            verify_checksums(store, FOLDER)
         store.delete([path])
         with pytest.raises(DataError, match=f"^{path} is missing"):
-            prove(store, FOLDER)
+            verify_checksums(store, FOLDER)
         store.put(path, data)
-    prove(store, FOLDER)
+    verify_checksums(store, FOLDER)
 
 
 def test_a_cache_without_its_sums_was_not_written_to_its_end(store: FolderStore) -> None:
-    store.delete([FOLDER + SUMS])
+    store.delete([FOLDER + CHECKSUMS])
     with pytest.raises(DataError, match=r"copy/sums\.json is missing"):
-        prove(store, FOLDER)
+        verify_checksums(store, FOLDER)
+
+
+def test_a_ledger_that_counts_other_rows_than_the_arrays_is_an_error_even_under_its_own_sum(store: FolderStore) -> None:
+    path = FOLDER + LEDGER_NAME
+    store.put(path, store.read(path).replace(b'"total_num_rows": 2', b'"total_num_rows": 3'))
+    put_checksums(store, FOLDER, {each.removeprefix(FOLDER): sha256_of(store, each) for each in objects(store)})
+    with pytest.raises(DataError, match="rows"):
+        verify_checksums(store, FOLDER)

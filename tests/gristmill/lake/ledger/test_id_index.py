@@ -102,7 +102,7 @@ def test_an_index_of_hashes_alone_tells_that_it_has_no_rows(store: FolderStore) 
     at = index.place_of(hash_of(PAIRS[5]))
     assert at is not None
     assert index.row_at(at) is None
-    assert index.spots() == b""
+    assert index.raw_spans() == b""
 
 
 def test_an_index_with_a_part_of_its_row_numbers_is_refused(store: FolderStore) -> None:
@@ -112,8 +112,8 @@ def test_an_index_with_a_part_of_its_row_numbers_is_refused(store: FolderStore) 
 
 
 def test_what_stands_behind_the_row_numbers_is_given_as_it_is(store: FolderStore) -> None:
-    store.put(HERE.index("a"), index_of(PAIRS) + b"spots")
-    assert IdIndex(store, HERE, shard(len(PAIRS))).spots() == b"spots"
+    store.put(HERE.index("a"), index_of(PAIRS) + b"raw_spans")
+    assert IdIndex(store, HERE, shard(len(PAIRS))).raw_spans() == b"raw_spans"
     assert found(store, PAIRS[7]) == 7
 
 

@@ -7,7 +7,7 @@ import xxhash
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
-from gristmill.execution.document_writer import DocumentsWriter
+from gristmill.execution.document_writer import DocumentWriter
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
 from gristmill.lake.ledger.model import Shard
@@ -36,7 +36,7 @@ def edit(block: FilteredBlock, number: int, text: str) -> bytes:
 
 
 def written(mill: Mill, block: FilteredBlock) -> Shard:
-    writer = DocumentsWriter(mill.store, mill.stream(), "a")
+    writer = DocumentWriter(mill.store, mill.stream(), "a")
     writer.write(*block.kept())
     return writer.close("recipe", (), dropped=block.dropped(), counts={})[0]
 

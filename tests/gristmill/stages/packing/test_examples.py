@@ -4,8 +4,8 @@ from splits import ASSET, CHAT, TEXT, WEIGHED, Row, texts, write_split
 from gristmill.errors import DataError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.row_format import Chat, Prebuilt, Text
-from gristmill.stages.packing.examples import Example, Examples, examples_of, show
-from gristmill.stages.packing.packer import Rule, plan
+from gristmill.stages.packing.examples import TrainingExample, TrainingExamples, examples_of, show
+from gristmill.stages.packing.packer import PackingRule, pack
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 EOS = 9
@@ -15,12 +15,12 @@ def stream_of(store: FolderStore) -> TokenStream:
     return open_split(store, ASSET, "train")
 
 
-def plain(example: Example) -> tuple[list[int], list[float], list[int] | None]:
+def plain(example: TrainingExample) -> tuple[list[int], list[float], list[int] | None]:
     segments = example.segment_ids
     return example.tokens.tolist(), example.loss_weight.tolist(), None if segments is None else segments.tolist()
 
 
-def all_of(examples: Examples) -> list[tuple[list[int], list[float], list[int] | None]]:
+def all_of(examples: TrainingExamples) -> list[tuple[list[int], list[float], list[int] | None]]:
     with pytest.raises(IndexError, match=f"example {len(examples)} of {len(examples)}"):
         _ = examples[len(examples)]
     return [plain(examples[number]) for number in range(len(examples))]
@@ -107,7 +107,7 @@ def test_the_types_are_the_trainers(lake: FolderStore) -> None:
 def test_a_plan_by_another_rule_is_refused(lake: FolderStore) -> None:
     write_split(lake, {"2024/part-0": texts([1, 2], [3])}, TEXT)
     stream = stream_of(lake)
-    made = plan(stream.lengths("input_ids"), Rule(8, 64, "left"))
+    made = pack(stream.lengths("input_ids"), PackingRule(8, 64, "left"))
     assert len(examples_of(stream, Text(pack=True), 8, packed=made)) == 1
     with pytest.raises(DataError, match=r"but the format asks for .*length=9.*; plan it again"):
         examples_of(stream, Text(pack=True), 9, packed=made)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.row_format import Chat, Format, Pack, Prebuilt, Slice, Text
-from gristmill.stages.packing.packer import Lengths, Plan, Rule, plan, rule_of
+from gristmill.stages.packing.packer import Lengths, Packing, PackingRule, pack, packing_rule_of
 
 
 def blocks_of(fields: list[list[int]], *cuts: int) -> list[Lengths]:
@@ -19,14 +19,14 @@ def blocks_of(fields: list[list[int]], *cuts: int) -> list[Lengths]:
 
 def packed(lengths: list[int], length: int, segments: int = 64, slice_strategy: Slice = "left") -> list[list[int]]:
     """The documents of each example."""
-    return examples(plan(blocks_of([lengths]), Rule(length, segments, slice_strategy)))
+    return examples(pack(blocks_of([lengths]), PackingRule(length, segments, slice_strategy)))
 
 
-def examples(made: Plan) -> list[list[int]]:
+def examples(made: Packing) -> list[list[int]]:
     return [list(range(a, a + n)) for a, n in zip(made.first.tolist(), made.count.tolist(), strict=True)]
 
 
-def one_by_one(fields: list[list[int]], rule: Rule) -> list[list[int]]:
+def one_by_one(fields: list[list[int]], rule: PackingRule) -> list[list[int]]:
     """The same, as one would do it by hand: document after document."""
     found: list[list[int]] = []
     open_: list[int] = []
@@ -70,16 +70,16 @@ def test_a_document_that_is_dropped_ends_the_example_before_it() -> None:
 
 def test_a_document_that_must_not_be_cut_is_an_error_that_numbers_it() -> None:
     with pytest.raises(DataError, match="document 3: 11 tokens, but an example has 10: take longer examples"):
-        plan(blocks_of([[3, 4, 5, 11, 12]], 2), Rule(10, 64, "raise"))
+        pack(blocks_of([[3, 4, 5, 11, 12]], 2), PackingRule(10, 64, "raise"))
     assert packed([10, 10], 10, slice_strategy="raise") == [[0], [1]]
 
 
 def test_every_field_must_fit() -> None:
     fields = [[1, 1, 1, 1], [1, 6, 5, 12]]
-    assert examples(plan(blocks_of(fields), Rule(10, 64, "left"))) == [[0, 1], [2], [3]]
-    assert examples(plan(blocks_of(fields), Rule(10, 64, "drop"))) == [[0, 1], [2]]
+    assert examples(pack(blocks_of(fields), PackingRule(10, 64, "left"))) == [[0, 1], [2], [3]]
+    assert examples(pack(blocks_of(fields), PackingRule(10, 64, "drop"))) == [[0, 1], [2]]
     with pytest.raises(DataError, match="document 3: 12 tokens"):
-        plan(blocks_of(fields), Rule(10, 64, "raise"))
+        pack(blocks_of(fields), PackingRule(10, 64, "raise"))
 
 
 @given(
@@ -94,8 +94,8 @@ def test_the_plan_is_that_of_going_from_document_to_document_in_whatever_blocks_
     lengths: list[tuple[int, int]], fields: int, segments: int, slice_strategy: Slice, cuts: list[int]
 ) -> None:
     columns = [[each[field] for each in lengths] for field in range(fields)]
-    rule = Rule(10, segments, slice_strategy)
-    assert examples(plan(blocks_of(columns, *cuts), rule)) == one_by_one(columns, rule)
+    rule = PackingRule(10, segments, slice_strategy)
+    assert examples(pack(blocks_of(columns, *cuts), rule)) == one_by_one(columns, rule)
 
 
 @pytest.mark.parametrize(
@@ -103,29 +103,29 @@ def test_the_plan_is_that_of_going_from_document_to_document_in_whatever_blocks_
     [
         (Text(), None),
         (Text(pack=False), None),
-        (Text(pack=True), Rule(8, 64, "left")),
-        (Text(pack=1), Rule(8, 1, "left")),
-        (Chat(), Rule(8, 64, "left")),
-        (Chat(pack=True, slice_strategy="drop"), Rule(8, 64, "drop")),
-        (Chat(pack=5, slice_strategy="right"), Rule(8, 5, "right")),
-        (Chat(pack=False, slice_strategy="left"), Rule(8, 1, "raise")),
+        (Text(pack=True), PackingRule(8, 64, "left")),
+        (Text(pack=1), PackingRule(8, 1, "left")),
+        (Chat(), PackingRule(8, 64, "left")),
+        (Chat(pack=True, slice_strategy="drop"), PackingRule(8, 64, "drop")),
+        (Chat(pack=5, slice_strategy="right"), PackingRule(8, 5, "right")),
+        (Chat(pack=False, slice_strategy="left"), PackingRule(8, 1, "raise")),
         (Prebuilt(), None),
     ],
 )
-def test_how_a_format_is_packed(form: Format, expected: Rule | None) -> None:
-    assert rule_of(form, 8) == expected
+def test_how_a_format_is_packed(form: Format, expected: PackingRule | None) -> None:
+    assert packing_rule_of(form, 8) == expected
 
 
 @pytest.mark.parametrize("pack", [None, True])
 def test_examples_have_a_token_at_least(pack: Pack) -> None:
     with pytest.raises(RecipeError, match="examples of 0 tokens: give a length of 1 or more"):
-        rule_of(Text(pack=pack), 0)
+        packing_rule_of(Text(pack=pack), 0)
 
 
 def test_two_million_documents_are_packed_in_seconds() -> None:
     lengths = np.random.default_rng(7).lognormal(6, 1, 2_000_000).astype(np.int64)
     begun = time.process_time()
-    made = plan(([lengths[at : at + 500_000]] for at in range(0, len(lengths), 500_000)), Rule(4096, 64, "left"))
+    made = pack(([lengths[at : at + 500_000]] for at in range(0, len(lengths), 500_000)), PackingRule(4096, 64, "left"))
     assert time.process_time() - begun < 4
     assert int(made.count.sum()) == len(lengths)
     assert made.first.tolist() == [0, *np.cumsum(made.count)[:-1].tolist()]

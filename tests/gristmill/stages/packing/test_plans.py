@@ -11,7 +11,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import packing_stem
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Text
-from gristmill.stages.packing.plans import Planned, plan_cache, read_plan
+from gristmill.stages.packing.plans import PackingPlan, plan_cache, read_plan
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 LENGTH = 16
@@ -24,7 +24,7 @@ def packing(pack: int | None) -> Mix:
     return replace(mix, streams=(replace(mix.streams[0], format=Text(pack=pack)),))
 
 
-def plan(mill: Mill, pack: int | None = 3) -> Planned:
+def plan(mill: Mill, pack: int | None = 3) -> PackingPlan:
     (planned, *_) = plan_cache(mill.store, packing(pack), TOKENIZER, LENGTH, mill.said.append)
     return planned
 

@@ -11,14 +11,14 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
-from gristmill.stages.token_cache.cache_writer import DirectCache, verify
+from gristmill.stages.token_cache.cache_writer import TokenCacheWriter, verify
 
 FIELDS: dict[str, DType] = {"input_ids": "int32", "loss_weights": "float32"}
 
 
 def test_rows_come_back_as_they_were_given(tmp_path: Path) -> None:
     rows: list[tuple[Any, Any]] = [([1, 2, 3], [1, 0.5, 0]), ([], []), (np.arange(4), np.ones(4, np.float32))]
-    with DirectCache(str(tmp_path / "train"), FIELDS, vocab_size=10) as cache:
+    with TokenCacheWriter(str(tmp_path / "train"), FIELDS, vocab_size=10) as cache:
         for ids, weights in rows:
             cache.append({"input_ids": ids, "loss_weights": weights})
     reader = CacheReader(ranges_of(FolderStore(str(tmp_path))), "train")
@@ -43,7 +43,7 @@ def test_rows_come_back_as_they_were_given(tmp_path: Path) -> None:
 )
 def test_a_row_that_cannot_be_is_named_and_leaves_no_cache(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     def write() -> None:
-        with DirectCache(str(tmp_path), FIELDS, vocab_size=10) as cache:
+        with TokenCacheWriter(str(tmp_path), FIELDS, vocab_size=10) as cache:
             cache.append({"input_ids": [1], "loss_weights": [1]})
             cache.append(row)
 
@@ -55,10 +55,10 @@ def test_a_row_that_cannot_be_is_named_and_leaves_no_cache(tmp_path: Path, row: 
 
 
 def test_a_finished_cache_is_not_written_over_and_a_lost_object_is_found(tmp_path: Path) -> None:
-    with DirectCache(str(tmp_path), {"ids": "int32"}) as cache:
+    with TokenCacheWriter(str(tmp_path), {"ids": "int32"}) as cache:
         cache.append({"ids": list(range(100))})
     with pytest.raises(RecipeError, match="a cache never changes"):
-        DirectCache(str(tmp_path), {"ids": "int32"})
+        TokenCacheWriter(str(tmp_path), {"ids": "int32"})
     array = tmp_path / "ids/data/c/0"
     whole = array.read_bytes()
     array.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
@@ -72,8 +72,8 @@ def test_a_finished_cache_is_not_written_over_and_a_lost_object_is_found(tmp_pat
 def test_types_are_declared(tmp_path: Path) -> None:
     fields: Any = {"ids": "int16"}
     with pytest.raises(RecipeError, match="int32, int64, float32"):
-        DirectCache(str(tmp_path), fields)
-    with DirectCache(str(tmp_path), {"ids": "int32"}):
+        TokenCacheWriter(str(tmp_path), fields)
+    with TokenCacheWriter(str(tmp_path), {"ids": "int32"}):
         pass
     assert json.loads((tmp_path / "shard_ledger.json").read_text())["is_finished"]
     assert verify(str(tmp_path))["total_num_rows"] == 0

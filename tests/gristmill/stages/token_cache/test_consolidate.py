@@ -4,7 +4,7 @@ import pytest
 from talklake import BYTES, TEMPLATE, build, mix_of, row, rows_of, started, talk
 from testkit import SNAPSHOT
 
-from gristmill.formats.levanter.checksums import prove
+from gristmill.formats.levanter.checksums import verify_checksums
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
 from gristmill.stages.token_cache.index import index_cache
 from gristmill.verification.audit import audited_ledgers
@@ -22,4 +22,4 @@ def test_a_snapshot_with_no_rows_is_a_cache_with_none(tmp_path: Path, declared: 
     assert rows_of(mill) == []
     index_cache(mill.store, mix, BYTES, {"pages": mill.source()}, {"pages": [SNAPSHOT]}, consolidated=True)
     [copy] = [path for path in audited_ledgers(mill.store) if path.endswith("sums.json")]
-    assert prove(mill.store, copy.removesuffix("sums.json"))["total_num_rows"] == 0
+    assert verify_checksums(mill.store, copy.removesuffix("sums.json"))["total_num_rows"] == 0

@@ -12,7 +12,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.recipes.row_format import Chat, Text
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
-from gristmill.verification.audit import audit_spelling
+from gristmill.verification.audit import audit_reencoding
 
 
 def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_part_of_an_earlier_version_is_made_again_rather_than_copied_uncounted
     [part] = read_ledger(mill.store, here)[1]
     bare = {name: {key: old[key] for key in ("content", "ranges")} for name, old in part.extra["shards"].items()}
     reseal_shard(mill, here, part.name, extra={**part.extra, "shards": bare})
-    assert audit_spelling(mill.store, here.ledger, 1, mill.said.append) == []
+    assert audit_reencoding(mill.store, here.ledger, 1, mill.said.append) == []
     assert "shard b was made by version 0.1; not compared" in mill.said[-2]
     mill.raw("b.jsonl.gz", rows[4:7])
     mill.convert()

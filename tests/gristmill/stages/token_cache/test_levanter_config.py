@@ -5,7 +5,7 @@ from talklake import BYTES, TEMPLATE, build, mix_of, row, rows_of, started, talk
 from testkit import SNAPSHOT
 
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
-from gristmill.formats.levanter.checksums import prove
+from gristmill.formats.levanter.checksums import verify_checksums
 from gristmill.recipes.row_format import Chat
 from gristmill.stages.token_cache.index import index_cache
 
@@ -30,7 +30,7 @@ def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path
     folder = one["components"]["pages"]["cache_dir"].removeprefix(f"{mill.store.url}/")
     reader = CacheReader(ranges_of(mill.store), f"{folder}/train")
     assert [reader.row("input_ids", n).tolist() for n in range(2)] == [each["input_ids"] for each in rows_of(mill)]
-    assert prove(mill.store, f"{folder}/train/")["total_num_rows"] == 2
+    assert verify_checksums(mill.store, f"{folder}/train/")["total_num_rows"] == 2
     before = mill.tree()
     index_cache(mill.store, mix, BYTES, sources, {"pages": [SNAPSHOT]}, consolidated=True)
     assert mill.tree() == before

@@ -15,7 +15,7 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
 from gristmill.stages.mixing.step import stream_step
-from gristmill.tracing.trace import of_document
+from gristmill.tracing.trace import document_trace
 from gristmill.verification.ids_across import ids_across
 
 V0, V1, STREAM = (
@@ -86,7 +86,7 @@ def test_ids_are_compared_across_snapshots_by_old_and_new_indexes(old: Mill) -> 
     verdict = ids_across(old.store, V0.asset, [SNAPSHOT, "2025"])
     assert not verdict.passed
     assert "doc-3" in verdict.description
-    assert [each.snapshot for each in of_document(old.store, "pages", "doc-3", KNOWN)] == ["2024", "2025"]
+    assert [each.snapshot for each in document_trace(old.store, "pages", "doc-3", KNOWN)] == ["2024", "2025"]
 
 
 def test_row_numbers_that_are_wrong_are_found_by_verify(new: Mill, tmp_path: Path) -> None:

@@ -16,14 +16,14 @@ from gristmill.stages.token_cache.part import (
     row_with_folder,
     row_with_shard,
 )
-from gristmill.stages.token_cache.statistics import Facts
+from gristmill.stages.token_cache.statistics import TokenStatistics
 
 FOLDER = "token_caches/m/t-1/s/train/2024/part-00000-ab/"
 RECORD = PartRecord(
     {"train": FOLDER},
     {FOLDER + "b": ("22", 2), FOLDER + "a": ("11", 1)},
     {
-        "one": PartShard("c1", {"train": (0, 2, 0, 5)}, Facts(bytes=7, lengths=(0, 2)), (1,)),
+        "one": PartShard("c1", {"train": (0, 2, 0, 5)}, TokenStatistics(bytes=7, lengths=(0, 2)), (1,)),
         "none": PartShard("c2", {"train": (0, 0, 0, 0)}),
         "old": PartShard("c3", {"train": (2, 1, 5, 4)}),
     },

@@ -15,7 +15,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
-from gristmill.verification.audit import audit_spelling
+from gristmill.verification.audit import audit_reencoding
 
 
 def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path
         mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
         ledger = mill.make(TokenCacheStep(mix, "pages", tokenizer, SNAPSHOT, SHELVES))
         here = place(cache_asset("talk", name, "pages"), SNAPSHOT)
-        assert audit_spelling(mill.store, here.ledger, 1, mill.said.append) == []
+        assert audit_reencoding(mill.store, here.ledger, 1, mill.said.append) == []
         [part] = read_ledger(mill.store, here)[1]
         reader = CacheReader(ranges_of(mill.store), part.extra["folders"]["train"].rstrip("/"))
         found = [reader.row("input_ids", number).tolist() for number in range(reader.rows)]

@@ -1,6 +1,6 @@
 import numpy as np
 
-from gristmill.stages.token_cache.statistics import Counting, Facts, edges_of, summed
+from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics, add_statistics, edges_of
 from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 NOTHING = np.zeros(4, np.int64)
@@ -9,22 +9,25 @@ VOCABULARY = Vocabulary(4, byte_level=True, unknown=2, bytes=NOTHING, lead=NOTHI
 
 
 def test_rows_are_counted_by_the_bucket_of_their_length() -> None:
-    counting = Counting(VOCABULARY)
+    counting = TokenCounter(VOCABULARY)
     ids, lengths = np.array([0, 1, 2, 3, 3, 0, 0], np.int32), np.array([0, 1, 2, 4])
     counting.add(ids, lengths, np.array([0, 5, 6, 9]), {"no text": 1}, {})
     counting.add(ids[:0], lengths[:0], lengths[:0], None, {"no messages": 2})
     # Lengths 0, 1, 2 and 4 lie in the buckets that begin with 0, 1, 2 and 4.
-    assert counting.facts() == Facts(20, 1, 2, (1, 1, 1, 1), {"no text": 1}, {"no messages": 2})
+    assert counting.facts() == TokenStatistics(20, 1, 2, (1, 1, 1, 1), {"no text": 1}, {"no messages": 2})
     assert edges_of(4) == [0, 1, 2, 4, 8]
 
 
 def test_a_row_of_any_length_has_a_bucket() -> None:
-    counting = Counting(VOCABULARY)
+    counting = TokenCounter(VOCABULARY)
     counting.add(np.zeros(0, np.int32), np.array([1 << 62]), np.array([0]), None, None)
     assert sum(counting.facts().lengths) == 1
 
 
 def test_facts_are_summed_whatever_the_length_of_their_buckets() -> None:
-    one, other = Facts(1, 2, 3, (1, 1), {"a": 1}, {}), Facts(10, 20, 30, (0, 0, 5), {"a": 2}, {"b": 1})
-    assert summed([one, other]) == Facts(11, 22, 33, (1, 1, 5), {"a": 3}, {"b": 1})
-    assert summed([]) == Facts()
+    one, other = (
+        TokenStatistics(1, 2, 3, (1, 1), {"a": 1}, {}),
+        TokenStatistics(10, 20, 30, (0, 0, 5), {"a": 2}, {"b": 1}),
+    )
+    assert add_statistics([one, other]) == TokenStatistics(11, 22, 33, (1, 1, 5), {"a": 3}, {"b": 1})
+    assert add_statistics([]) == TokenStatistics()

@@ -3,7 +3,14 @@ import pytest
 from tinybpe import CORPUS, raw
 from tokenizers import Tokenizer
 
-from gristmill.stages.tokenization.engines import REFERENCE_TEXTS, Engine, Reference, batched, fast_engines, joined
+from gristmill.stages.tokenization.engines import (
+    REFERENCE_TEXTS,
+    ReferenceEngine,
+    TokenEngine,
+    batched,
+    fast_engines,
+    joined,
+)
 
 
 def test_batches_have_at_most_so_many_characters_and_texts_or_one_text() -> None:
@@ -21,7 +28,7 @@ def test_arrays_are_joined_in_order_and_let_go() -> None:
 def test_every_engine_gives_the_ids_of_one_text_at_a_time(small: Tokenizer) -> None:
     texts = [CORPUS[number % 4][: number % 60] for number in range(REFERENCE_TEXTS + 3)]
     expected = [small.encode(text, add_special_tokens=False).ids for text in texts]
-    engines: list[Engine] = [Reference(small), *fast_engines(raw(small).decode())]
+    engines: list[TokenEngine] = [ReferenceEngine(small), *fast_engines(raw(small).decode())]
     for engine in engines:
         ids, lengths = engine.encode(texts)
         assert [row.tolist() for row in np.split(ids, np.cumsum(lengths)[:-1])] == expected, engine.name

@@ -13,26 +13,30 @@ from gristmill.lake.ledger.files import dump
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization import encoder as encoding
 from gristmill.stages.tokenization.encoder import Encoder
-from gristmill.stages.tokenization.files import ledger_path, read_facts, read_tokenizer, tokenizer_path
+from gristmill.stages.tokenization.files import ledger_path, read_reference, read_tokenizer, tokenizer_path
 from gristmill.stages.tokenization.probes import probes
-from gristmill.stages.tokenization.reference import FACTS, dump_facts, facts_of
+from gristmill.stages.tokenization.reference import REFERENCE_FILE, ask_reference, dump_reference
 
 
 def test_facts_are_read_as_they_were_asked_for(whole: Mill) -> None:
     ledger, data = read_tokenizer(whole.store, TOKENIZER.name)
-    asked, kept = facts_of(data), read_facts(whole.store, ledger)
+    asked, kept = ask_reference(data), read_reference(whole.store, ledger)
     assert kept is not None
     assert kept.texts == probes(Loaded.from_str(data.decode()))
     for one, other in zip(asked[:-1], kept[:-1], strict=True):
         assert np.array_equal(np.asarray(one), np.asarray(other))
     for one, other in zip(asked.vocabulary, kept.vocabulary, strict=True):
         assert np.array_equal(np.asarray(one), np.asarray(other))
-    assert dump_facts(kept) == dump_facts(asked) == whole.store.read(tokenizer_path(TOKENIZER.name, FACTS))
+    assert (
+        dump_reference(kept)
+        == dump_reference(asked)
+        == whole.store.read(tokenizer_path(TOKENIZER.name, REFERENCE_FILE))
+    )
 
 
 def test_the_fast_engine_is_tried_against_them_at_every_start(whole: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger, data = read_tokenizer(whole.store, TOKENIZER.name)
-    facts = read_facts(whole.store, ledger)
+    facts = read_reference(whole.store, ledger)
     assert facts is not None
     with monkeypatch.context() as patched:  # the reference is not even loaded
         patched.setattr(encoding, "load_reference", None)
@@ -49,7 +53,9 @@ def test_caches_are_the_same_with_and_without_them(tmp_path: Path) -> None:
     parts = [entry.path for entry in other.store.list("token_caches/")]
     other.store.delete(parts)
     found, _ = read_tokenizer(other.store, TOKENIZER.name)
-    bare = msgspec.structs.replace(found, files={name: sha for name, sha in found.files.items() if name != FACTS})
+    bare = msgspec.structs.replace(
+        found, files={name: sha for name, sha in found.files.items() if name != REFERENCE_FILE}
+    )
     other.store.put(ledger_path(TOKENIZER.name), dump(bare))
     make_cache(other)
     assert table(one, CACHE) == table(other, CACHE)

@@ -8,7 +8,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.tokenization import encoder as encoding
 from gristmill.stages.tokenization.encoder import Encoder
-from gristmill.stages.tokenization.safe_splits import WINDOW, breaks_of, windows
+from gristmill.stages.tokenization.safe_splits import WINDOW, breaks_of, safe_windows
 
 EOS = "<|end of text|>"
 CORPUS = [
@@ -35,14 +35,14 @@ SMALL = trained(pre_tokenizers.ByteLevel(add_prefix_space=False))
 def in_windows(text: str, size: int, suffix: str = "") -> list[str]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("gristmill.stages.tokenization.safe_splits.WINDOW", size)
-        return list(windows(text, suffix, "\n ", lambda _, __: True))
+        return list(safe_windows(text, suffix, "\n ", lambda _, __: True))
 
 
 def test_a_text_is_parted_before_a_line_feed_or_space_between_letters() -> None:
     assert in_windows("ab cd\nef, gh ij", 4) == ["ab cd", "\nef, gh", " ij"]
     assert in_windows("ab", 4, "!") == ["ab!"]
     assert in_windows("1 2 3 4 5 6 7 8", 4, "!") == ["1 2 3 4 5 6 7 8!"]
-    assert list(windows("ab " * WINDOW, "", "", lambda _, __: True)) == ["ab " * WINDOW]
+    assert list(safe_windows("ab " * WINDOW, "", "", lambda _, __: True)) == ["ab " * WINDOW]
 
 
 def test_a_tokenizer_says_where_it_ends_words() -> None:
@@ -110,7 +110,7 @@ def test_a_text_is_not_parted_where_the_ids_would_be_others() -> None:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("gristmill.stages.tokenization.safe_splits.WINDOW", 64)
-        parts = list(windows(whole, "", "\n ", agrees))
+        parts = list(safe_windows(whole, "", "\n ", agrees))
     assert "".join(parts) == whole
     assert len(parts) > 5
     assert any(left.endswith("<|end") and right.startswith(" of text|>") for left, right in asked)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from gristmill.stages.tokenization.engines import Fast, FastWithRuns, Reference, fast_engines
+from gristmill.stages.tokenization.engines import FastEngine, FastEngineWithRuns, ReferenceEngine, fast_engines
 from gristmill.stages.tokenization.space_runs import marked, without_runs
 
 EOS = "<|endoftext|>"
@@ -35,7 +35,7 @@ def trained(longest: int = LONGEST, text: str = "", **parts: Any) -> Tokenizer:
 
 
 SMALL = trained()
-FAST, SLOW = next(fast_engines(SMALL.to_str())), Reference(SMALL)
+FAST, SLOW = next(fast_engines(SMALL.to_str())), ReferenceEngine(SMALL)
 PIECES = [
     " ",
     "  ",
@@ -62,7 +62,7 @@ PIECES += [".", "(", "e\u0301", "\u0301", "\u00a0", "\u3000", "\u2028", "\u4f60"
 def test_ids_are_those_of_the_reference(texts: list[str]) -> None:
     ids, lengths = FAST.encode(texts)
     expected, expected_lengths = SLOW.encode(texts)
-    assert isinstance(FAST, FastWithRuns)
+    assert isinstance(FAST, FastEngineWithRuns)
     assert (ids.tolist(), lengths.tolist()) == (expected.tolist(), expected_lengths.tolist())
 
 
@@ -114,8 +114,8 @@ def test_where_the_ids_are_not_certain_the_engine_knows_the_runs(kind: str) -> N
 @pytest.mark.parametrize("kind", ["a merge of the mark", "a token with a run", "a token that ends in a space"])
 def test_and_gives_the_references_ids_too(kind: str) -> None:
     engine = next(fast_engines(UNCERTAIN[kind]))
-    assert type(engine) is Fast
+    assert type(engine) is FastEngine
     texts = ["a  \n\x0b  x  y \n\n  x    y", "x   b"]
-    expected, lengths = Reference(Tokenizer.from_str(UNCERTAIN[kind])).encode(texts)
+    expected, lengths = ReferenceEngine(Tokenizer.from_str(UNCERTAIN[kind])).encode(texts)
     ids, found = engine.encode(texts)
     assert (ids.tolist(), found.tolist()) == (expected.tolist(), lengths.tolist())

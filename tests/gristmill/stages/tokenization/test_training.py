@@ -6,13 +6,13 @@ from wholelake import TOKENIZER
 
 from gristmill.errors import DataError
 from gristmill.lake.ledger.files import dump
-from gristmill.stages.tokenization.files import ledger_path, read_facts, read_tokenizer, tokenizer_path
-from gristmill.stages.tokenization.reference import FACTS, load_facts
+from gristmill.stages.tokenization.files import ledger_path, read_reference, read_tokenizer, tokenizer_path
+from gristmill.stages.tokenization.reference import REFERENCE_FILE, load_answers
 from gristmill.stages.tokenization.training import make_tokenizer
 
 
 def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(whole: Mill) -> None:
-    path = tokenizer_path(TOKENIZER.name, FACTS)
+    path = tokenizer_path(TOKENIZER.name, REFERENCE_FILE)
     before, ledger = whole.store.read(path), whole.store.read(ledger_path(TOKENIZER.name))
 
     def renewed() -> bool:
@@ -22,13 +22,15 @@ def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(who
     found, _ = read_tokenizer(whole.store, TOKENIZER.name)
     whole.store.put(path, before[:-1] + b"x")
     with pytest.raises(DataError, match=r"facts\.msgpack\.zst: lost or changed; materialize the tokenizer once more"):
-        read_facts(whole.store, found)
+        read_reference(whole.store, found)
     assert renewed()
     whole.store.delete([path])
     assert renewed()
-    bare = msgspec.structs.replace(found, files={name: sha for name, sha in found.files.items() if name != FACTS})
+    bare = msgspec.structs.replace(
+        found, files={name: sha for name, sha in found.files.items() if name != REFERENCE_FILE}
+    )
     whole.store.put(ledger_path(TOKENIZER.name), dump(bare))
-    assert read_facts(whole.store, bare) is None
+    assert read_reference(whole.store, bare) is None
     assert renewed()
     older = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(before)) | {"probes": 1, "texts": None}
-    assert load_facts(zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(older))) is None
+    assert load_answers(zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(older))) is None

@@ -15,7 +15,7 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.work import Engine
 from gristmill.lake.address import raw_folder
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
-from gristmill.lake.ledger.lake_id import NAMEPLATE
+from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.audit import audit_ledger, audited_ledgers, headless
@@ -56,7 +56,7 @@ def put_raw(mill: Mill, shards: int, edition: int) -> None:
 
 def tree_of(mill: Mill) -> Tree:
     """The lake, object by object; receipts and claims, if any were left, are objects too."""
-    return {entry.path: _bytes_of(mill.store, entry.path) for entry in mill.store.list("") if entry.path != NAMEPLATE}
+    return {entry.path: _bytes_of(mill.store, entry.path) for entry in mill.store.list("") if entry.path != LAKE_FILE}
 
 
 def _bytes_of(store: Store, path: str) -> bytes:
@@ -191,7 +191,7 @@ def unnamed(store: Store) -> Iterator[str]:
         named |= {path for row in read_ledger(store, here)[1] for path, _, _ in objects_of(row, here)}
     for entry in store.list(""):
         parts = entry.path.split("/")
-        known = parts[0] in {NAMEPLATE, "tokenizers", "blocklists"} or "raw" in parts or "index" in parts
+        known = parts[0] in {LAKE_FILE, "tokenizers", "blocklists"} or "raw" in parts or "index" in parts
         merged = parts[0] == "token_caches" and parts[-1] == "shard_ledger.json" and len(parts) == 6
         if not known and not merged and entry.path not in named:
             yield entry.path
