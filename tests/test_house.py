@@ -250,3 +250,29 @@ def test_no_two_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def floors() -> dict[str, int]:
+    """The floor of each room of gristmill: one above the highest room that it imports."""
+    below: dict[str, set[str]] = {}
+    for path in FILES:
+        here = module_of(path)
+        if here.startswith("gristmill.") and path.name not in {"__init__.py", "__main__.py"}:
+            targets = {room_of(module) for module, _ in imports(path) if module.startswith("gristmill.")}
+            below.setdefault(room_of(here), set()).update(targets - {room_of(here)})
+    found: dict[str, int] = {}
+    while len(found) < len(below):
+        free = {room for room in below.keys() - found.keys() if below[room] <= found.keys()}
+        assert free, f"rooms import each other in a circle: {sorted(below.keys() - found.keys())}"
+        found |= {room: max((found[each] + 1 for each in below[room]), default=0) for room in free}
+    return found
+
+
+def test_the_drawing_of_the_rooms_is_that_of_the_imports() -> None:
+    rooms = floors()
+    lines = [
+        f"{floor:2}  {'  '.join(sorted(room for room, at in rooms.items() if at == floor))}"
+        for floor in sorted(set(rooms.values()), reverse=True)
+    ]
+    page = (ROOT / "docs" / "internals.md").read_text()
+    assert "\n".join(lines) in page

@@ -81,9 +81,18 @@ def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
     Args:
         store: the lake.
         name: name of the tokenizer.
+
+    Raises:
+        DataError: the object is not a tokenizer's ledger.
     """
-    tagged = store.read_tagged(ledger_path(name))
-    return msgspec.json.decode(tagged[0], type=TokenizerLedger) if tagged else None
+    path = ledger_path(name)
+    tagged = store.read_tagged(path)
+    try:
+        return msgspec.json.decode(tagged[0], type=TokenizerLedger) if tagged else None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{path}: not a tokenizer's ledger ({error}); remove it and materialize the tokenizer"
+        ) from error
 
 
 def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:

@@ -11,6 +11,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.row_format import Chat
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.files import read_tokenizer
 from gristmill.stages.tokenization.training import make_tokenizer
 
 
@@ -35,3 +36,11 @@ def test_a_brought_tokenizers_folder_gives_its_template_and_a_changed_file_is_re
         mill.make(TokenCacheStep(mix_of(Chat()), "pages", here, SNAPSHOT, SHELVES))
     with pytest.raises(RecipeError, match=r"neither nowhere nor nowhere/tokenizer\.json"):
         make_tokenizer(mill.store, Tokenizer(name="no-1", file="lake:nowhere", sha256="0"), mill.said.append)
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"schema": 1', b"\xff", b"[]"])
+def test_a_torn_ledger_is_an_error_that_names_it(tmp_path: Path, torn: bytes) -> None:
+    store = started(tmp_path / "lake", row(0, talk("Hi", "Hello"))).store
+    store.put("tokenizers/bytes-1/ledger.json", torn)
+    with pytest.raises(DataError, match=r"^tokenizers/bytes-1/ledger\.json: not a tokenizer's ledger"):
+        read_tokenizer(store, "bytes-1")
