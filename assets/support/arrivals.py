@@ -1,4 +1,9 @@
-"""Raw arrivals: reports of raw snapshots to Dagster, by the raw-arrival sensor and by the job `sync`."""
+"""Raw arrivals: tells Dagster which raw snapshots exist. Used by the raw-arrival sensors and by the job `sync`.
+
+Dagster does not make raw data. So each new or changed raw snapshot is reported: its partition, and a materialization
+whose data version comes from the names, sizes and etags of its objects. A snapshot that has vanished is reported with
+the data version `EMPTY`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,12 +22,12 @@ DATA_VERSION = "dagster/data_version"
 
 
 def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequence[str] | None = None) -> dict[str, str]:
-    """The last data version of each partition of an asset, in one query.
+    """The last data version of each partition of an asset, by partition key. It takes one query.
 
     Args:
         instance: Dagster's instance.
-        key: of the asset.
-        partitions: only these; by default all.
+        key: the asset's key.
+        partitions: keys of the partitions to look up; by default all.
     """
     tags = instance.event_log_storage.get_latest_tags_by_partition(
         key, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION], partitions
@@ -31,39 +36,47 @@ def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequenc
 
 
 def reported(instance: dg.DagsterInstance, source: str, snapshots: Sequence[str] | None = None) -> dict[str, str]:
-    """The last reported data version of each raw snapshot, from Dagster's event log, not from a cursor."""
+    """The last reported data version of each raw snapshot, by snapshot.
+
+    It is read from Dagster's event log, so it is right even if a sensor's cursor is lost.
+    """
     return versions(instance, key_of(raw_asset(source)), snapshots)
 
 
 def is_vanished(instance: dg.DagsterInstance, source: str, snapshot: str) -> bool:
-    """Whether the last report says that a snapshot has no objects left, so that an empty folder is no lost data."""
+    """Whether the last report of a snapshot says that it has vanished: it has no objects left.
+
+    Then its documents may become empty. Without such a report, an empty raw folder is an error: its data may be lost.
+    """
     return reported(instance, source, [snapshot]).get(snapshot) == EMPTY
 
 
 def report(
     instance: dg.DagsterInstance, source: Source, due: dict[str, Seen], late: Callable[[], bool] = lambda: False
 ) -> list[str]:
-    """Reports raw snapshots: a partition and a materialization for each.
+    """Reports raw snapshots to Dagster: for each a partition, an observation and a materialization.
 
-    A version that Dagster has recorded is not reported again: it would make everything that reads it out of date.
+    A data version that is Dagster's last one is not reported again, because a second report would make everything that
+    reads it out of date.
 
     Args:
         instance: Dagster's instance.
         source: the recipe.
-        due: the snapshots to report. Reported ones are removed from it; the others are left for the next tick.
-        late: whether to stop; at least one snapshot is reported.
+        due: the snapshots to report. It is changed: snapshots that are reported, or need no report, are removed. The
+            others are left for the sensor's next tick.
+        late: whether time is up; it is asked after each report, so at least one snapshot is reported.
 
     Returns:
-        The snapshots that were reported.
+        The snapshots that were reported, sorted.
     """
-    recorded = reported(instance, source.name)
-    for snapshot in [key for key, each in due.items() if recorded.get(key) == each.version]:
+    last_versions = reported(instance, source.name)
+    for snapshot in [key for key, seen in due.items() if last_versions.get(key) == seen.version]:
         del due[snapshot]
     if due:
         instance.add_dynamic_partitions(snapshots_of(source.name).name or "", sorted(due))
-    done: list[str] = []
+    reported_now: list[str] = []
     for snapshot in sorted(due):
-        if done and late():
+        if reported_now and late():
             break
         seen = due.pop(snapshot)
         event: dict[str, Any] = {
@@ -72,27 +85,28 @@ def report(
             "metadata": {"objects": seen.objects, "bytes": seen.bytes},
             "tags": {DATA_VERSION: seen.version},
         }
-        # Automation reacts to the materialization. Dagster 1.13 shows v0 as unsynced by the observations of assets
-        # that it does not make itself. The observation must be reported first.
+        # Both events are needed, the observation first. Automation reacts to the materialization. But for raw data, an
+        # asset that Dagster does not make, Dagster 1.13 uses the observation to show whether v0 is unsynced.
         instance.report_runless_asset_event(dg.AssetObservation(**event))
         instance.report_runless_asset_event(dg.AssetMaterialization(**event))
-        done.append(snapshot)
-    return done
+        reported_now.append(snapshot)
+    return reported_now
 
 
 def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) -> tuple[list[str], dict[str, str]]:
     """Scans the raw data of a source once, and reports each snapshot that is new or changed.
 
-    It waits for the source's marker, but not for its quiet time: the caller knows that the data are complete. Vanished
-    snapshots are left to the sensor, which confirms them with a second scan.
+    A snapshot without the source's marker is not reported. But unlike the sensor, this does not wait for the source's
+    quiet time (see Source): the caller knows that the data are complete. Vanished snapshots are left to the sensor,
+    which confirms them with a second scan.
 
     Args:
         instance: Dagster's instance.
         source: the recipe.
-        store: where its raw data are.
+        store: the store with its raw data: the lake or another one.
 
     Returns:
-        The reported snapshots, and for each name that is not a valid snapshot the problem with it.
+        (snapshots, problems): the reported snapshots; and for each name that is not a valid snapshot, the reason.
     """
     scan = scan_raw(source, store)
     return report(instance, source, present(source, scan)), scan.trouble
@@ -105,30 +119,31 @@ def forget(
     below: Sequence[str],
     known: Mapping[str, str],
 ) -> list[str]:
-    """Removes the keys of vanished snapshots, if everything that was made from them is empty.
+    """Removes the partition keys of vanished snapshots from Dagster, if everything that was made from them is empty.
 
     Args:
         instance: Dagster's instance.
         source: the recipe.
         lake: the lake.
         below: addresses of all assets whose partitions are this source's snapshots.
-        known: the last reported data version, by snapshot.
+        known: the last reported data version of snapshots that have no objects now, by snapshot.
 
     Returns:
         The snapshots whose keys were removed.
     """
-    name = snapshots_of(source.name).name or ""
+    partition_set = snapshots_of(source.name).name or ""
     vanished = {key for key, version in known.items() if version == EMPTY}
     if not vanished:
         return []
-    present_keys = sorted(vanished & set(instance.get_dynamic_partitions(name)))
-    gone = [key for key in present_keys if all(_is_empty(lake, address, key) for address in below)]
-    for key in gone:
-        instance.delete_dynamic_partition(name, key)
-    return gone
+    vanished_keys = sorted(vanished & set(instance.get_dynamic_partitions(partition_set)))
+    removable = [key for key in vanished_keys if all(_is_empty(lake, address, key) for address in below)]
+    for key in removable:
+        instance.delete_dynamic_partition(partition_set, key)
+    return removable
 
 
 def _is_empty(lake: Store, address: str, snapshot: str) -> bool:
+    """Whether a partition has no ledger, or one without shards, and no run has claimed it."""
     partition = place(address, snapshot)
     ledger = read_head(lake, partition)
     return (ledger is None or not ledger.totals.get("shards")) and lake.head(partition.claim) is None

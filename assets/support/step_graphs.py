@@ -1,4 +1,8 @@
-"""The graphs of all steps: plan -> grind -> one commit for each asset. All graphs share their ops."""
+"""Makes Dagster assets from steps. Each step is one graph of ops: plan -> grind -> one commit for each asset.
+
+A step may make several assets in one pass over its input, such as the attribute sets of a dataset version. So a step is
+one graph with several outputs, and a run may select some of them. The ops are in step_ops.py.
+"""
 
 from collections.abc import Sequence
 
@@ -10,7 +14,11 @@ from assets.support.step_ops import Ops, StepAssets
 
 
 def define_steps(steps: Sequence[StepAssets]) -> list[dg.AssetsDefinition]:
-    """The graphs of all steps. They share their ops, as Dagster takes a millisecond to define an op."""
+    """The assets of all steps, one definition for each step.
+
+    The graphs share their ops, because Dagster takes a millisecond to define an op. An op finds its step by the assets
+    that the run has selected.
+    """
     ops = Ops({output.address: step for step in steps for output in step.outputs})
     return [_define(step, ops) for step in steps]
 
@@ -27,10 +35,10 @@ def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
         can_subset=len(outputs) > 1,
         check_specs=[
             dg.AssetCheckSpec(
-                name=check, asset=key_of(output.address), description=words, blocking=True, partitions_def=snapshots
+                name=check, asset=key_of(output.address), description=statement, blocking=True, partitions_def=snapshots
             )
             for output in outputs
-            for check, words in output.checks.items()
+            for check, statement in output.checks.items()
         ],
         descriptions_by_output_name={plain(output.address): output.description for output in outputs},
         metadata_by_output_name={plain(output.address): dict(output.metadata) for output in outputs},
@@ -46,33 +54,40 @@ def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
 
 
 def _graph(step: StepAssets, ops: Ops) -> dg.GraphDefinition:
-    """Plan -> grind -> one commit for each asset. Dagster's composition of functions would take twice as long."""
+    """The graph of a step.
+
+    All inputs and outputs between ops are of the type Nothing: they give the order; the data are in the lake. The graph
+    is written as data, because building it with Dagster's `@graph` decorator would take twice as long.
+    """
     plan_op, grind_op = ops.plan(len(step.upstream)), ops.grind(step.pool)
-    made: list[dg.OutputMapping] = []
-    after: dict[dg.NodeInvocation, dict[str, dg.DependencyDefinition]] = {
+    graph_outputs: list[dg.OutputMapping] = []
+    dependencies: dict[dg.NodeInvocation, dict[str, dg.DependencyDefinition]] = {
         dg.NodeInvocation(plan_op.name, alias="plan"): {},
         dg.NodeInvocation(grind_op.name, alias="grind"): {"plan": dg.DependencyDefinition("plan")},
     }
-    used: dict[str, dg.OpDefinition] = {plan_op.name: plan_op, grind_op.name: grind_op}
+    op_defs: dict[str, dg.OpDefinition] = {plan_op.name: plan_op, grind_op.name: grind_op}
     for alias, output in step.commits.items():
         commit_op = ops.commit(tuple(output.checks))
-        used[commit_op.name] = commit_op
-        after[dg.NodeInvocation(commit_op.name, alias=alias)] = {"ground": dg.DependencyDefinition("grind")}
+        op_defs[commit_op.name] = commit_op
+        dependencies[dg.NodeInvocation(commit_op.name, alias=alias)] = {"ground": dg.DependencyDefinition("grind")}
         name = plain(output.address)
-        made.append(dg.OutputMapping(graph_output_name=name, mapped_node_name=alias, mapped_node_output_name="result"))
+        graph_outputs.append(
+            dg.OutputMapping(graph_output_name=name, mapped_node_name=alias, mapped_node_output_name="result")
+        )
         for check in output.checks:
+            # Dagster expects this name for the output of a check.
             check_output = f"{'__'.join(key_of(output.address).path)}_{check}".replace("-", "_")
-            made.append(
+            graph_outputs.append(
                 dg.OutputMapping(graph_output_name=check_output, mapped_node_name=alias, mapped_node_output_name=check)
             )
     inputs = [f"in_{number}" for number in range(len(step.upstream))]
     return dg.GraphDefinition(
         name=step.name,
-        node_defs=list(used.values()),
-        dependencies=after,
+        node_defs=list(op_defs.values()),
+        dependencies=dependencies,
         input_mappings=[
             dg.InputMapping(graph_input_name=name, mapped_node_name="plan", mapped_node_input_name=name)
             for name in inputs
         ],
-        output_mappings=made,
+        output_mappings=graph_outputs,
     )

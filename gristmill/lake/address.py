@@ -1,7 +1,7 @@
-"""Paths in the lake. Only this file writes and parses them, with the table of asset kinds (docs/lake.md).
+"""Names and paths in the lake (docs/lake.md). Only this module and the table of asset kinds make and parse paths.
 
-The address of an asset is the folder above its snapshots. It is also the asset key in Dagster. A Place is one
-partition of one asset.
+The address of an asset is the folder above its snapshots: `sources/wiki/v0/documents`. It is also the asset key in
+Dagster. A Place gives the paths of one partition of one asset. All paths are relative to the lake.
 """
 
 import re
@@ -31,22 +31,25 @@ from gristmill.lake.asset_kinds import (
 )
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+"""The name of a recipe: `starter-bpe`."""
 ADOPTED_NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
-NUMBERED = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[0-9]+")
-VERSION = re.compile(field_expression("version"))
+"""The name of an attribute set. Sets that were made elsewhere (adopted) may have `_` in their names."""
+NUMBERED = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[0-9]+")  # gopher-1
+VERSION = re.compile(field_expression("version"))  # v0
 SNAPSHOT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""The key of a snapshot; why_no_snapshot has two more rules."""
 SHARD_SUFFIX = ".jsonl.gz"
 SPLITS = TOKEN_CACHE.splits
-_ENDINGS = (".run", ".receipts", ".ids", ".shards")
+_LEDGER_ENDINGS = (".run", ".receipts", ".ids", ".shards")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|#%]")
 
 
 def check_name(name: str, what: str) -> str:
-    """The name, unchanged.
+    """Checks the name of a recipe, and returns it unchanged.
 
     Args:
-        name: of a source, mix, tokenizer or other recipe.
-        what: kind of the named thing, for the message.
+        name: the name of a source, mix, tokenizer or other recipe.
+        what: the kind of recipe, for the error message.
 
     Raises:
         RecipeError: the name is not valid. The message describes valid names.
@@ -60,11 +63,11 @@ def check_name(name: str, what: str) -> str:
 
 
 def check_numbered(name: str, what: str) -> str:
-    """The name, unchanged. Its last word must be its number (`toxicity-1`).
+    """Checks a name that must end in a number (`toxicity-1`), and returns it unchanged.
 
     Args:
-        name: of a tagger or other numbered recipe.
-        what: kind of the named thing, for the message.
+        name: the name of a tagger or other numbered recipe.
+        what: the kind of recipe, for the error message.
 
     Raises:
         RecipeError: the name is not valid.
@@ -76,28 +79,28 @@ def check_numbered(name: str, what: str) -> str:
 
 
 def why_no_snapshot(key: str) -> str | None:
-    """Why a key is not valid as the key of a snapshot; None if it is valid."""
+    """The reason why a key cannot be the key of a snapshot; None if it can."""
     if not SNAPSHOT.fullmatch(key) or ".." in key:
         return "a snapshot is 1 to 100 letters, digits, '.', '_' or '-', begins with a letter or digit, has no '..'"
-    if key.endswith(_ENDINGS):
-        return f"a snapshot must not end in {', '.join(_ENDINGS)}: ledgers use these endings"
+    if key.endswith(_LEDGER_ENDINGS):
+        return f"a snapshot must not end in {', '.join(_LEDGER_ENDINGS)}: ledgers use these endings"
     return None
 
 
 def check_snapshot(key: str) -> str:
-    """The key of a snapshot, unchanged.
+    """Checks the key of a snapshot, and returns it unchanged.
 
     Raises:
         DataError: the key is not valid. The message describes valid keys.
     """
-    trouble = why_no_snapshot(key)
-    if trouble:
-        raise DataError(f"snapshot {key!r}: {trouble}; rename the folder of raw data")
+    reason = why_no_snapshot(key)
+    if reason:
+        raise DataError(f"snapshot {key!r}: {reason}; rename the folder of raw data")
     return key
 
 
 def check_shard(name: str) -> str:
-    """The name of a shard, unchanged; folders are allowed.
+    """Checks the name of a shard, and returns it unchanged. A name may contain folders: `a/00`.
 
     Raises:
         DataError: the name is not valid. The message describes valid names.
@@ -112,12 +115,12 @@ def check_shard(name: str) -> str:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One partition of one asset, with the paths of its shards, ledger and receipts.
+    """One partition of one asset, with the paths of its shards, ledger and receipts. place() makes one.
 
     Attributes:
         asset: address of the asset, e.g. `sources/wiki/v0/documents`.
         snapshot: the partition key.
-        ledger: path of the ledger's head.
+        ledger: path of the ledger's head; the names of the other files of the ledger begin with the same stem.
     """
 
     asset: str
@@ -126,16 +129,16 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> AssetKind:
-        """The row of the asset in the table of asset kinds.
+        """The kind of the asset: its row in the table of asset kinds.
 
         Raises:
-            RecipeError: no kind has this address.
+            RecipeError: no kind of asset with partitions has this address.
         """
         return _kind(self.asset)
 
     @property
     def folder(self) -> str:
-        """The folder of the partition's shards, with its closing slash."""
+        """The folder of the partition's shards, with its closing slash; for a token cache see part_folder()."""
         return f"{self.asset}/{self.snapshot}/"
 
     @property
@@ -150,7 +153,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def run(self) -> str:
-        """The path of the last run's notes. No fingerprint includes them."""
+        """The path of the note about the last run. No fingerprint includes it."""
         return f"{self.stem}.run.json"
 
     @property
@@ -160,7 +163,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def claim(self) -> str:
-        """The path of the claim: the object that names the run which is building this partition."""
+        """The path of the claim: the object that names the run which may change this partition."""
         return f"{self.receipts}.claim"
 
     def shard(self, name: str) -> str:
@@ -176,11 +179,11 @@ class Place(msgspec.Struct, frozen=True):
         return f"{self.stem}.ids/{name}.xxh128"
 
     def part_folder(self, split: str) -> str:
-        """The folder of the parts of a split of a token cache, with its closing slash."""
+        """The folder of all parts of one split (token caches only), with its closing slash."""
         return f"{self.asset}/{split}/{self.snapshot}/"
 
     def quarantine(self, name: str) -> str:
-        """The path of a shard's quarantine: its refused rows (documents only)."""
+        """The path of the refused rows of a shard (documents only: other kinds have no quarantine)."""
         return f"{self._quarantine}{name}{SHARD_SUFFIX}"
 
     @property
@@ -189,7 +192,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """All folders of the partition's objects, with their closing slashes; without the ledger's folder."""
+        """All folders with objects of the partition, with their closing slashes; not the ledger's folder."""
         kind = self.kind
         folders = [self.part_folder(split) for split in kind.splits] or [self.folder]
         if kind.ids:
@@ -215,11 +218,11 @@ def attributes_asset(source: str, version: str, name: str) -> str:
 
 
 def attributes_beside(documents: Place, name: str) -> Place:
-    """The partition of an attribute set that belongs to a partition of documents.
+    """The partition of an attribute set for the same dataset version and snapshot as a partition of documents.
 
     Args:
         documents: the partition of documents.
-        name: of the attribute set.
+        name: the name of the attribute set.
     """
     return place(ATTRIBUTES.at(**names_of(documents.asset), set=name), documents.snapshot)
 
@@ -255,7 +258,7 @@ def cache_packing(mix: str, tokenizer: str) -> str:
 
 
 def packing_stem(mix: str, tokenizer: str, stream: str, split: str, length: int) -> str:
-    """The path of the packing plan of a split, without its ending; `length` is that of the examples in tokens."""
+    """The path of a packing plan, without its ending; `length` is the tokens in a training sequence."""
     return f"{cache_packing(mix, tokenizer)}/{stream}-{split}-{length}"
 
 
@@ -270,12 +273,12 @@ def export_index(mix: str, export: str) -> str:
 
 
 def blocklist_asset(name: str) -> str:
-    """The address of a blocklist, as ledgers name it among the inputs of a shard."""
+    """The address of a blocklist. It has no ledger; the ledgers of mixes name it as an input of their shards."""
     return BLOCKLIST.at(blocklist=name)
 
 
 def blocklist_path(name: str) -> str:
-    """The path of a blocklist."""
+    """The path of a blocklist's file."""
     return f"{blocklist_asset(name)}.jsonl"
 
 
@@ -296,7 +299,7 @@ def _kind(asset: str) -> AssetKind:
 
 
 def place(asset: str, snapshot: str) -> Place:
-    """The place of a partition.
+    """The Place of a partition.
 
     Args:
         asset: address of the asset.
@@ -316,11 +319,12 @@ def place(asset: str, snapshot: str) -> Place:
 
 def ledger_folder(asset: str) -> str:
     """The folder of the ledgers of all partitions of an asset, with its closing slash."""
-    return place(asset, "x").ledger.rpartition("/")[0] + "/"
+    any_snapshot = "x"  # all ledgers of an asset are in one folder
+    return place(asset, any_snapshot).ledger.rpartition("/")[0] + "/"
 
 
 def place_of_ledger(path: str) -> Place | None:
-    """The place whose ledger's head has this path; None if the path is not that of a head."""
+    """The Place whose ledger's head has this path; None if this is not the path of a head."""
     if not path.endswith(".json") or path.endswith(".run.json"):
         return None
     for kind in kinds_below(path):
@@ -332,7 +336,7 @@ def place_of_ledger(path: str) -> Place | None:
 
 
 def part_at(path: str) -> tuple[Place, str] | None:
-    """The partition and the folder of the immutable part to which an object belongs; None if it belongs to no part."""
+    """The partition and the folder of the part that contains an object; None if the object is not in a part."""
     for kind in kinds_below(path):
         names = kind.names_of_part(path) if kind.immutable else None
         if names is not None:

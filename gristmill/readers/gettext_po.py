@@ -1,9 +1,16 @@
-"""Translated strings from gettext's `.po` files.
+"""Translated strings from gettext's `.po` files, which gettext calls message catalogues.
 
-Source: the GNU gettext manual, "The Format of PO Files". An entry has `msgctxt`, `msgid`, `msgid_plural` and
-`msgstr`. Strings are quoted as in C and may continue on the next lines. Lines that begin with `#,` are flags of the
-entry below. Every line of an obsolete entry begins with `#~`. An entry with the flag `fuzzy` is a guess that no
-translator has confirmed; it is not used here.
+Source: the GNU gettext manual, "The Format of PO Files". An entry is a list of keywords, each with a string:
+
+- `msgid`, the original, and `msgstr`, its translation;
+- optionally `msgctxt`, a context that distinguishes two entries with the same original;
+- optionally `msgid_plural`, the original's plural. Then the translations are `msgstr[0]`, `msgstr[1]`, ...: one for
+  each plural form of the language.
+
+Strings are quoted as in C and may continue on the next lines. Lines that begin with `#,` or `#=` are flags of the entry
+below. Every line of an obsolete entry begins with `#~`. An entry with the flag `fuzzy` is a guess that no translator
+has confirmed: translated_text() leaves it out. The first entry is the header, if its `msgid` is empty: its `msgstr`
+describes the file.
 """
 
 import re
@@ -20,21 +27,21 @@ _LINE = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))")
 _CHARSET = re.compile(r"^content-type:.*charset=([^\s;]+)", re.IGNORECASE | re.MULTILINE)
-_LETTERS = dict(zip("ntrabfv\\\"'?", "\n\t\r\a\b\f\v\\\"'?", strict=True))
-_BLANK = " \t\r\f\v"
-_ASCII = 128
+_ESCAPED_LETTERS = dict(zip("ntrabfv\\\"'?", "\n\t\r\a\b\f\v\\\"'?", strict=True))
+_BLANK = " \t\r\f\v"  # not all that str.strip() removes: other white space makes a line malformed
+_ASCII_END = 128
 
 
 @dataclass(frozen=True)
 class PoEntry:
-    """One entry that is not obsolete.
+    """One entry of a PO file that is not obsolete.
 
     Attributes:
         context: its `msgctxt`, or None.
         msgid: the original string.
         plural: its `msgid_plural`, or None.
-        strings: the translation, or one translation per plural form.
-        fuzzy: whether no translator has confirmed it.
+        strings: the translation, or one translation per plural form, in order. Empty strings are not translated yet.
+        fuzzy: whether it has the flag `fuzzy`: no translator has confirmed it.
     """
 
     context: str | None
@@ -45,13 +52,19 @@ class PoEntry:
 
     @property
     def is_header(self) -> bool:
-        """Whether this entry is the header, which describes the file itself."""
+        """Whether this entry is the header: `msgid` is empty, and there is no context."""
         return self.msgid == "" and self.context is None
 
 
 @dataclass
 class _PoDraft:
-    """The entry that is being read: the pieces of each keyword's string, and the keyword of the last line."""
+    """The entry that is being read.
+
+    Attributes:
+        parts: for each keyword its string, in pieces: one for each quoted string.
+        keyword: the last keyword; a line without one continues its string. "" before the first.
+        fuzzy: whether the flag `fuzzy` was read.
+    """
 
     parts: dict[str, list[str]] = field(default_factory=dict)
     keyword: str = ""
@@ -59,17 +72,19 @@ class _PoDraft:
 
     @property
     def complete(self) -> bool:
+        """Whether a comment, `msgctxt` or `msgid` would begin the next entry."""
         return "msgid" in self.parts and self.keyword.startswith("msgstr")
 
     def entry(self) -> PoEntry:
         values = {keyword: "".join(pieces) for keyword, pieces in self.parts.items()}
+        # By length first: msgstr[10] comes after msgstr[9].
         forms = sorted((key for key in values if key.startswith("msgstr")), key=lambda key: (len(key), key))
         strings = tuple(values[key] for key in forms)
         return PoEntry(values.get("msgctxt"), values["msgid"], values.get("msgid_plural"), strings, self.fuzzy)
 
 
 def entries(text: str) -> Iterator[PoEntry]:
-    r"""The entries of a decoded PO file, in order. The header is included; obsolete entries are left out.
+    r"""The entries of a decoded PO file, in order, with the header and fuzzy entries, without obsolete ones.
 
     Args:
         text: the whole file.
@@ -81,37 +96,43 @@ def entries(text: str) -> Iterator[PoEntry]:
     [('yes', ('ja',))]
     """
     draft, number = _PoDraft(), 0
-    for number, whole in enumerate(text.split("\n"), start=1):
-        line = whole.strip(_BLANK)
+    for number, raw_line in enumerate(text.split("\n"), start=1):
+        line = raw_line.strip(_BLANK)
         if not line:
             continue
         match = _LINE.fullmatch(line)
-        starts = line.startswith("#") or (match is not None and match[1] in {"msgctxt", "msgid"})
-        if starts and draft.complete:
+        begins_entry = line.startswith("#") or (match is not None and match[1] in {"msgctxt", "msgid"})
+        if begins_entry and draft.complete:
             yield draft.entry()
             draft = _PoDraft()
         if line.startswith("#"):
-            _take_comment(draft, line)
+            _add_comment(draft, line)
         elif match is None:
             raise _malformed(number, "not a keyword with a string, not a string, not a comment")
         else:
-            _take_string(draft, match, number)
+            _add_string(draft, match, number)
     if draft.complete:
         yield draft.entry()
     elif draft.parts:
         raise _malformed(number, "the last entry has no msgstr")
 
 
-def _take_comment(draft: _PoDraft, line: str) -> None:
-    """Takes flags from a comment line."""
+def _add_comment(draft: _PoDraft, line: str) -> None:
+    """Adds the flags of a comment line to the draft. Other comments are ignored."""
     if line.startswith("#~"):
-        draft.fuzzy = draft.fuzzy and bool(draft.parts)  # flags above an obsolete entry belong to that entry
+        draft.fuzzy = draft.fuzzy and bool(draft.parts)  # without parts, the flags were those of the obsolete entry
     elif line.startswith(("#,", "#=")) and not draft.parts:
         draft.fuzzy = draft.fuzzy or "fuzzy" in re.split(r"[,\s]+", line[2:])
 
 
-def _take_string(draft: _PoDraft, match: re.Match[str], number: int) -> None:
-    """Takes a keyword with its string, or a line that continues a string."""
+def _add_string(draft: _PoDraft, match: re.Match[str], number: int) -> None:
+    """Adds a line to the draft: a keyword with its string, or a string that continues the last keyword's.
+
+    Args:
+        draft: the entry that is being read.
+        match: the match of _LINE with the line.
+        number: the line's number, for messages.
+    """
     keyword = match[1]
     if keyword is None:
         if not draft.keyword:
@@ -128,19 +149,19 @@ def _take_string(draft: _PoDraft, match: re.Match[str], number: int) -> None:
 
 
 def _unescaped(string: str, number: int) -> str:
-    """The string with its C escapes replaced.
+    r"""The string with its C escapes replaced.
 
-    An escaped byte above ASCII is an error, because its charset is unclear.
+    An escaped byte above ASCII (`\xe9`) is an error: the text is decoded already, so the byte's charset is unclear.
     """
 
     def character(escape: re.Match[str]) -> str:
         octal, hexadecimal, letter = escape.groups()
         if letter is not None:
-            if letter not in _LETTERS:
+            if letter not in _ESCAPED_LETTERS:
                 raise _malformed(number, f"unknown escape \\{letter}")
-            return _LETTERS[letter]
+            return _ESCAPED_LETTERS[letter]
         code = int(octal, 8) if octal else int(hexadecimal, 16)
-        if code >= _ASCII:
+        if code >= _ASCII_END:
             raise _malformed(number, f"an escaped byte above ASCII: {code}")
         return chr(code)
 
@@ -163,6 +184,7 @@ def charset(raw: bytes) -> str:
     >>> charset(b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1"\n')
     'ISO-8859-1'
     """
+    # Latin-1 decodes any bytes, and the line that declares the charset is ASCII.
     first = next(entries(raw.decode("latin-1")), None)
     if first is None or not first.is_header:
         return "utf-8"
@@ -172,14 +194,16 @@ def charset(raw: bytes) -> str:
 
 
 def translated_text(raw: bytes) -> str:
-    r"""All translations of a PO file, one line per string and per plural form.
+    r"""All translations of a PO file, joined by line feeds. Each plural form is a translation of its own.
+
+    Left out are the header, fuzzy and obsolete entries, and entries without a translation.
 
     Args:
         raw: the file's bytes.
 
     Raises:
-        Unfit: "undecodable catalogue", "malformed catalogue", "no translated strings", or a reason of
-            `gristmill.readers.text.fit_text`.
+        Unfit: "undecodable catalogue" (unknown charset, or bytes that are not in it), "malformed catalogue",
+            "no translated strings", or a reason of `gristmill.readers.text.fit_text`.
 
     >>> translated_text(b'msgid "yes"\nmsgstr "ja"\n\nmsgid "no"\nmsgstr "nein"\n')
     'ja\nnein'

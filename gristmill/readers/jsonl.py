@@ -1,4 +1,8 @@
-"""Reads JSON lines of any form. `raw_lines` gives each line its number and its byte range, for other readers too."""
+"""Reads JSON lines: files with one JSON object per line, compressed or not.
+
+`JsonLines` makes a document from each line. `raw_lines` gives each line with its number and its byte range, for
+readers of other line formats too.
+"""
 
 from collections.abc import Iterator
 
@@ -10,22 +14,23 @@ from gristmill.readers.records import RowDocuments
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
 
 BOM = b"\xef\xbb\xbf"
-"""The byte order mark of UTF-8. At the beginning of a file it is not part of the first row."""
+"""The byte order mark of UTF-8. At the beginning of a file it is not part of the first line."""
 
 
 def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
-    """The lines of a packed or plain file, each with its number.
+    """The lines of a file, each with its number. Empty lines are lines too.
 
-    Before each line, `raw.raw_span` is set to the line's byte range in the unpacked file.
+    Before it yields a line, it sets `raw.raw_span` to the line's byte range, so that `trace` can show where a document
+    came from. The range counts bytes of the decompressed file.
 
     Args:
-        raw: the raw object. Its name says how it is packed.
+        raw: the raw object. It is decompressed if its name ends in `.gz`, `.zst` or `.zstd`.
 
     Yields:
-        (number, line): number counts from 0; line is the bytes without line feed and byte order mark.
+        (number, line): the number counts from 0; the line is bytes, without its line feed and the byte order mark.
 
     Raises:
-        DataError: the file is truncated, or its bytes are not of the format that its name says.
+        DataError: the file is truncated, or its bytes do not have the compression that its name says.
     """
     number = offset = 0
     for block in blocks(unpacked(raw.chunks(), raw.path)):
@@ -38,13 +43,13 @@ def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
 
 
 class JsonLines(RowDocuments):
-    """One line becomes one document; see RowDocuments for the fields.
+    """Reads each line as one document; see RowDocuments for the arguments. Use it as the `convert` of a source.
 
-    A line that is not a valid document is refused, with its file and row number.
+    A line that is not a valid document is refused, with the name of its file and its row number, counted from 0.
     """
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        """Yields one result per line: a document, or why the line was refused.
+        """Yields one result per line: a document, or a Refused with the reason.
 
         See gristmill.recipes.source.Source.convert.
         """

@@ -1,4 +1,4 @@
-"""Pieces: consecutive parts of a column of texts, such as its lines or its words."""
+"""Pieces: parts of the texts of a column, such as all lines or all words. See text/lines.py and text/words.py."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,12 +10,16 @@ from gristmill.text.code_points import CodePoints, Numbers
 
 @dataclass(frozen=True)
 class Pieces:
-    """P pieces of T texts, in order.
+    """P pieces of T texts, in the order of the texts. They do not overlap; there may be gaps, as between words.
+
+    Letters in parentheses are the lengths of arrays. In the example, the text `ab` has the pieces `a` and `b`. The text
+    `c` begins at 3, because in a column each text is followed by a line feed.
 
     Args:
         column: the texts.
-        starts, ends: piece i is `column.units[starts[i]:ends[i]]` (P).
-        bounds: text t has the pieces from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+        starts: where each piece begins in `column.units` (P).
+        ends: where each piece ends: piece i is `column.units[starts[i]:ends[i]]` (P).
+        bounds: text t has the pieces from `bounds[t]` to `bounds[t + 1]`, without the latter (T + 1).
 
     >>> pieces = Pieces(CodePoints.of(["ab", "c"]), np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0, 2, 3]))
     >>> pieces.counts.tolist(), pieces.texts.tolist(), pieces.lengths.tolist()
@@ -29,15 +33,15 @@ class Pieces:
 
     @cached_property
     def counts(self) -> Numbers:
-        """How many pieces each text has (T)."""
+        """The number of pieces of each text (T)."""
         return np.diff(self.bounds)
 
     @cached_property
     def texts(self) -> Numbers:
-        """The text of each piece (P)."""
+        """The number of the text that each piece belongs to, counted from 0 (P)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
     def lengths(self) -> Numbers:
-        """How many code points each piece has (P)."""
+        """The number of code points of each piece (P)."""
         return self.ends - self.starts

@@ -1,4 +1,7 @@
-"""RuleEngine: it decides which rows of a batch a set of rules keeps, and which rule drops each of the others."""
+"""RuleEngine applies a set of rules to batches of rows: which rows are kept, and which rule drops each other row.
+
+The values of a batch become an Arrow table with the declared types, and DuckDB evaluates all rules in one query.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, chain
@@ -13,20 +16,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-_TABLE = "__rows"  # no column can have this name
+_TABLE = "__rows"  # name of the batch in SQL; a column cannot have it, because column names begin with a letter
 _PYTHON_TYPES: Mapping[str, frozenset[type]] = {
     "VARCHAR": frozenset((str,)),
     "BIGINT": frozenset((int,)),  # type(True) is bool, so a bool is not a BIGINT
     "DOUBLE": frozenset((float, int)),
     "BOOLEAN": frozenset((bool,)),
 }
-# Size of a slice for DuckDB in bytes: its memory limit does not count strings that a rule makes (2,048 rows at once).
 _SLICE = 16 << 20
-_SPAN_PARTS = ("BIGINT", "BIGINT", "DOUBLE")
+"""A batch is given to DuckDB in slices of about so many bytes. A rule may make long strings for the 2,048 rows that
+DuckDB evaluates at once, and DuckDB's memory limit does not count them."""
+_SPAN = ("BIGINT", "BIGINT", "DOUBLE")
+"""Types of a span's start, end and score."""
 
 
-class ValueRefused(DataError):  # noqa: N818 - as MalformedRow
-    """A value does not have its column's declared type. The caller, which knows the file, raises MalformedRow from it.
+class ValueRefused(DataError):  # noqa: N818 - named like MalformedRow
+    """A value does not have the declared type of its column.
+
+    The caller catches it and raises MalformedRow, because only the caller knows the file of the row.
 
     Args:
         row: the row's number in the batch, counted from 0.
@@ -42,8 +49,8 @@ class ValueRefused(DataError):  # noqa: N818 - as MalformedRow
         return type(self), (self.row, self.column, self.reason)
 
 
-class RuleFailed(DataError):  # noqa: N818 - as MalformedRow
-    """A rule has no result for a row, such as a cast of a word to a number.
+class RuleFailed(DataError):  # noqa: N818 - named like MalformedRow
+    """A rule cannot be evaluated for a row. Example: it casts a word to a number.
 
     Args:
         row: the row's number in the batch, counted from 0.
@@ -62,20 +69,22 @@ class RuleFailed(DataError):  # noqa: N818 - as MalformedRow
 def typed_array(column: Column, values: Sequence[Any]) -> "pa.Array | pa.ChunkedArray":
     """Converts Python values to an Arrow array of the column's declared type.
 
-    An int is converted to DOUBLE if it has an exact double. No other type is converted: no bool to BIGINT, no 2.0 to
-    BIGINT, no number to VARCHAR. The items of a list may be null; the three parts of a span must not.
+    Types must match exactly: a bool or 2.0 is no BIGINT, a number is no VARCHAR. The only conversion is from an int to
+    DOUBLE, if a double has exactly its value. The items of a list may be null. The start, end and score of a span must
+    not be null.
 
     Args:
         column: the column.
-        values: its values; None becomes null.
+        values: its values, one per row; None becomes null.
 
     Raises:
-        ValueRefused: a value has another type, or is too large, NaN or infinite. It names the first such row.
+        ValueRefused: a value has another type, or is too large, NaN or infinite. It names the first such row. It names
+            row 0 if each value is valid, but all together are too large for one array.
     """
     kind = "DOUBLE" if column.type == "score" else column.type
-    whole = _array(kind, values)
-    if whole is not None:
-        return whole
+    array = _array(kind, values)
+    if array is not None:
+        return array
     for row, value in enumerate(values):
         if _array(kind, [value]) is None:
             raise ValueRefused(row, column.name, f"{_shown(value)} is not a {kind}")
@@ -89,13 +98,13 @@ def _shown(value: Any) -> str:
 
 
 def _array(kind: str, values: Sequence[Any]) -> Any:
-    """The Arrow array, or None if a value is not valid."""
+    """The values as an Arrow array of the type `kind`; None if a value is not valid, without saying which."""
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
     if kind == "spans":
-        return _lists(values, _struct)
+        return _list_array(values, _span_array)
     if kind == "VARCHAR[]":
-        return _lists(values, lambda items: _array("VARCHAR", items))
+        return _list_array(values, lambda items: _array("VARCHAR", items))
     if set(map(type, values)) - _PYTHON_TYPES[kind] - {type(None)}:
         return None
     arrow = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
@@ -107,22 +116,27 @@ def _array(kind: str, values: Sequence[Any]) -> Any:
 
 
 def _finite(array: Any) -> bool:
-    """Whether all numbers but the nulls are finite. NumPy sees nulls as NaN."""
+    """Whether all numbers are finite; nulls are allowed. NumPy sees them as NaN, so they are counted separately."""
     import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
     finite = np.isfinite(array.to_numpy(zero_copy_only=False))
     return bool(len(array) - np.count_nonzero(finite) == array.null_count)
 
 
-def _lists(values: Sequence[Any], inner: Callable[[list[Any]], Any]) -> Any:
-    """A ListArray whose items `inner` converts; None if a value is not a list, or an item is not valid."""
+def _list_array(values: Sequence[Any], convert_items: Callable[[list[Any]], Any]) -> Any:
+    """Lists as an Arrow ListArray; None if a value is not a list, or an item is not valid.
+
+    Args:
+        values: one list or None per row.
+        convert_items: converts the items of all lists, concatenated, to one Arrow array; None if an item is not valid.
+    """
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
     if set(map(type, values)) - {list, tuple, type(None)}:
         return None
     lists = [() if value is None else value for value in values]
-    items = inner(list(chain.from_iterable(lists)))
-    if items is None or isinstance(items, pa.ChunkedArray):
+    items = convert_items(list(chain.from_iterable(lists)))
+    if items is None or isinstance(items, pa.ChunkedArray):  # chunked: too large for the items of one ListArray
         return None
     ends = accumulate(map(len, lists), initial=0)
     # In Arrow, a null offset means that the list which begins there is null.
@@ -131,28 +145,28 @@ def _lists(values: Sequence[Any], inner: Callable[[list[Any]], Any]) -> Any:
     return pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), items)
 
 
-def _struct(items: list[Any]) -> Any:
-    """Spans (a tuple or list of start, end and score) as a StructArray."""
+def _span_array(items: list[Any]) -> Any:
+    """Spans (each a tuple or list of start, end and score) as an Arrow StructArray; None if a span is not valid."""
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
     if not all(issubclass(kind, list | tuple) for kind in set(map(type, items))):
         return None
-    if set(map(len, items)) - {len(_SPAN_PARTS)}:
+    if set(map(len, items)) - {len(_SPAN)}:
         return None
-    columns = list(zip(*items, strict=True)) or [()] * len(_SPAN_PARTS)
-    parts = [_array(kind, column) for kind, column in zip(_SPAN_PARTS, columns, strict=True)]
+    columns = list(zip(*items, strict=True)) or [()] * len(_SPAN)
+    parts = [_array(kind, column) for kind, column in zip(_SPAN, columns, strict=True)]
     if any(part is None or part.null_count for part in parts):
         return None
     return pa.StructArray.from_arrays(parts, names=["start", "end", "score"])
 
 
 class RuleEngine:
-    """A checked set of rules, and the DuckDB connection that runs them. A worker opens one for many batches.
+    """A checked set of rules, and the DuckDB connection that evaluates them. A worker makes one, for many batches.
 
-    Only one thread may use it at a time, and a forked child must not use it.
+    Only one thread may use it at a time. A forked child process must not use the engine of its parent.
 
-    A row is kept if every include rule is TRUE and no exclude rule is TRUE; null is not TRUE. Include rules come
-    before exclude rules, each in the given order. The first rule that drops a row is its reason.
+    A row is kept if every include rule is TRUE and no exclude rule is TRUE; null is not TRUE. If several rules drop a
+    row, the first is its reason: include rules come before exclude rules, in the given order.
 
     Args:
         columns: the columns that rules may name.
@@ -160,7 +174,8 @@ class RuleEngine:
         exclude: rules that must not be TRUE.
 
     Raises:
-        RecipeError: a rule is not valid (see check_rules), or there are no columns, so that rows cannot be counted.
+        RecipeError: a rule is not valid (see check_rules). Or there are no columns: then a batch does not say how many
+            rows it has.
     """
 
     def __init__(self, columns: Sequence[Column], include: Sequence[Rule], exclude: Sequence[Rule]) -> None:
@@ -170,7 +185,7 @@ class RuleEngine:
         self._columns = tuple(columns)
         self._rules = (*include, *exclude)
         self.reasons = tuple(rule.name for rule in self._rules)
-        """The rules' names; a decision of k > 0 means `reasons[k - 1]`."""
+        """The names of the rules. A decision k > 0 means that `reasons[k - 1]` dropped the row."""
         self._drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
         self._drops += [f"(\n{rule.where}\n) IS TRUE" for rule in exclude]
         cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(self._drops, 1))
@@ -203,12 +218,19 @@ class RuleEngine:
             raise DataError(f"a batch's columns are not equally long: {lengths}")
         arrays = [typed_array(column, rows[column.name]) for column in self._columns]
         table = pa.table(arrays, names=[column.name for column in self._columns])
-        step = max(1, table.num_rows * _SLICE // max(1, table.nbytes))
-        starts = range(0, max(1, table.num_rows), step)
-        return np.concatenate([self._evaluate(table.slice(start, step), start) for start in starts])
+        slice_rows = max(1, table.num_rows * _SLICE // max(1, table.nbytes))
+        starts = range(0, max(1, table.num_rows), slice_rows)
+        return np.concatenate([self._evaluate(table.slice(start, slice_rows), start) for start in starts])
 
     def _evaluate(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
-        """The decisions of a slice that begins at row `first`. Upon an error, halves it to find the failing row."""
+        """The decisions of a slice of the batch.
+
+        DuckDB does not say which row failed. Upon an error, both halves are evaluated, and so on down to a single row.
+
+        Args:
+            table: the slice.
+            first: number of its first row in the batch.
+        """
         import duckdb  # noqa: PLC0415 - takes 0.3 s to import
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
@@ -217,19 +239,25 @@ class RuleEngine:
         try:
             decisions = self._run(self._query, table)["decision"]
         except (duckdb.InterruptException, duckdb.InternalError):
-            raise
+            raise  # not the fault of a row
         except duckdb.Error as error:
             if table.num_rows == 1:
                 raise self._failure(table, first, error) from error
             half = table.num_rows // 2
-            upper = self._evaluate(table.slice(0, half), first)
-            return np.concatenate([upper, self._evaluate(table.slice(half), first + half)])
+            first_half = self._evaluate(table.slice(0, half), first)
+            return np.concatenate([first_half, self._evaluate(table.slice(half), first + half)])
         if len(decisions) != table.num_rows or decisions.dtype != np.int16:
             raise DataError(f"{table.num_rows:,} rows have {len(decisions):,} decisions of type {decisions.dtype}")
         return decisions
 
-    def _failure(self, table: "pa.Table", row: int, whole: Exception) -> RuleFailed:
-        """The error that names the rule which fails on the single row of `table`."""
+    def _failure(self, table: "pa.Table", row: int, error_of_all: Exception) -> RuleFailed:
+        """The error that names the failing rule; it names all rules if they fail only together.
+
+        Args:
+            table: a single row.
+            row: its number in the batch.
+            error_of_all: DuckDB's error for all rules in one query.
+        """
         import duckdb  # noqa: PLC0415 - takes 0.3 s to import
 
         for rule, drop in zip(self._rules, self._drops, strict=True):
@@ -237,7 +265,7 @@ class RuleEngine:
                 self._run(f"SELECT {drop} AS decision FROM {_TABLE}", table)  # noqa: S608 - checked
             except duckdb.Error as error:
                 return RuleFailed(row, rule.name, first_line(error))
-        return RuleFailed(row, ", ".join(self.reasons), first_line(whole))
+        return RuleFailed(row, ", ".join(self.reasons), first_line(error_of_all))
 
     def _run(self, query: str, table: "pa.Table") -> "dict[str, NDArray[Any]]":
         self._connection.register(_TABLE, table)

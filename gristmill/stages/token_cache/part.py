@@ -1,7 +1,10 @@
-"""A part of a token cache: one Levanter cache for each split, over some shards of a snapshot.
+"""A part of a token cache: one Levanter cache for each split, made from some shards of a snapshot.
 
-`PartRecord` is the record of a part in its row of the cache's table. Only this module reads and writes this piece of
-the row (`extra` in lake/ledger/model.py). `Part` writes a part.
+The shards of a snapshot are divided among at most `Mix.parts` parts, by the hashes of their names (`part_of` in
+step.py). So a changed shard rebuilds one part. `Part` writes a part.
+
+The ledger's table has one row for each part. `PartRecord` is what the row's field `extra` holds (see `Shard` in
+lake/ledger/model.py). Only this module encodes and decodes it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,21 +28,22 @@ from gristmill.stages.token_cache.statistics import TokenStatistics
 
 CLEVEL = 1
 """The zstd level of parts. Level 3 would save 9% of space, but building a cache would take 20% longer. The digest in
-a part's name covers the level, so that two parts of one name are equal to the byte."""
+the name of a part's folder includes the level, so that two parts with the same name have the same bytes."""
 
 Range = tuple[int, int, int, int]
-"""The range of a shard in a part: (first row, rows, first token, tokens)."""
+"""The rows of a shard in one split of a part: (first row, number of rows, first token, number of tokens)."""
 
 
 class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A shard of documents in a finished part.
+    """What a finished part records about one of its shards of documents.
 
     Attributes:
         content: content digest of the shard that was tokenized.
-        ranges: the shard's range in each split.
+        ranges: the shard's range in each split, by the split's name.
         facts: statistics of its rows.
-        dropped: numbers of the documents that have no row.
-        held: flags of the documents in the validation split, in the form of `pack_bits`; "" if there is no such split.
+        dropped: row numbers in the shard of the documents that became no row of the cache, because of a row error.
+        held: one flag per document of the shard: whether it was held out for the validation split. Encoded by
+            `pack_bits`; "" if there is no such split.
     """
 
     content: str
@@ -55,21 +59,21 @@ class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def documents(self) -> int:
-        """Number of documents in the shard: with a row and without."""
+        """Number of documents in the shard, including those that were dropped."""
         return self.rows + len(self.dropped)
 
     @property
     def is_counted(self) -> bool:
-        """Whether `facts` and `held` were recorded; Gristmill 0.1 wrote neither."""
+        """Whether `facts` and `held` were recorded: Gristmill 0.1 wrote neither. True if there are no rows to count."""
         return not self.rows or bool(self.facts.lengths)
 
 
 class PartObjects(msgspec.Struct, frozen=True):
-    """Where a part is stored: the beginning of its record.
+    """Where a part is stored. These are the first fields of its record; they can be decoded without the others.
 
     Attributes:
-        folders: the folder of each split, with a closing slash.
-        objects: (sha256, size) of each object, by its path.
+        folders: the folder of each split, with a closing slash, by the split's name.
+        objects: (sha256, size in bytes) of each object, by its path.
     """
 
     folders: dict[str, str]
@@ -77,7 +81,7 @@ class PartObjects(msgspec.Struct, frozen=True):
 
 
 class PartRecord(PartObjects, frozen=True):
-    """The record of a part in its row of the table.
+    """The record of a part: the field `extra` of its row in the table.
 
     Attributes:
         shards: the shards in the part, by name.
@@ -96,38 +100,41 @@ class PartRecord(PartObjects, frozen=True):
         return digest_of([[path, sha256] for path, (sha256, _) in sorted(self.objects.items())])
 
     def in_order(self, split: str) -> list[tuple[str, Range]]:
-        """(shard, range) for each shard of a split, by position; at the same position an empty range is first."""
+        """(name, range) of each shard of a split, in the order of the ranges.
+
+        An empty range comes before the range of the next shard, which begins at the same row.
+        """
         ranges = [(name, shard.ranges[split]) for name, shard in self.shards.items() if split in shard.ranges]
-        return sorted(ranges, key=lambda named: (named[1], named[0]))
+        return sorted(ranges, key=lambda pair: (pair[1], pair[0]))
 
     def as_extra(self) -> dict[str, Any]:
-        """The record in the form of the field `extra` of the table's row."""
+        """The record as JSON values, for the field `extra` of the table's row."""
         extra: dict[str, Any] = msgspec.to_builtins(self)
         return extra
 
 
 def read_part_record(row: Shard, table: str) -> PartRecord:
-    """The record in a row of a token cache's table.
+    """The record of a part, decoded from its row of a token cache's table.
 
     Args:
         row: the row.
-        table: the table's path, for the message.
+        table: the table's path, for the error message.
 
     Raises:
-        DataError: the row holds no record that this version reads.
+        DataError: the row has no record, or none that this version of Gristmill can decode.
     """
     return _convert(row, table, PartRecord)
 
 
 def read_part_objects(row: Shard, table: str) -> PartObjects:
-    """The record without its shards, which take most of the time to decode; see read_part_record."""
+    """As read_part_record, but without the shards, which take most of the time to decode."""
     return _convert(row, table, PartObjects)
 
 
-R = TypeVar("R", bound=PartObjects)
+_RecordT = TypeVar("_RecordT", bound=PartObjects)
 
 
-def _convert(row: Shard, table: str, record_type: type[R]) -> R:
+def _convert(row: Shard, table: str, record_type: type[_RecordT]) -> _RecordT:
     try:
         return msgspec.convert(row.extra, record_type)
     except msgspec.ValidationError as error:
@@ -138,7 +145,7 @@ def _convert(row: Shard, table: str, record_type: type[R]) -> R:
 
 
 def part_records(rows: Iterable[Shard]) -> dict[str, PartRecord]:
-    """The records of all rows that hold one, by the part's name; a check or an audit reports the others."""
+    """The records of all rows, by the part's name. Rows without a valid record are left out: checks report them."""
     records: dict[str, PartRecord] = {}
     for row in rows:
         try:
@@ -149,40 +156,48 @@ def part_records(rows: Iterable[Shard]) -> dict[str, PartRecord]:
 
 
 def row_with_shard(rows: Iterable[Shard], name: str) -> Shard | None:
-    """The row of the part that contains a shard of documents; None if no row lists the shard.
+    """The row of the part that contains a shard of documents; None if no row names the shard.
 
-    No record is decoded: a table may have thousands of rows.
+    It decodes no record, because a table may have thousands of rows.
     """
     return next((row for row in rows if name in row.extra.get("shards", ())), None)
 
 
 def row_with_folder(rows: Iterable[Shard], split: str, folder: str) -> Shard | None:
-    """The row of the part that has a split in this folder; None if no row has. No record is decoded."""
+    """The row of the part whose split is in this folder; None if there is no such row. It decodes no record."""
     return next((row for row in rows if row.extra.get("folders", {}).get(split) == folder), None)
 
 
 class _Split(CacheWriter):
-    """Writes one split of a part: a Levanter cache, and the digests of its rows."""
+    """Writes one split of a part: a Levanter cache. It also computes the digests of the rows.
+
+    Args:
+        store: the lake.
+        folder: the folder of the split, with a closing slash.
+        dtypes: type of each field, the token ids first.
+        objects: gets (sha256, size, object version) of each finished upload, by its path. All splits of a part share
+            it.
+    """
 
     def __init__(
         self, store: Store, folder: str, dtypes: Mapping[str, DType], objects: dict[str, tuple[str, int, ObjectVersion]]
     ) -> None:
-        def opened(name: str) -> HashedUpload:
+        def open_upload(name: str) -> HashedUpload:
             path = folder + name
 
-            def done(sha256: str, entry: Entry) -> None:
+            def record_object(sha256: str, entry: Entry) -> None:
                 objects[path] = (sha256, entry.size, (entry.size, entry.etag))
 
-            return HashedUpload(store.upload(path), done)
+            return HashedUpload(store.upload(path), record_object)
 
-        super().__init__(opened, dtypes, clevel=CLEVEL)
+        super().__init__(open_upload, dtypes, clevel=CLEVEL)
         self._digests = RowDigests(dtypes)
-        self._ids = next(iter(dtypes))
+        self._ids_field = next(iter(dtypes))
         self.tokens = 0
 
     def append_batch(self, batch: Mapping[str, tuple[Values, RowLengths]]) -> None:
         self._digests.update(batch)
-        self.tokens += len(batch[self._ids][0])
+        self.tokens += len(batch[self._ids_field][0])
         super().append_batch(batch)
 
     def digests(self) -> list[str]:
@@ -190,31 +205,42 @@ class _Split(CacheWriter):
 
 
 class RowDigests:
-    """For each field, a digest of its elements and a digest of its rows' lengths, over all rows of a split.
+    """For each field, a digest of all elements and a digest of all row lengths of a split.
 
-    The digests do not depend on the sizes of the batches.
+    An audit computes them again from the stored cache. They do not depend on the sizes of the batches.
 
     Args:
         fields: names of the fields, the token ids first.
     """
 
     def __init__(self, fields: Iterable[str]) -> None:
-        self._of = {name: (xxhash.xxh3_128(), xxhash.xxh3_128()) for name in fields}
+        self._hashers = {name: (xxhash.xxh3_128(), xxhash.xxh3_128()) for name in fields}
 
     def update(self, batch: Mapping[str, tuple[Values, RowLengths]]) -> None:
         """Adds the rows of a batch."""
         for name, (flat, lengths) in batch.items():
-            elements, rows = self._of[name]
+            elements, rows = self._hashers[name]
             elements.update(np.ascontiguousarray(flat).data)
             rows.update(np.ascontiguousarray(lengths).data)
 
     def hexdigests(self) -> list[str]:
-        """Two digests for each field: elements, then lengths."""
-        return [digest.hexdigest() for pair in self._of.values() for digest in pair]
+        """Two digests for each field, in the order of the fields: elements, then lengths."""
+        return [digest.hexdigest() for pair in self._hashers.values() for digest in pair]
 
 
 class Part:
-    """Writes a part: one cache for each split, and the ranges of each shard in them."""
+    """Writes a part: one cache for each split. It records the range of each shard in each split.
+
+    For each shard the caller calls `begin`, appends batches to the `writers`, and calls `end`. Then it closes each
+    writer with the `shard_rows` of its split, and takes the `record`.
+
+    Args:
+        store: the lake.
+        place: the partition of the token cache.
+        folder: name of the part's folder, such as `part-00000-c9bae7ffc3964489`.
+        splits: the splits to write.
+        dtypes: type of each field, the token ids first.
+    """
 
     def __init__(
         self, store: Store, place: Place, folder: str, splits: Sequence[str], dtypes: Mapping[str, DType]
@@ -227,14 +253,20 @@ class Part:
         self._starts: dict[str, tuple[int, int]] = {}
 
     def begin(self) -> None:
-        """Starts a shard: rows appended from now on belong to it."""
+        """Starts a shard: the rows that are appended until `end` belong to it."""
         self._starts = {split: (writer.rows, writer.tokens) for split, writer in self.writers.items()}
 
     def end(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
-        """Ends the shard; all its rows were appended. `facts`, `dropped` and `held` are as in PartShard.
+        """Ends the shard, after all its rows were appended.
+
+        Args:
+            shard: the shard's row in the table of the documents.
+            facts: see PartShard.
+            dropped: see PartShard.
+            held: see PartShard.
 
         Raises:
-            DataError: the number of rows and dropped documents differs from the number of documents of the shard.
+            DataError: the appended rows and the dropped documents together are not as many as the shard's documents.
         """
         ranges: dict[str, Range] = {}
         for split, writer in self.writers.items():
@@ -250,11 +282,11 @@ class Part:
         self.shards[shard.name] = PartShard(shard.content, ranges, facts, dropped, held)
 
     def record(self) -> PartRecord:
-        """The record for the table's row. It is complete when all splits are closed."""
+        """The record for the table's row. Take it after all writers are closed: it names the uploaded objects."""
         objects = {path: (sha256, size) for path, (sha256, size, _) in sorted(self.objects.items())}
         return PartRecord(self.folders, objects, self.shards)
 
     def abort(self) -> None:
-        """Aborts all uploads; readers accept none of the part's objects."""
+        """Aborts all uploads. Objects that are stored already are not read: readers accept only what a ledger names."""
         for writer in self.writers.values():
             writer.abort()

@@ -1,4 +1,7 @@
-"""Levanter cuts some texts before it encodes them: always extreme runs, and with Marin's option also long texts.
+"""Cuts texts as Levanter does before it encodes them. A cut may change token ids, so we cut at the same places.
+
+Levanter always cuts very long runs: 25,000 or more characters of white space, or without white space. With its option
+for Marin, which trains models with Levanter, it first cuts each long text.
 
 Source: marin-levanter 0.2, `levanter.data.text._batch_tokenizer` and `levanter.tokenizers`.
 """
@@ -8,19 +11,22 @@ from collections.abc import Iterator
 from itertools import chain
 
 RUN = 25_000
+"""A run of at least so many characters is cut into pieces of this length."""
 LONG = 10_000
+"""Marin cuts texts of more than so many characters."""
 ANY_SPACE = re.compile(r"\s")
 LONG_RUN = re.compile(rf"\s{{{RUN},}}|\S{{{RUN},}}")
-# Marin uses the `regex` module, where \s is Unicode's White_Space. In Python \s also has four separators.
+# For long texts, Marin uses the `regex` module: there \s is Unicode's White_Space. In Python's `re`, \s also matches
+# the control characters U+001C to U+001F, which are excluded here.
 WHITE_SPACE = re.compile(r"[^\S\x1c-\x1f]")
 
 
 def cut(text: str, *, marin: bool) -> Iterator[str]:
-    """The pieces of a text that are encoded separately, in order. Most texts are one piece.
+    """The pieces of a text that are encoded separately, in order; joined they are the text. Most texts are one piece.
 
     Args:
         text: the text, with its EOS token.
-        marin: also cut texts of more than 10,000 characters.
+        marin: whether to cut texts of more than 10,000 characters too, as Levanter does with its option for Marin.
 
     >>> [len(piece) for piece in cut("a" * 60_000, marin=False)]
     [25000, 25000, 10000]
@@ -33,29 +39,32 @@ def cut(text: str, *, marin: bool) -> Iterator[str]:
 
 
 def _cut_runs(text: str) -> Iterator[str]:
-    """Cuts runs of at least 25,000 white-space characters, or of other characters, into pieces of 25,000."""
-    if len(text) <= RUN or not _may_run(text):
+    """Cuts each run (of white space, or of other characters) into pieces of 25,000. Text between runs is one piece."""
+    if len(text) <= RUN or not _may_have_run(text):
         yield text
         return
-    last = 0
+    end = 0  # of the last run
     for run in LONG_RUN.finditer(text):
-        if run.start() > last:
-            yield text[last : run.start()]
-        last = run.end()
-        for start in range(run.start(), last, RUN):
-            yield text[start : min(start + RUN, last)]
-    if last < len(text):
-        yield text[last:]
+        if run.start() > end:
+            yield text[end : run.start()]
+        end = run.end()
+        for start in range(run.start(), end, RUN):
+            yield text[start : min(start + RUN, end)]
+    if end < len(text):
+        yield text[end:]
 
 
-def _may_run(text: str) -> bool:
-    """Whether there may be a run to cut. Such a run fills at least one block of half its length."""
+def _may_have_run(text: str) -> bool:
+    """Whether there may be a run to cut. It is a quick test before the search by LONG_RUN.
+
+    It looks at blocks of 12,500 characters. A run of 25,000 fills at least one of them, wherever it begins.
+    """
     blocks = (text[start : start + RUN // 2] for start in range(0, len(text) - RUN // 2 + 1, RUN // 2))
     return any(block.isspace() or ANY_SPACE.search(block) is None for block in blocks)
 
 
 def _cut_long(text: str) -> Iterator[str]:
-    """Cuts before the first white space at or after each 10,000 characters."""
+    """Cuts before the first white space that comes 10,000 or more characters after the last cut."""
     start = 0
     while start < len(text):
         space = WHITE_SPACE.search(text, start + LONG) if len(text) - start > LONG else None

@@ -1,8 +1,11 @@
-"""The reference's answers for a tokenizer, kept beside it in the lake.
+"""The reference's answers for a tokenizer, stored in the tokenizer's folder in the lake.
 
-The answers are written when a tokenizer comes into the lake. Without them, every worker would load the reference and
-let it encode all probes, which takes half of a worker's start. The fast engine still encodes all probes at every start
-and is compared with these answers.
+The reference is the `tokenizers` library. Its answers are right by definition: a worker uses the fast engine only if
+both give the same ids for all probes. Probes are texts on which tokenizers may differ (probes.py).
+
+The answers are stored when a tokenizer is trained or imported. Without them, every worker would load the reference and
+encode all probes with it, which takes half of a worker's start time. The fast engine encodes all probes at every start,
+and its ids are compared with these answers.
 """
 
 from typing import NamedTuple
@@ -21,21 +24,21 @@ from gristmill.stages.tokenization.vocabulary import Vocabulary, vocabulary_of
 
 REFERENCE_FILE = "facts.msgpack.zst"
 """Name of the file with the answers."""
-_MOST = 1 << 30  # largest unpacked size in bytes
+_MAX_BYTES = 1 << 30  # largest size of the file after decompression
 
 
 class TokenizerReference(NamedTuple):
-    """A tokenizer, as the reference describes it.
+    """All answers of the reference for one tokenizer.
 
     Attributes:
-        size: entries of the vocabulary, with added tokens.
-        added: ids of the added tokens, by content.
-        special: the added tokens that are special.
-        texts: the probes.
-        ids: their ids, one probe after another, uint32.
+        size: number of entries of the vocabulary, with added tokens.
+        added: id of each added token, by its text.
+        special: the texts of the added tokens that are special, such as an EOS token.
+        texts: the probes. Some are made from the tokenizer's own vocabulary, so they are stored with the answers.
+        ids: the token ids of all probes, one probe after another, uint32.
         lengths: number of ids of each probe, int64.
-        breaks: the characters before which texts may be split: see safe_splits.breaks_of.
-        vocabulary: tables over the ids.
+        breaks: the characters before which a text may be split without changing its ids: see safe_splits.breaks_of.
+        vocabulary: what is known of each id, such as its number of bytes.
     """
 
     size: int
@@ -48,8 +51,11 @@ class TokenizerReference(NamedTuple):
     vocabulary: Vocabulary
 
 
-class _Written(msgspec.Struct):
-    """The form in the file. Arrays are the bytes of their little-endian elements."""
+class _ReferenceFile(msgspec.Struct):
+    """The file's content: a TokenizerReference, with `probes`, the version of the probes (`PROBES`).
+
+    Arrays are the bytes of their elements: little-endian uint32. `fragments` is an array of bits.
+    """
 
     probes: int
     size: int
@@ -65,18 +71,19 @@ class _Written(msgspec.Struct):
 
 
 def load_reference(tokenizer_json: bytes) -> Tokenizer:
-    """The tokenizer, loaded by `tokenizers`.
+    """The tokenizer, loaded by the `tokenizers` library.
 
     Args:
         tokenizer_json: the bytes of `tokenizer.json`.
 
     Raises:
-        RecipeError: the bytes are not a tokenizer.json, or it truncates, pads or drops merges at random.
+        RecipeError: the bytes are not a tokenizer.json. Or it declares truncation, padding or dropout (merges are left
+            out at random): a document would get other ids.
     """
     try:
         declared = parse_tokenizer_json(tokenizer_json)
         reference = Tokenizer.from_buffer(tokenizer_json)
-    except Exception as error:  # `tokenizers` raises nothing narrower
+    except Exception as error:  # `tokenizers` raises only Exception itself
         raise RecipeError(f"tokenizer.json cannot be loaded: {error}") from error
     for name, setting in (("truncation", declared.truncation), ("padding", declared.padding)):
         if setting is not None:
@@ -87,7 +94,7 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
 
 
 def ask_reference(tokenizer_json: bytes, reference: Tokenizer | None = None) -> TokenizerReference:
-    """The reference's answers for a tokenizer. They take 0.3 to 0.6 CPU seconds.
+    """Computes the reference's answers for a tokenizer. It takes 0.3 to 0.6 CPU seconds.
 
     Args:
         tokenizer_json: the bytes of `tokenizer.json`.
@@ -102,7 +109,7 @@ def ask_reference(tokenizer_json: bytes, reference: Tokenizer | None = None) -> 
     ids, lengths = ReferenceEngine(reference).encode(texts)
     return TokenizerReference(
         reference.get_vocab_size(with_added_tokens=True),
-        {token.content: number for number, token in sorted(decoder.items())},
+        {token.content: token_id for token_id, token in sorted(decoder.items())},
         tuple(token.content for _, token in sorted(decoder.items()) if token.special and token.content),
         texts,
         ids,
@@ -113,9 +120,13 @@ def ask_reference(tokenizer_json: bytes, reference: Tokenizer | None = None) -> 
 
 
 def dump_reference(facts: TokenizerReference) -> bytes:
-    """The bytes of the file: MessagePack, compressed with zstd. Equal answers give equal bytes."""
+    """The answers as the bytes of their file: MessagePack, compressed with zstd. Equal answers give equal bytes.
+
+    Args:
+        facts: the answers.
+    """
     tables = facts.vocabulary
-    written = _Written(
+    stored = _ReferenceFile(
         PROBES,
         facts.size,
         facts.added,
@@ -133,35 +144,35 @@ def dump_reference(facts: TokenizerReference) -> bytes:
             "fragments": np.packbits(tables.fragments).tobytes(),
         },
     )
-    return zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(written))
+    return zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(stored))
 
 
 def load_answers(data: bytes) -> TokenizerReference | None:
-    """The answers in a file. None if it was written with another version of the probes.
+    """The answers in a file. None if it was stored with another version of the probes: then ask the reference again.
 
     Args:
         data: the bytes of the file.
     """
-    plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MOST)
-    if msgspec.msgpack.decode(plain, type=_Tried).probes != PROBES:
+    unpacked = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_BYTES)
+    if msgspec.msgpack.decode(unpacked, type=_ProbesVersion).probes != PROBES:
         return None
-    written = msgspec.msgpack.decode(plain, type=_Written)
-    counts = {name: np.frombuffer(written.tables[name], "<u4").astype(np.int64) for name in ("bytes", "lead", "trail")}
+    stored = msgspec.msgpack.decode(unpacked, type=_ReferenceFile)
+    counts = {name: np.frombuffer(stored.tables[name], "<u4").astype(np.int64) for name in ("bytes", "lead", "trail")}
     size = len(counts["bytes"])
-    fragments = np.unpackbits(np.frombuffer(written.tables["fragments"], np.uint8), count=size).astype(np.bool_)
+    fragments = np.unpackbits(np.frombuffer(stored.tables["fragments"], np.uint8), count=size).astype(np.bool_)
     return TokenizerReference(
-        written.size,
-        written.added,
-        written.special,
-        written.texts,
-        np.frombuffer(written.ids, "<u4"),
-        np.frombuffer(written.lengths, "<u4").astype(np.int64),
-        written.breaks,
-        Vocabulary(size, written.byte_level, written.unknown, fragments=fragments, **counts),
+        stored.size,
+        stored.added,
+        stored.special,
+        stored.texts,
+        np.frombuffer(stored.ids, "<u4"),
+        np.frombuffer(stored.lengths, "<u4").astype(np.int64),
+        stored.breaks,
+        Vocabulary(size, stored.byte_level, stored.unknown, fragments=fragments, **counts),
     )
 
 
-class _Tried(msgspec.Struct):
-    """The version of the probes alone: it is read before the rest."""
+class _ProbesVersion(msgspec.Struct):
+    """The file's first field. It is read alone, because the rest may have another form in another version."""
 
     probes: int
