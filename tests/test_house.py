@@ -98,6 +98,9 @@ UNTESTED: dict[str, str] = {
 """
 
 
+MODULES = frozenset(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FILES)
+
+
 @cache
 def imports(path: Path) -> tuple[tuple[str, int], ...]:
     found: list[tuple[str, int]] = []
@@ -271,8 +274,17 @@ def floors() -> dict[str, int]:
 def test_the_drawing_of_the_rooms_is_that_of_the_imports() -> None:
     rooms = floors()
     lines = [
-        f"{floor:2}  {'  '.join(sorted(room for room, at in rooms.items() if at == floor))}"
+        f"floor {floor}  {'  '.join(sorted(room for room, at in rooms.items() if at == floor))}"
         for floor in sorted(set(rooms.values()), reverse=True)
     ]
     page = (ROOT / "docs" / "internals.md").read_text()
     assert "\n".join(lines) in page
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_private_names_stay_in_their_module(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in TOPS:
+            names = [alias.name for alias in node.names if f"{node.module}.{alias.name}" not in MODULES]
+            private = [name for name in names if name.startswith("_")]
+            assert private == [], f"{path.relative_to(ROOT)}:{node.lineno}: {private} of {node.module}"

@@ -46,7 +46,8 @@ Check = Callable[[Store, Place, Sequence[Shard]], Verdict]
 """A blocking check: it takes the lake, the partition and its table, before the ledger is published."""
 
 
-def _compared(shards: Sequence[Shard]) -> dict[str, int | float | str]:
+def counted(shards: Sequence[Shard]) -> dict[str, int | float | str]:
+    """How much a check compared: shards and rows."""
     return {"shards": len(shards), "rows": sum(shard.rows for shard in shards)}
 
 
@@ -64,7 +65,7 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
         StoreError: the lake does not answer.
     """
     read = index_reader(store, place)
-    facts = _compared(shards)
+    facts = counted(shards)
     highs = repeated_highs(read, shards, bucket)
     duplicate = first_duplicate(store, place, read, shards, highs) if len(highs) else None
     if duplicate is None:
@@ -97,7 +98,7 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     """
     of_documents = {shard.name: shard for shard in documents}
     of_rows = {shard.name: shard for shard in rows}
-    facts = _compared(rows)
+    facts = counted(rows)
     wrong = [
         name
         for name in sorted(of_documents.keys() | of_rows.keys())
@@ -135,7 +136,7 @@ def ids_stable(
     """
     old_shards = {shard.name: shard for shard in shards_before}
     read_before, read_after = index_reader(store, before), index_reader(store, after)
-    facts = _compared(shards_after)
+    facts = counted(shards_after)
     unknown = [shard.name for shard in shards_after if shard.name not in old_shards]
     if unknown:
         text = (
@@ -183,7 +184,7 @@ def blocklist_respected(
         StoreError: the lake does not answer.
     """
     pairs = sorted({pair for blocklist in blocklists for pair in blocklist.reasons})
-    facts = _compared(shards) | {"blocked_ids": len(pairs)}
+    facts = counted(shards) | {"blocked_ids": len(pairs)}
     blocked, read = hashes_of(pairs), index_reader(store, place)
     for shard, hashes in loaded(read, shards if pairs else ()):
         hits = present(blocked, hashes)

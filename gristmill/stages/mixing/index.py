@@ -72,7 +72,8 @@ def _natural(key: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
 
-def _finished(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:
+def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:
+    """The heads of the finished partitions of an asset, by snapshot."""
     heads = {key: read_head(store, place(asset, key)) for key in snapshots}
     return {key: ledger for key, ledger in heads.items() if ledger is not None}
 
@@ -86,12 +87,20 @@ def _chosen(ledgers: Mapping[str, Head], source: Source) -> list[str]:
     return [newest(finished)] if finished and source.snapshots == "replace" else finished
 
 
-def _close(
+def close_slices(
     asset: str,
     by_stream: Mapping[str, Mapping[str, Head]],
     known: Mapping[str, Sequence[str]],
     sources: Mapping[str, Source],
 ) -> Index:
+    """The index over slices, not yet written.
+
+    Args:
+        asset: address of the index.
+        by_stream: the heads of the finished slices of each stream, by snapshot.
+        known: the snapshots of each stream's source.
+        sources: the source of each stream.
+    """
     slices: list[Slice] = []
     absent: list[str] = []
     left: list[str] = []
@@ -119,11 +128,12 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         The index.
     """
     store.sweep()
-    index = _of_mix(store, mix, sources, known)
+    index = mix_index_of(store, mix, sources, known)
     put_unless_same(store, f"{index.asset}/index.json", dump(index))
     return index
 
 
-def _of_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
-    streams = {s.key: _finished(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
-    return _close(mix_index(mix.name), streams, known, sources)
+def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
+    """The index of a mix as it would be closed now. The arguments are those of index_mix."""
+    streams = {s.key: finished_slices(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
+    return close_slices(mix_index(mix.name), streams, known, sources)

@@ -10,7 +10,7 @@ from gristmill.lake.store.protocol import Store, put_unless_same
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import Index, _close, _finished, _of_mix, read_index
+from gristmill.stages.mixing.index import Index, close_slices, finished_slices, mix_index_of, read_index
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import cache_catalog, data_yaml
 from gristmill.stages.token_cache.part import read_part_objects
@@ -89,8 +89,10 @@ def _consolidate(
 def _of_cache(
     store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> Index:
-    streams = {s.key: _finished(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams}
-    return _close(cache_index(mix.name, tokenizer.name), streams, known, sources)
+    streams = {
+        s.key: finished_slices(store, cache_asset(mix.name, tokenizer.name, s.key), known[s.key]) for s in mix.streams
+    }
+    return close_slices(cache_index(mix.name, tokenizer.name), streams, known, sources)
 
 
 def is_closed(
@@ -101,7 +103,7 @@ def is_closed(
     known: Mapping[str, Sequence[str]],
 ) -> bool:
     """Whether the indexes of a mix and of its token caches exist and are up to date."""
-    due = [_of_mix(store, mix, sources, known), *(_of_cache(store, mix, t, sources, known) for t in tokenizers)]
+    due = [mix_index_of(store, mix, sources, known), *(_of_cache(store, mix, t, sources, known) for t in tokenizers)]
     return all(read_index(store, index.asset) == index for index in due)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Verdict, _compared
+from gristmill.execution.checks import Verdict, counted
 from gristmill.execution.finding import Finding, differs
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.formats.levanter.cache_ledger import CacheLedger as LevanterLedger
@@ -29,7 +29,7 @@ def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sha
     """
     claims = PartTable(store, place, parts)
     wrong = [*claims.against(documents), *claims.parts_agree()]
-    facts = _compared(documents) | {"parts": len(parts), "tokens": sum(part.counts.get("tokens", 0) for part in parts)}
+    facts = counted(documents) | {"parts": len(parts), "tokens": sum(part.counts.get("tokens", 0) for part in parts)}
     if wrong:
         facts |= {"troubles": len(wrong), "first": wrong[0].what}
         text = f"{wrong[0].path}: {wrong[0].what}; {wrong[0].mend}"

@@ -160,13 +160,11 @@ def test_what_may_be_made_from_a_kind() -> None:
 
 
 TABLE = ROOT / "gristmill/lake/asset_kinds.py"
-MOVED = ("rehouse.py", "rehouse_map.py")
-"""The scripts of the move name modules, not assets."""
 FILES = sorted(
     path
     for room in ("gristmill", "resources", "assets", "sensors", "scripts")
     for path in (ROOT / room).rglob("*.py")
-    if path != TABLE and path.name not in MOVED
+    if path != TABLE
 )
 PATHS_OF_OBJECTS = {
     "gristmill/lake/address.py": "names of shards",

@@ -147,7 +147,7 @@ def test_a_very_deep_expression_is_refused_not_a_crash() -> None:
 
 def test_every_listed_function_is_one_of_this_duckdb() -> None:
     callable_ = functions(sandbox())
-    assert len(callable_) == 171  # as many as rule_grammar lists
+    assert len(callable_) == 171  # as many as rule_sql lists
     assert not callable_ & {"random", "now", "hash", "age", "current_localtime", "getvariable", "list_aggr"}
 
 
