@@ -1,7 +1,7 @@
 """Acquiring: real input for the sources `stdlib` and `packages`, from this machine and from a package index.
 
-Each function writes with `put(path, data)`. It calls `have(path)` for the size of an object in the lake (None if there
-is none), so that a second call writes nothing. `say` takes lines of progress. Acquired code is never imported,
+Each function writes with `put(path, data)`. It calls `have(path)` for the size of an object in the lake (None if it
+is missing), so that a second call writes nothing. `say` takes lines of progress. Acquired code is never imported,
 built or executed: packages come as wheels, which are archives, and must have the digests of a lock file.
 """
 

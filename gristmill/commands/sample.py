@@ -77,7 +77,7 @@ def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:
 
 
 def _snapshot(store: Store, asset: str, requested: str | None) -> str:
-    """The requested snapshot if it is finished, by default the newest finished one; empty if there is none."""
+    """The requested snapshot if it is finished, else the newest finished one; empty if none is finished."""
     finished = [ledger.snapshot for ledger in list_ledgers(store, ledger_folder(asset)) if ledger.asset == asset]
     if requested is not None:
         return requested if requested in finished else ""

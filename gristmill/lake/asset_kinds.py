@@ -28,8 +28,8 @@ class AssetKind:
         address: pattern of its addresses; each `{...}` is one folder.
         ledger: pattern of the path of its ledger's head; empty if it has none. With `{snapshot}` in it the kind is
             partitioned, by the snapshots of the source that its documents come from.
-        splits: folders between the address and the snapshot; none if the snapshot lies at the address.
-        ids: whether an id index may lie beside the ledger.
+        splits: folders between the address and the snapshot; empty if the snapshot follows the address directly.
+        ids: whether an id index may exist beside the ledger.
         quarantine: pattern of the folder of refused rows; empty if no rows are refused.
         immutable: whether what a shard of its ledger names is a part: a folder with a digest in its name, never
             changed once written. `gc` removes the parts that no ledger, index or release names.
@@ -72,12 +72,12 @@ class AssetKind:
         return found.groupdict() if found else None
 
     def names_of_ledger(self, path: str) -> dict[str, str] | None:
-        """The names in the path of a ledger's head, `snapshot` among them if there is one; None if it is none."""
+        """The names in the path of a ledger's head, with `snapshot` if the kind has snapshots; None for other paths."""
         found = self._ledger.fullmatch(path)
         return found.groupdict() if found else None
 
     def names_of_part(self, path: str) -> dict[str, str] | None:
-        """`asset`, `snapshot`, `folder` of the part that an object's path lies in; None if it lies in none."""
+        """`asset`, `snapshot`, `folder` of the part that contains an object; None if no part contains it."""
         found = self._part.fullmatch(path)
         return {field: found[field] for field in ("asset", "snapshot", "folder")} if found else None
 
@@ -202,7 +202,7 @@ def names_of(address: str) -> Mapping[str, str]:
 
 
 def in_ledgers(path: str) -> bool:
-    """Whether an object is a ledger of a partition, or lies beside one."""
+    """Whether an object is a ledger of a partition, or belongs to one."""
     return _LEDGERS in path
 
 

@@ -52,7 +52,7 @@ def consolidated(
     field_counts: Mapping[str, int],
     preprocessor: Mapping[str, Any] | None = None,
 ) -> CacheLedger:
-    """The ledger of a cache whose arrays lie beside it.
+    """The ledger of a cache whose arrays are beside it.
 
     Args:
         shard_rows: documents of each shard in the arrays, in order. Levanter does not use the names.

@@ -1,10 +1,8 @@
 """`python -m gristmill trace`: what it says, in words and as JSON; exit codes; in a folder and in a bucket."""
 
 import json
-import logging
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +19,6 @@ SHELF = ["--shelves", "gristmill,testshelf"]
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
     return make_trace_lake(tmp_path_factory.mktemp("trace") / "lake", even())
-
-
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of an S3 server with the bucket `mill`; credentials and region stand in the environment."""
-    boto3 = pytest.importorskip("boto3")
-    moto = pytest.importorskip("moto.server")
-    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    for name, value in [("ACCESS_KEY_ID", "nobody"), ("SECRET_ACCESS_KEY", "nothing"), ("REGION", "us-east-1")]:
-        monkeypatch.setenv(f"AWS_{name}", value)
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    url = "http://{}:{}".format(*server.get_host_and_port())
-    boto3.Session().client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="mill")
-    yield url
-    server.stop()
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> list[str]:
@@ -112,11 +94,11 @@ def test_a_snapshot_is_chosen_by_its_key(clean: Mill, capsys: pytest.CaptureFixt
     assert plain(capsys, clean.root, "pages", "doc-8", "--snapshot", "2024")["snapshot"] == "2024"
 
 
-def test_a_bucket_is_traced_as_the_folder_is(clean: Mill, capsys: pytest.CaptureFixture[str], bucket: str) -> None:
-    store = open_store("s3://mill/lake", {"endpoint": bucket})
+def test_a_bucket_is_traced_as_the_folder_is(clean: Mill, capsys: pytest.CaptureFixture[str], endpoint: str) -> None:
+    store = open_store("s3://mill/lake", {"endpoint": endpoint})
     for entry in clean.store.list(""):
         store.put(entry.path, clean.store.read(entry.path))
-    there = ["s3://mill/lake", "--option", f"endpoint={bucket}"]
+    there = ["s3://mill/lake", "--option", f"endpoint={endpoint}"]
     for words in (["pages", "doc-8"], ["pages", "doc-7"], [f"{CACHE}:11"], [f"{CACHE}/validation:2"]):
         assert plain(capsys, *there, *words) == plain(capsys, clean.root, *words)
 

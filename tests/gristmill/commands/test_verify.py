@@ -1,6 +1,4 @@
-import logging
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,22 +6,6 @@ from testkit import Mill, packed
 from wholelake import DOCUMENTS, STREAM, WORDS, flip
 
 from gristmill.__main__ import main
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An S3 server with the bucket `mill`; credentials and region stand in the environment."""
-    boto3 = pytest.importorskip("boto3")
-    moto = pytest.importorskip("moto.server")
-    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    for name, value in [("ACCESS_KEY_ID", "nobody"), ("SECRET_ACCESS_KEY", "nothing"), ("REGION", "us-east-1")]:
-        monkeypatch.setenv(f"AWS_{name}", value)
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    url = "http://{}:{}".format(*server.get_host_and_port())
-    boto3.Session().client("s3", endpoint_url=url, region_name="us-east-1").create_bucket(Bucket="mill")
-    yield url
-    server.stop()
 
 
 def test_a_clean_lake_is_proven_and_the_exit_code_is_0(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:

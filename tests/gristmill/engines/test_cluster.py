@@ -14,13 +14,13 @@ import dagster as dg
 import msgspec
 import pytest
 from dagster_kit import TINY_LETTERS, Works, letters
-from testkit import Mill, make_documents
+from faulty import shards, work
+from testkit import Mill
 
 from bench.clusters import Cluster, DaskCluster, RayCluster, descendants, kill
 from gristmill.engines.dask import DaskEngine
 from gristmill.engines.ray import RayEngine
 from gristmill.errors import RecipeError, StoreError
-from gristmill.execution.step import StoredPlan, plan
 from gristmill.execution.work import Done, Item
 
 pytestmark = pytest.mark.skipif(not (find_spec("distributed") and find_spec("ray")), reason="the extras dask and ray")
@@ -53,24 +53,6 @@ def engine(cluster: Cluster) -> Iterator[Engine]:
     made = cluster.engine()
     yield made
     made.close()
-
-
-def shards(mill: Mill, **words: str) -> None:
-    """Six shards `a` to `f` of one document each; a word tells the faulty tagger what to do with that shard."""
-    for number, name in enumerate("abcdef"):
-        (row,) = make_documents(1, start=number)
-        row["text"] = words.get(name, "word")
-        mill.raw(f"{name}.jsonl.gz", [row])
-    mill.convert()
-
-
-def work(mill: Mill, token: str = "token") -> tuple[StoredPlan, list[Item]]:
-    """The planned work of the faulty tagger."""
-    step = mill.tagging("faulty-1")
-    planned = plan(step, mill.lake, token)
-    found = step.plan(mill.store)
-    names = {target.place.asset: target.wants for target in found.targets}
-    return planned, found.items(names, {})
 
 
 def test_a_run_chooses_its_engine_and_has_the_same_bytes_on_each(cluster: Cluster, tmp_path: Path) -> None:
