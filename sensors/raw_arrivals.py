@@ -121,7 +121,7 @@ def _lister(source: Source, lake: LakeResource) -> Lister:
     """The store of the raw objects, or its newest inventory if the source names one."""
     options = lake.lake().options
     if source.inventory:
-        return Inventory(source.inventory, source.raw or lake.url, options)
+        return Inventory(source.inventory, source.raw or lake.lake().url, options)
     return open_store(source.raw, options) if source.raw else lake.store()
 
 

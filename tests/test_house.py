@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "raw_data": {"recipes", *LAKE},
     "execution": {"formats.levanter", *LAKE},
     "engines": {"execution", *LAKE},
-    "environment": {"recipes", "engines", "errors"},
+    "environment": {"recipes", "engines", "lake.store", "errors"},
     "readers": {"recipes", "lake.rows", "errors"},
     "stages.conversion": {"raw_data", *BELOW_STAGES},
     "stages.tagging": BELOW_STAGES,

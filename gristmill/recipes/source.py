@@ -13,6 +13,7 @@ from gristmill.lake.address import (
     check_name,
     check_shard,
 )
+from gristmill.lake.store.endpoint import check_lake_url
 from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.selection import Selection
 
@@ -201,13 +202,15 @@ class Source:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: the name, the revisions, quiet, the marker or the inventory is not valid.
+            RecipeError: the name, the revisions, quiet, the marker, raw or the inventory is not valid.
         """
         check_name(self.name, "source")
         if not 0 <= self.quiet < math.inf:
             raise RecipeError(f"source {self.name!r}: quiet is {self.quiet!r}; give seconds, 0 or more")
         if self.marker is not None and (not self.marker or "/" in self.marker):
             raise RecipeError(f"source {self.name!r}: marker is {self.marker!r}; give a file name, without folders")
+        for field_name, address in (("raw", self.raw), ("inventory", self.inventory)):
+            check_lake_url(address or "", f"source {self.name!r}: {field_name}")
         if self.inventory is not None and not self.inventory.startswith("s3://"):
             raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
         expected = [f"v{i + 1}" for i in range(len(self.revisions))]

@@ -41,6 +41,12 @@ RAW = "sources/letters/raw"
 KEYS = "snapshots/letters"
 
 
+def bucket_of(store: Store, seaweed: Seaweed) -> LakeResource:
+    """The lake of a deployment in a bucket."""
+    deployment = replace(environment_of(Path(store.url)), lake=store.url, endpoint=seaweed.endpoint, region=REGION)
+    return lake_resource(deployment)
+
+
 class Ticker:
     """The sensor of the letters, tick after tick; `warned` is what the last one warned of."""
 
@@ -111,7 +117,7 @@ def test_on_a_real_server_too(works: Works, seaweed: Seaweed, tmp_path: Path) ->
     store = seaweed.store(tmp_path.name)
     for snapshot, name in itertools.product(("2024", "2024-b", "2024.c"), ("a", "a-b", "b/c")):
         store.put(f"{RAW}/{snapshot}/{name}.jsonl", b"{}\n")
-    lake = LakeResource(url=store.url, endpoint=seaweed.endpoint, region=REGION)
+    lake = bucket_of(store, seaweed)
     ticker = Ticker(works, pace=AT_ONCE, lake=lake)
     assert until_whole(ticker) == (9, "2024, 2024-b, 2024.c reported")
     assert until_whole(ticker) == (9, "nothing new")
@@ -209,7 +215,7 @@ def test_a_source_with_an_inventory_is_not_listed(works: Works, seaweed: Seaweed
     reports = Reports(seaweed, tmp_path.name)
     store = reports.lake
     inventory = f"s3://{BUCKET}/{reports.top}"
-    lake = LakeResource(url=store.url, endpoint=seaweed.endpoint, region=REGION)
+    lake = bucket_of(store, seaweed)
     ticker = Ticker(works, replace(works.catalogue.sources["letters"], inventory=inventory), lake=lake)
     for snapshot in ("2024", "2025"):
         store.put(f"{RAW}/{snapshot}/a.jsonl", b"{}\n")
