@@ -37,7 +37,7 @@ tour: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## on the demo's lake: one chan
 	@$(BIN)/python -m scripts.tour
 
 ui: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## Dagster's UI on http://127.0.0.1:3000, sensors included
-	@$(BIN)/dagster dev -h 127.0.0.1 -p $${PORT:-3000}
+	@$(BIN)/python -m scripts.ui -p $${PORT:-3000}
 
 verify: $(VENV)/.app  ## proves the whole lake from its bytes
 	@$(BIN)/python -m gristmill verify $${GRISTMILL_LAKE:-lake}
