@@ -80,11 +80,9 @@ class Live:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        guarded = ["resources.guarded_webserver", "-w", str(ROOT / "workspace.yaml")]
-        module = ["scripts.ui"] if self._daemon else guarded
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", *module, "-p", str(self.port)],
+                [*self.command(), "-p", str(self.port)],
                 cwd=ROOT,
                 env=self.environment,
                 stdout=log,
@@ -92,6 +90,11 @@ class Live:
                 start_new_session=True,
             )
         self.wait(lambda: self.ask("{ version }") is not None, "the web server")
+
+    def command(self) -> list[str]:
+        """What is started; the port follows."""
+        guarded = ["resources.guarded_webserver", "-w", str(ROOT / "workspace.yaml")]
+        return [sys.executable, "-m", *(["scripts.ui"] if self._daemon else guarded)]
 
     @property
     def pid(self) -> int:
