@@ -93,6 +93,8 @@ lock:  ## resolves the requirement files anew (needs uv)
 	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/app.txt
 	uv pip compile pyproject.toml --all-extras -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/extras.txt
+	uv pip compile tests/real_levanter/levanter.in --python-version 3.12 --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/levanter.txt
 	uv pip compile --group test pyproject.toml -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/test.txt
 
