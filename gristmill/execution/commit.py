@@ -16,7 +16,15 @@ from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import check_claim, claimed_by, others_at_work
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.files import check_same_recipe, compose, dump, parse_head, table_bytes, unpack_rows
+from gristmill.lake.ledger.files import (
+    check_same_recipe,
+    compose,
+    dump,
+    parse_head,
+    recorded_recipe,
+    table_bytes,
+    unpack_rows,
+)
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import ObjectVersion, Receipt, RunNote, objects_of, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
@@ -101,7 +109,7 @@ def claim_and_plan(
     store.delete([path for path in (place.receipt(want.name) for want in todo) if path in existing])
     partition = PartitionPlan(
         place=place,
-        recipe=target.recipe,
+        recipe=recorded_recipe(state.head.recipe if state.head else None, target.recipe),
         upstream=target.upstream,
         token=token,
         head_etag=state.head_etag,

@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table
+from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table, recorded_recipe
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import (
     ObjectVersion,
@@ -187,7 +187,7 @@ def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], 
     if todo or state.head is None:
         return False
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-    ledger = compose(target.place, target.recipe, target.upstream, rows)
+    ledger = compose(target.place, recorded_recipe(state.head.recipe, target.recipe), target.upstream, rows)
     if ledger == state.head:
         return True
     # A table with counters of earlier names says the same in other bytes (lake/ledger/renamed.py).

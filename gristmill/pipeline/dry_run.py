@@ -30,7 +30,7 @@ finished  it is up to date
 make      it would be made: shards must be ground or removed, or the ledger must be written
 follow    something that it reads would be made first; only then is it known what must be done
 wait      it, or something that it reads, is missing, and no step would make it
-refused   a declaration is not valid: the recipe changed without being a draft, or it names a missing blocklist
+refused   a declaration is not valid: the recipe of what is no draft changed, or it names a missing blocklist
 wrong     an input is not valid
 """
 
@@ -209,5 +209,8 @@ def _tokenizer(store: Store, tokenizer: Tokenizer) -> Prospect:
     changed = [name for name in changed_fields(ledger.recipe, recipe) if name != "snapshots"]
     if not changed:
         return Prospect(asset, "", "finished")
-    why = f"the recipe changed: {', '.join(changed)}; " + ("train it by hand" if tokenizer.draft else "it is no draft")
-    return Prospect(asset, "", "wait" if tokenizer.draft else "refused", why=(why,))
+    draft = ledger.recipe.draft and tokenizer.draft
+    why = f"the recipe changed: {', '.join(changed)}; " + (
+        "train it by hand" if draft else "it was not made by a draft"
+    )
+    return Prospect(asset, "", "wait" if draft else "refused", why=(why,))

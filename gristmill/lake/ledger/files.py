@@ -198,19 +198,33 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
         place: the partition, for the message.
 
     Raises:
-        RecipeError: the recipes differ, and the new one is not a draft; the message names the changed fields.
+        RecipeError: the recipes differ, and one of them is not a draft; the message names the changed fields.
     """
-    if old.digest == new.digest or new.draft:
+    if old.digest == new.digest or (old.draft and new.draft):
         return
     shown = "; ".join(
         f"{n} was {shorten(repr(getattr(old, n, old.parameters.get(n))))},"
         f" is {shorten(repr(getattr(new, n, new.parameters.get(n))))}"
         for n in changed_fields(old, new)
     )
+    mend = ", or mark the recipe draft=True" if old.draft else "; a draft replaces only what a draft made"
     raise RecipeError(
         f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {shown}."
-        " Declare the change under the next number (or version), or mark the recipe draft=True"
+        f" Declare the change under the next number (or version){mend}"
     )
+
+
+def recorded_recipe(old: Recipe | None, new: Recipe) -> Recipe:
+    """The declared recipe as the next ledger records it.
+
+    What a recipe that is no draft has made never becomes the work of a draft: the mark alone would lift its protection.
+
+    Args:
+        old: the recipe in the ledger; None if there is no ledger.
+        new: the declared recipe.
+    """
+    protected = old is not None and not old.draft and old.digest == new.digest
+    return msgspec.structs.replace(new, draft=False) if protected else new
 
 
 def list_ledgers(store: Store, prefix: str = "") -> list[Place]:

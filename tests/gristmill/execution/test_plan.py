@@ -103,6 +103,32 @@ def test_a_draft_that_changed_is_rebuilt(mill: Mill) -> None:
     assert mill.ground == ["a", "b"]
 
 
+def test_a_draft_replaces_nothing_that_was_made_by_no_draft_not_even_in_two_steps(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.tag("words-1")
+    mill.revise()
+    mill.mix(EVEN)
+    before = mill.stamps()
+    mill.mix(EVEN, draft=True)  # the same recipe, now marked: nothing to do
+    assert mill.stamps() == before
+    with pytest.raises(RecipeError, match="a draft replaces only what a draft made"):
+        mill.mix(Stream(source="pages", version="v1"), draft=True)
+    assert mill.stamps() == before
+
+
+def test_a_good_draft_is_protected_once_its_mark_is_removed(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.tag("words-1")
+    mill.revise()
+    mill.mix(EVEN, draft=True)
+    mill.mix(EVEN)
+    assert mill.ground == []
+    with pytest.raises(RecipeError, match="a draft replaces only what a draft made"):
+        mill.mix(Stream(source="pages", version="v1"), draft=True)
+
+
 def test_a_receipt_that_came_too_late_is_judged_by_its_object(mill: Mill) -> None:
     mill.raw_shards(2)
     mill.convert()
@@ -152,4 +178,5 @@ def test_another_recipe_of_the_same_name_is_refused_before_anything_is_planned(m
     with pytest.raises(RecipeError, match="other was None, is 1"):
         plan_changes(state, other, mill.store)
     draft = replace(other, recipe=replace(other.recipe, draft=True))
-    assert [want.name for want in plan_changes(state, draft, mill.store)[1]] == ["a"]
+    with pytest.raises(RecipeError, match="a draft replaces only what a draft made"):
+        plan_changes(state, draft, mill.store)
