@@ -80,6 +80,7 @@ UNTESTED: dict[str, str] = {
     "assets/attributes.py": "declares what runs make: by tests/assets/support/test_step_graphs.py",
     "assets/documents.py": "by tests/assets/test_runs.py and tests/sensors/test_raw_ticks.py",
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
+    "assets/support/last_reading.py": "by tests/assets/test_checks.py, in runs",
     "assets/raw.py": "a declaration: by tests/test_definitions.py",
     "assets/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill
