@@ -13,8 +13,8 @@ import dagster as dg
 from assets.jobs import index_name, journey_name, refresh_name
 from assets.support.arrivals import report_arrivals
 from assets.support.keys import key_of, plain
-from assets.support.last_reading import AS_OF
 from assets.support.lake_identity import is_shown, shown_lake
+from assets.support.last_reading import AS_OF
 from definitions import build
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.execution.step import Step
