@@ -151,12 +151,25 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
         )
 
 
-def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:  # noqa: C901 - one state machine, read as one
-    """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952)."""
+def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:  # noqa: C901 - one state machine, read as one
+    """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952).
+
+    Args:
+        pieces: of the file.
+        path: of the file, for messages.
+        begins: receives the byte offset of each member, before the first plain bytes of the member are yielded.
+
+    Yields:
+        Plain bytes of at most 4 MiB, all of one member.
+
+    Raises:
+        DataError: the file is truncated, or is not valid gzip.
+    """
     member: igzip_lib.IgzipDecompressor | None = None
-    seen = 0
+    seen = size = 0
     for piece in pieces:
         data = piece
+        size += len(piece)
         while data:
             if member is None:
                 data = data.lstrip(b"\x00") if seen else data
@@ -164,6 +177,8 @@ def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:  # noqa: C90
                     break
                 if seen and not data.startswith(b"\x1f"):
                     raise DataError(_broken(path, seen, "the bytes after the last gzip member are not gzip"))
+                if begins is not None:
+                    begins.append(size - len(data))
                 member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
             try:
                 plain = member.decompress(data, _STEP)
@@ -227,7 +242,7 @@ def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
         DataError: the file is truncated, or is not packed as its name says (raised while the pieces are read).
     """
     if path.lower().endswith(".gz"):
-        return _gunzip(pieces, path)
+        return gunzipped(pieces, path)
     if path.lower().endswith((".zst", ".zstd")):
         return _unzstd(pieces, path)
     return iter(pieces)
