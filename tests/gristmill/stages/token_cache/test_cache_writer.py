@@ -71,7 +71,8 @@ def test_a_finished_cache_is_not_written_over_and_a_lost_object_is_found(tmp_pat
 
 
 def objects(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    store = FolderStore(str(folder))
+    return {entry.path: store.read(entry.path) for entry in store.list("")}
 
 
 def test_a_cache_that_levanter_made_is_not_written_over(tmp_path: Path) -> None:
