@@ -26,9 +26,10 @@ from gristmill.lake.ledger.files import (
     unpack_rows,
 )
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
-from gristmill.lake.ledger.receipts import ObjectVersion, Receipt, RunNote, objects_of, read_run_note
+from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import ObjectVersion, Store
 
 
 class PartitionPlan(msgspec.Struct, frozen=True):
@@ -193,11 +194,14 @@ def _check_untouched(
 ) -> tuple[str, ...]:
     """Checks that no late writer changed an object since its receipt. Returns the objects that no row names."""
     folders = place.folders
-    objects = {entry.path: (entry.size, entry.etag) for folder in folders for entry in store.list(folder)}
+    objects = {entry.path: entry for folder in folders for entry in store.list(folder)}
+    named = {path: sha256 for row in shards for path, sha256, _ in objects_of(row, place)}
     for path, stamp in stamps.items():
-        if path.startswith(folders) and objects.get(path) != stamp:
+        entry = objects.get(path)
+        if not path.startswith(folders) or (entry and stamp.same(entry)):
+            continue
+        if not entry or not stamp.same_stamp(entry) or sha256_of(store, path) != named.get(path):
             raise StoreError(f"{path}: changed while its partition was being made; run again")
-    named = {path for row in shards for path, _, _ in objects_of(row, place)}
     return tuple(path for path in objects if path not in named)
 
 

@@ -157,7 +157,8 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
     """Head and table of a finished partition.
 
     Raises:
-        DataError: the partition is not finished, or its ledger is not valid.
+        DataError: the partition is not finished, or its ledger is not valid: also if the table is not the one that the
+            head names, although no run is at work.
         StoreError: the table is not the one that the head names; the partition is being rebuilt.
     """
     ledger = find_ledger(store, place)
@@ -173,8 +174,19 @@ def find_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None
         return None
     lines = table_lines(store, place)
     if hashlib.sha256(lines).hexdigest() != head.table.sha256:
-        raise StoreError(f"{place.table}: not the table that the ledger names: partition being rebuilt; try again")
+        raise _mismatch(store, place, head)
     return head, parse_table([lines] if lines else [], place.table)
+
+
+TORN = "one of them was torn or changed by hand; restore it, or run its asset again, which writes both"
+"""Why a head and a table do not belong together although no run is at work, and the mend."""
+
+
+def _mismatch(store: Store, place: Place, head: Ledger) -> DataError | StoreError:
+    """The error for a table that is not the one that the head names. A run at work changes both, one after another."""
+    if store.head(place.claim) is None and read_head(store, place) == head:
+        return DataError(f"{place.table}: not the table that the ledger names: {TORN}")
+    return StoreError(f"{place.table}: not the table that the ledger names: partition being rebuilt; try again")
 
 
 def pack_table(shards: Iterable[Shard]) -> bytes:

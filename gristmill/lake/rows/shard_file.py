@@ -14,7 +14,7 @@ import zstandard
 from isal import igzip_lib
 
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import ObjectVersion, Store
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
@@ -38,7 +38,7 @@ class Written(msgspec.Struct, frozen=True):
         sha256: of the object (hex).
         content: XXH3-128 of the uncompressed bytes (hex).
         members: for each gzip member its offset in the object and the number of its first row.
-        etag: of the object, from the store.
+        version: of the object, from the store.
     """
 
     rows: int
@@ -47,7 +47,7 @@ class Written(msgspec.Struct, frozen=True):
     sha256: str
     content: str
     members: list[tuple[int, int]]
-    etag: str
+    version: ObjectVersion
 
 
 class ShardWriter:
@@ -116,7 +116,7 @@ class ShardWriter:
             sha256=self._sha256.hexdigest(),
             content=self._content.hexdigest(),
             members=self._members,
-            etag=entry.etag,
+            version=entry.version,
         )
 
     def abort(self) -> None:

@@ -64,14 +64,17 @@ def test_a_partition_that_is_not_finished_is_a_data_error(mill: Mill) -> None:
         read_ledger(mill.store, mill.documents())
 
 
-def test_a_table_that_the_head_does_not_name_is_a_store_error(mill: Mill) -> None:
+def test_a_table_that_the_head_does_not_name_is_being_rebuilt_only_while_a_run_is_at_work(mill: Mill) -> None:
     mill.raw_shards(2)
     mill.convert()
     old = mill.store.read(mill.documents().table)
     mill.raw("a.jsonl.gz", make_documents(1))
     mill.convert()
     mill.store.put(mill.documents().table, old)
-    with pytest.raises(StoreError, match="being rebuilt"):
+    with pytest.raises(DataError, match=r"shards\.jsonl\.gz: not the table .*; restore it, or run its asset again"):
+        read_ledger(mill.store, mill.documents())
+    mill.store.put(mill.documents().claim, b'{"token":"at work"}')
+    with pytest.raises(StoreError, match="being rebuilt; try again"):
         read_ledger(mill.store, mill.documents())
 
 
