@@ -154,10 +154,7 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
 def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:  # noqa: C901 - one state machine, read as one
     """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952).
 
-    Args:
-        pieces: of the file.
-        path: of the file, for messages.
-        begins: receives the byte offset of each member, before the first plain bytes of the member are yielded.
+    Args: as in unpacked(). `begins` receives the byte offset of each member before its first plain bytes are yielded.
 
     Yields:
         Plain bytes of at most 4 MiB, all of one member.

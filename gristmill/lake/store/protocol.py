@@ -32,7 +32,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def version(self) -> "ObjectVersion":
-        """What recognizes this object later."""
+        """The version of this object, which recognizes it later."""
         return ObjectVersion(self.size, self.etag, self.changed)
 
 

@@ -210,7 +210,7 @@ def test_a_shard_that_was_rewritten_in_place_with_its_time_set_back_is_ground_ag
 
 def test_raw_data_that_was_rewritten_in_place_with_its_time_set_back_is_read_again(mill: Mill) -> None:
     mill.raw_shards(2)
-    mill.raw("a.jsonl.gz", gzip.compress(lines(make_documents(10, start=10)), 0, mtime=0))  # stored, not packed
+    mill.raw("a.jsonl.gz", gzip.compress(lines(make_documents(10, start=50)), 0, mtime=0))  # stored, not packed
     mill.convert()
     name = mill.root / raw_folder("pages", "2024") / "a.jsonl.gz"
     data = name.read_bytes()
