@@ -9,7 +9,7 @@ import xxhash
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
-from gristmill.lake.rows.shard_file import gunzipped
+from gristmill.lake.rows.shard_file import RAW_MEND, gunzipped
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 
@@ -74,7 +74,7 @@ class ShardProof:
             yield from self._lines(gunzipped(pieces, self.path, self._begins))
             self.whole = True
         except DataError as error:
-            what = str(error).removeprefix(f"{self.path}: ")
+            what = str(error).removeprefix(f"{self.path}: ").removesuffix(f"; {RAW_MEND}")
             self._trouble.append(Finding(self.path, self._damaged(), what, MEND))
         for _ in pieces:  # hash the rest too, so that the object's sha256 can be compared
             pass

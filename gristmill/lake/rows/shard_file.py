@@ -28,6 +28,10 @@ _FRAME_STEP = 4 << 10
 """Packed bytes per call of zstd, for the same reason: it always unpacks all of its input."""
 
 
+RAW_MEND = "acquire or rebuild this file"
+"""The mend of a file that cannot be unpacked, whoever made it."""
+
+
 class Written(msgspec.Struct, frozen=True):
     """Sizes and digests of a finished shard.
 
@@ -225,7 +229,7 @@ def _slices(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _broken(path: str, seen: int, what: str) -> str:
-    return f"{path}: {what}, after {seen} bytes of text; acquire or rebuild this file"
+    return f"{path}: {what}, after {seen} bytes of text; {RAW_MEND}"
 
 
 def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
