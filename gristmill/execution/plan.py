@@ -123,14 +123,6 @@ def read_state(store: Store, place: Place) -> PartitionState:
     )
 
 
-def raw_stamps(store: Store, place: Place) -> dict[str, RawVersion]:
-    """The version of each raw object that was read for a partition, by its name, at the time of reading."""
-    raw = dict(read_run_note(store, place).raw)
-    for receipt in read_receipts(store, place):
-        raw.update(receipt.raw)
-    return raw
-
-
 def _rows_of_table(data: bytes, place: Place, digests: set[str]) -> tuple[str, list[Shard]]:
     """Digest and rows of a table whose digest the head or the note names.
 

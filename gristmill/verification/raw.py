@@ -9,10 +9,10 @@ from shlex import quote
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.finding import Finding
-from gristmill.execution.plan import raw_stamps
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
+from gristmill.lake.ledger.receipts import raw_stamps
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.open import Lake, open_store
 from gristmill.lake.store.protocol import Entry, Store

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -249,6 +250,31 @@ def test_reports_of_the_former_kind_are_replaced_once(works: Works) -> None:
 
 
 # snapshots that vanish
+
+
+def test_an_object_rewritten_with_its_time_set_back_is_reported_once_and_another_ctime_never(works: Works) -> None:
+    made, ticker = works, Ticker(works)
+    made.raw(letters(1, 2, 3))
+    assert ticker.tick() == "2024 reported"
+    assert made.run("letters_journey").success
+    assert ticker.tick() == "nothing new"
+    before, raw = ticker.events, made.root / RAW / "2024/a.jsonl.gz"
+    raw.chmod(0o640)
+    ticker.tick()
+    assert ticker.events == before
+    status, data = raw.stat(), raw.read_bytes()
+    with raw.open("r+b") as opened:
+        opened.write(data[:4] + b"\x01" + data[5:])
+    os.utime(raw, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert ticker.tick() == "2024 reported"
+    assert ticker.tick() == "nothing new"
+    ticker.cursor = None
+    assert ticker.tick() == "nothing new"
+    assert report_arrivals(made.instance, made.catalogue.sources["letters"], made.store) == ([], {})
+    assert made.run("letters_journey").success
+    ticker.cursor = None
+    assert ticker.tick() == "nothing new"
+    assert ticker.events == before + 1
 
 
 def drop(works: Works, snapshot: str, store: Store | None = None) -> None:

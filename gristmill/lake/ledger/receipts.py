@@ -102,3 +102,11 @@ def read_run_note(store: Store, place: Place) -> RunNote:
         return msgspec.json.decode(tagged[0], type=RunNote) if tagged else RunNote()
     except (msgspec.DecodeError, UnicodeDecodeError):
         return RunNote()
+
+
+def raw_stamps(store: Store, place: Place) -> dict[str, RawVersion]:
+    """The version of each raw object that was read for a partition, by its name, at the time of reading."""
+    raw = dict(read_run_note(store, place).raw)
+    for receipt in read_receipts(store, place):
+        raw.update(receipt.raw)
+    return raw

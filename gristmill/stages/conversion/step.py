@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, ids_unique
-from gristmill.execution.plan import PartitionState, Target, Want, raw_stamps
+from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import documents_asset, place, raw_asset
 from gristmill.lake.ledger.model import Input, Recipe, Upstream
-from gristmill.lake.ledger.receipts import RawVersion, Receipt
+from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
