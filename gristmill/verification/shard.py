@@ -9,7 +9,7 @@ import xxhash
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
-from gristmill.lake.rows.shard_file import RAW_MEND, gunzipped
+from gristmill.lake.rows.unpacking import RAW_MEND, gunzipped
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 
