@@ -74,6 +74,7 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         check_endpoint(given.get(name) or "", name)
     shelves = tuple(dict.fromkeys((HOME, *_names(given, "GRISTMILL_SHELVES"))))
     check_outside(lake, shelves)
+    _check_home(lake, given.get("DAGSTER_HOME") or "")
     workers = given.get("GRISTMILL_WORKERS") or str(os.cpu_count() or 1)
     if not workers.isdigit() or int(workers) < 1:
         raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 or more")
@@ -97,6 +98,15 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         address=address,
         ui_hosts=_hosts(given),
     )
+
+
+def _check_home(lake: str, home: str) -> None:
+    """Refuses Dagster's settings in a folder lake: they name code that runs."""
+    if home and "://" not in lake and Path(home).resolve().is_relative_to(Path(lake).resolve()):
+        raise RecipeError(
+            f"DAGSTER_HOME is {home}, in the lake {lake}; whoever may write data there could run code by its"
+            " dagster.yaml. Move it out of the lake"
+        )
 
 
 def _names(given: Mapping[str, str], name: str) -> list[str]:

@@ -67,6 +67,7 @@ def serve(port: int, folder: Path, sockets: Path, children: list[Child]) -> None
     server = {"grpc_server": {"socket": str(code), "location_name": "gristmill"}}
     workspace.write_text(json.dumps({"load_from": [server]}))  # JSON is YAML
     target = ["-m", "definitions", "-d", str(CHECKOUT), "--location-name", "gristmill", "--socket", str(code)]
+    target += ["--use-python-environment-entry-point"]
     children.append(Child("code server", [*DAGSTER, "code-server", "start", *target], folder))
     children[-1].wait_for(socket.AF_UNIX, str(code))
     children.append(Child("daemon", [sys.executable, "-m", "dagster._daemon", "run", "-w", str(workspace)], folder))

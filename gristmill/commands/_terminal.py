@@ -7,7 +7,7 @@ from gristmill.engines.kinds import ENGINES
 from gristmill.engines.open import OpenEngine, open_engine
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
-from gristmill.lake.store.endpoint import check_lake_url, check_options
+from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.shelf import check_outside
 
@@ -48,7 +48,6 @@ def lake_of(arguments: Namespace) -> Lake:
     """
     environment = read_environment()
     url = environment.lake if arguments.lake == "-" else str(arguments.lake)
-    check_lake_url(url, "the lake's address")
     options = environment.options
     for option in arguments.option:
         key, equals, value = str(option).partition("=")

@@ -100,3 +100,14 @@ def test_shelves_in_the_lake_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(RecipeError, match=r"^the package theirs of GRISTMILL_SHELVES .* is in the lake: "):
         read_environment(given)
     read_environment({**given, "GRISTMILL_LAKE": str(tmp_path / "other")})
+
+
+def test_dagsters_settings_in_the_lake_are_refused(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    (lake / "home").mkdir(parents=True)
+    (tmp_path / "home").symlink_to(lake / "home")
+    for home in (lake, lake / "home", tmp_path / "home"):
+        with pytest.raises(RecipeError, match=r"^DAGSTER_HOME is .*, in the lake .*Move it out of the lake"):
+            read_environment({"GRISTMILL_LAKE": str(lake), "DAGSTER_HOME": str(home)})
+    read_environment({"GRISTMILL_LAKE": str(lake), "DAGSTER_HOME": str(tmp_path / "other")})
+    read_environment({"GRISTMILL_LAKE": "s3://bucket/lake", "DAGSTER_HOME": str(lake)})

@@ -18,8 +18,7 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
     Raises:
         RecipeError: the url is neither a folder nor `s3://`, an option is not valid, or one of them holds a secret.
     """
-    check_lake_url(url, "the lake's address")
-    check_options(url, options or {})
+    _check(url, options or {})
     if url.startswith("s3://"):
         from gristmill.lake.store.s3 import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client
 
@@ -29,16 +28,28 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
     return FolderStore(url)
 
 
+def _check(url: str, options: Mapping[str, str]) -> None:
+    check_lake_url(url, "the lake's address")
+    check_options(url, options)
+
+
 class Lake(msgspec.Struct, frozen=True):
     """The address of a lake. It holds no secrets.
 
     Attributes:
         url: root of the lake: a folder, or `s3://bucket/prefix`.
         options: of the bucket client, such as endpoint and region.
+
+    Raises:
+        RecipeError: see open_store.
     """
 
     url: str
     options: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        """Checks the address and the options."""
+        _check(self.url, self.options)
 
     def store(self) -> Store:
         """The store of the lake, newly opened."""

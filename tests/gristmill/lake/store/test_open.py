@@ -23,6 +23,7 @@ def test_a_lake_of_an_unknown_kind_is_a_recipe_error() -> None:
 @pytest.mark.parametrize("url", ["s3://bucket/lake", "folder"])
 @pytest.mark.parametrize("options", [{"secret_access_key": "hunter2"}, {"aws_endpoint": "http://me:hunter2@host"}])
 def test_no_store_is_opened_with_a_secret(url: str, options: dict[str, str]) -> None:
-    with pytest.raises(RecipeError) as refused:
-        open_store(url, options)
-    assert "hunter2" not in str(refused.value)
+    for take in (open_store, Lake):
+        with pytest.raises(RecipeError) as refused:
+            take(url, options)
+        assert "hunter2" not in str(refused.value)
