@@ -46,6 +46,23 @@ def test_a_run_chooses_kind_workers_and_force(tmp_path: Path) -> None:
     assert problems({"engine": {"config": TAKEN}}, tmp_path)
 
 
+def settings(config: Any) -> set[str]:
+    """The names of all values that a part of a run configuration takes, below the names of the resources."""
+    fields: dict[str, Any] = getattr(config, "fields", None) or {}
+    return {name for name, field in fields.items() if not getattr(field.config_type, "fields", None)}.union(
+        *(settings(field.config_type) for field in fields.values())
+    )
+
+
+def test_no_job_takes_anything_else_of_a_resource(tmp_path: Path) -> None:
+    definitions = build(environment_of(tmp_path, ("gristmill",)), read_catalogue(("gristmill",)))
+    taken: set[str] = set()
+    for job in definitions.get_repository_def().get_all_jobs():
+        schema: Any = job.run_config_schema.config_type
+        taken |= settings(schema.fields["resources"].config_type)
+    assert taken - {"config"} == set(TAKEN)  # `config` takes nothing, or is read by nobody
+
+
 @pytest.mark.parametrize(
     ("resource", "name", "value"),
     [
