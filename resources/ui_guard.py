@@ -112,7 +112,7 @@ def _foreign_page(scope: Scope, headers: Mapping[str, str]) -> Refusal | None:
 def _follows_a_link(scope: Scope, headers: Mapping[str, str]) -> bool:
     """Whether a browser opens a page in a tab, and not in a frame."""
     asked = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
-    return scope["type"] == "http" and scope["method"] == "GET" and asked == ("navigate", "document")
+    return scope.get("method") == "GET" and asked == ("navigate", "document")  # a websocket has no method
 
 
 def _hidden_query(scope: Scope, headers: Mapping[str, str]) -> Refusal | None:

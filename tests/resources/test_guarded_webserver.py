@@ -1,5 +1,6 @@
 """The real web server behind the guard: each attack of a page fails, and programs are served."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -17,6 +18,7 @@ import dagster as dg
 import pytest
 from dagster_webserver.webserver import DagsterWebserver
 from paths import ROOT, python_path
+from starlette.types import Message, Receive, Scope, Send
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
@@ -160,17 +162,29 @@ def test_a_program_may_change_what_a_page_may_not(ui: Ui) -> None:
 
 
 def test_what_is_served_is_the_guard_around_all_of_dagsters_app(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[object, ...]] = []
+    asked: list[str] = []
 
-    def build(self: DagsterWebserver[Any, Any]) -> str:
-        made.append((self._process_context, self._app_path_prefix))
-        return "the app"
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - the shape of ASGI
+        asked.append(dict(scope["headers"])[b"host"].decode())
+
+    async def send(message: Message) -> None:
+        """Takes the answer."""
+
+    async def wait() -> Message:
+        return {"type": "http.request"}
+
+    def build(self: DagsterWebserver[Any, Any]) -> Any:
+        asked.append(self._app_path_prefix)
+        return app
 
     monkeypatch.setattr(DagsterWebserver, "create_asgi_app", build)
     context: Any = object()
-    guarded = guarded_webserver.guarded_app(context, "/dagster", ("ui.example.org",))
+    guarded: Any = guarded_webserver.guarded_app(context, "/dagster", ("ui.example.org",))
     assert isinstance(guarded, UiGuard)
-    assert made == [(context, "/dagster")]
+    for host in (b"evil.example", b"ui.example.org"):
+        scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", host)]}
+        asyncio.run(guarded(scope, wait, send))
+    assert asked == ["/dagster", "ui.example.org"]
 
 
 def test_the_only_paths_that_take_orders_are_those_that_the_attacks_try() -> None:

@@ -18,8 +18,8 @@ JSON = {"content-type": "application/json"}
 def request(method: str, path: str, headers: dict[str, str] | list[tuple[str, str]], **more: Any) -> Scope:
     path, _, query = path.partition("?")
     pairs = headers if isinstance(headers, list) else list(headers.items())
-    scope: dict[str, Any] = {"type": "websocket" if method == "WS" else "http", "method": method, "path": path}
-    scope |= {"query_string": query.encode(), "server": ("127.0.0.1", 3000), **more}
+    scope: dict[str, Any] = {"type": "websocket"} if method == "WS" else {"type": "http", "method": method}
+    scope |= {"path": path, "query_string": query.encode(), "server": ("127.0.0.1", 3000), **more}
     return {**scope, "headers": [(name.encode(), value.encode()) for name, value in pairs]}
 
 

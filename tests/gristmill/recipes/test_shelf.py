@@ -39,7 +39,9 @@ def evil(folder: Path, shelf: str = "sources") -> Path:
     return folder
 
 
-@pytest.mark.parametrize("way", ["by its path", "as a folder of the checkout", "package", "shelf", "module", "lake"])
+@pytest.mark.parametrize(
+    "way", ["by its path", "as a folder of the checkout", "package", "shelf", "empty shelf", "module", "lake"]
+)
 def test_code_in_the_lake_is_refused_before_it_is_imported(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,6 +59,10 @@ def test_code_in_the_lake_is_refused_before_it_is_imported(
     elif way == "shelf":
         ours.mkdir()
         (ours / "sources").symlink_to(inside / "sources")
+    elif way == "empty shelf":
+        ours.mkdir()
+        (lake / "nothing").mkdir()
+        (ours / "sources").symlink_to(lake / "nothing")
     elif way == "module":
         (ours / "sources").mkdir(parents=True)
         (ours / "sources" / "one.py").symlink_to(inside / "sources" / "one.py")

@@ -28,3 +28,10 @@ def test_what_does_not_change_the_output_does_not_change_the_recipe(mill: Mill) 
     other = replace(source, shards=Hashed(2))
     assert ConversionStep(other, SNAPSHOT, SHELVES).recipe != step.recipe
     assert OneToOne().parameters() == ["one-to-one"]
+
+
+@pytest.mark.parametrize("field", ["raw", "inventory"])
+def test_an_address_with_a_password_is_refused_and_not_shown(field: str) -> None:
+    with pytest.raises(RecipeError, match=rf"^source 'pages': {field} holds a user or a password") as refused:
+        Source(name="pages", convert=list, **{field: "s3://me:hunter2@bucket/raw"})  # type: ignore[arg-type]
+    assert "hunter2" not in str(refused.value)
