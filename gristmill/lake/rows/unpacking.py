@@ -61,7 +61,15 @@ def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
 
 
 def unzstd(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """The plain bytes of a Zstandard file with any number of frames."""
+    """The plain bytes of a Zstandard file with any number of frames.
+
+    Args:
+        pieces: of the object.
+        path: of the object, for the message.
+
+    Raises:
+        DataError: the object is not valid, or its last frame does not end.
+    """
     frame: zstandard.ZstdDecompressionObj | None = None
     seen = 0
     for piece in _slices(pieces):
