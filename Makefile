@@ -56,10 +56,10 @@ types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
 proofs: $(VENV)/.test .cache/levanter/.done  ## all slow tests: real Levanter, kills, S3, clusters
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not attack" $(BESIDE) $(ARGS)
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not attack" -rs $(BESIDE) $(ARGS)
 
 sample: $(VENV)/.test .cache/levanter/.done  ## the slow tests that CI runs: one comparison of each kind, some of the kills
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive and not attack" $(BESIDE) $(ARGS)
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive and not attack" -rs $(BESIDE) $(ARGS)
 
 record: $(VENV)/.test .cache/levanter/.done  ## asks real Levanter anew for the answers that the fast tests compare with
 	@rm -f tests/real_levanter/recorded/*.json.gz
