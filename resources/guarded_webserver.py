@@ -6,11 +6,13 @@ Dagster's app in the same process, so that no second port leads around it.
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from contextlib import suppress
 
 import uvicorn
 from dagster import DagsterInstance
 from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import WorkspaceFileTarget
+from dagster._utils.interrupts import setup_interrupt_handlers
 from dagster._utils.log import configure_loggers
 from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX_OVERFLOW, DEFAULT_POOL_RECYCLE
 from dagster_webserver.version import __version__
@@ -54,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = serve_parser().parse_args(arguments)
     hosts = read_environment().ui_hosts
     configure_loggers(log_level="INFO")
+    setup_interrupt_handlers()  # SIGTERM would end this process before it has ended its code servers
     with DagsterInstance.get() as instance:
         instance.optimize_for_webserver(DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_RECYCLE, DEFAULT_POOL_MAX_OVERFLOW)
         target = WorkspaceFileTarget([given.workspace])
@@ -61,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             instance, version=__version__, read_only=given.read_only, workspace_load_target=target
         ) as context:
             app = guarded_app(context, given.path_prefix, hosts)
-            uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
+            with suppress(KeyboardInterrupt):  # uvicorn raises the signal again, after its own end
+                uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -84,8 +84,9 @@ class Ui:
         return [each["concurrencyKey"] for each in limits], [each.name for each in events if each]
 
     def close(self) -> None:
+        """Ends it; its end is orderly, or code servers would be left."""
         self._process.send_signal(signal.SIGTERM)
-        self._process.wait(60)
+        assert self._process.wait(60) == 0, self.log.read_text()
 
 
 def graphql(query: str) -> bytes:
