@@ -37,7 +37,7 @@ from gristmill.stages.token_cache.token_stream import TokenStream
 from gristmill.stages.tokenization import files, training
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
-from gristmill.verification.audit import audit_ledger, audited_ledgers, headless
+from gristmill.verification.audit import audit_ledger, audited_ledgers
 
 
 def _silent(line: str) -> None:
@@ -117,14 +117,18 @@ def plan(lake: Lake, *, shelves: Sequence[str] = (HOME,)) -> Iterator[Prospect]:
         shelves: the packages that hold the recipes.
 
     Yields:
-        The state of each tokenizer and partition, also of finished ones. Inputs come before what is made from them.
+        The state of each tokenizer, partition and index, also of finished ones. Inputs come before what is made from
+        them.
     """
     packages = tuple(shelves)
     check_outside(lake.url, packages)
     dry = DryRun(_read_catalogue(packages), packages, lake)
     yield from dry.tokenizers()
+    snapshots = {name: all_snapshots(lake, source) for name, source in dry.catalogue.sources.items()}
     for source in dry.catalogue.sources.values():
-        yield from dry.partitions(source, all_snapshots(lake, source))
+        yield from dry.partitions(source, snapshots[source.name])
+    for mix in dry.catalogue.mixes.values():
+        yield from dry.indexes(mix, snapshots)
 
 
 def make_tokenizer(
@@ -162,8 +166,7 @@ def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Find
         StoreError: the lake does not answer.
     """
     store = lake.store()
-    yield from headless(store, prefix)
-    for path in audited_ledgers(store, prefix):
+    for path in audited_ledgers(store, prefix, say):
         yield from audit_ledger(store, path, say)
 
 

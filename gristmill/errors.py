@@ -5,6 +5,7 @@
     + MalformedRow     a row is not valid; names file and row
     + Misaligned       documents and attributes differ; names shard, row and both ids
     + DuplicateId      an id occurs twice; names both rows
+    + NewerSchema      a newer Gristmill wrote the file: upgrade this one
   x RecipeError        a declaration on a shelf is wrong: edit it
   x StoreError         the lake did not answer, or is being rebuilt: try again
     + Conflict         another writer was first; its object was not changed
@@ -53,6 +54,26 @@ class Misaligned(DataError):  # noqa: N818
 
 class DuplicateId(DataError):  # noqa: N818
     """An id that must be unique occurs in two rows."""
+
+
+class NewerSchema(DataError):  # noqa: N818
+    """A newer version of Gristmill wrote a file. The file is right, but this version cannot read it.
+
+    Args:
+        path: of the file in the lake.
+        schema: its schema.
+        known: the newest schema that this version reads.
+    """
+
+    mend = "upgrade Gristmill"
+
+    def __init__(self, path: str, schema: int, known: int) -> None:
+        self.path, self.schema, self.known = path, schema, known
+        self.what = f"has schema {schema}, and this Gristmill reads {known}"
+        super().__init__(f"{path}: {self.what}: {self.mend}")
+
+    def __reduce__(self) -> tuple[type["NewerSchema"], tuple[str, int, int]]:
+        return type(self), (self.path, self.schema, self.known)
 
 
 class RecipeError(GristmillError):

@@ -22,12 +22,12 @@ from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import survey_steps
+from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.token_cache.index import is_closed
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 from scripts.progress import progress_logger, say, stop
 
@@ -156,7 +156,8 @@ class Mill:
         """The indexes of a mix and its caches, unless they are as they would be closed now."""
         sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
         known = {key: self.instance.get_dynamic_partitions(f"snapshots/{each.name}") for key, each in sources.items()}
-        if not is_closed(self.store, mix, self.catalogue.tokenizers_of(mix), sources, known):
+        indexes = MixIndexes(mix, self.catalogue.tokenizers_of(mix), sources, known)
+        if any(indexes.why_open(self.store, address) for address in indexes.addresses):
             self.run(index_name(mix.name))
 
 

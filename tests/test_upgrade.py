@@ -34,6 +34,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import DryRun
 from gristmill.pipeline.steps import all_snapshots
 from gristmill.recipes.catalogue import read_catalogue
+from gristmill.stages.packing.plans import plan_cache
 
 # Dagster's own daemon warns of Dagster.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::dagster.BetaWarning")
@@ -44,6 +45,11 @@ ARCHIVES = sorted((ROOT / "support" / "lakes" / "old").glob("*.tar.zst"))
 assert ARCHIVES
 PREFIX = "old"
 """Where the lake lay in the bucket: `data.yaml` and Dagster's events name the address."""
+
+NO_LEDGER = "there is no ledger: an earlier Gristmill made these files, or the ledger was lost"
+INDEX = "token_caches/reading/tiny-1/index"
+NEW = {"mixes/reading/index/ledger.json", f"{INDEX}/ledger.json", f"{INDEX}/packing/48.json"}
+"""The ledgers of indexes, which versions before had not. Each is written when its index is made again, not before."""
 
 
 class Old:
@@ -86,12 +92,16 @@ def test_every_name_and_code_version_that_an_old_database_knows_is_the_same(old:
         assert set(old.names[kind]) <= set(now[kind]), kind
 
 
-def test_the_plan_of_an_old_lake_is_empty(old: Old) -> None:
+def test_the_plan_of_an_old_lake_is_empty_but_for_its_indexes(old: Old) -> None:
     dry = DryRun(read_catalogue(SHELVES), SHELVES, old.lake)
     found = list(dry.tokenizers())
+    snapshots = {name: all_snapshots(old.lake, source) for name, source in dry.catalogue.sources.items()}
     for source in dry.catalogue.sources.values():
-        found += dry.partitions(source, all_snapshots(old.lake, source))
+        found += dry.partitions(source, snapshots[source.name])
     assert {(each.asset, each.snapshot): each.why for each in found if each.state != "finished"} == {}
+    indexes = {each.asset: each.why for mix in dry.catalogue.mixes.values() for each in dry.indexes(mix, snapshots)}
+    assert set(indexes) == {"mixes/reading/index", INDEX}
+    assert all(why[0].startswith("it has no ledger: an earlier Gristmill made it") for why in indexes.values())
     sliced = {address for address, each in old.names["assets"].items() if each["code version"] and each["partitions"]}
     assert len(sliced) == 16
     assert {(address, year) for address in sliced for year in ("2024", "2025")} <= {
@@ -99,12 +109,22 @@ def test_the_plan_of_an_old_lake_is_empty(old: Old) -> None:
     }
 
 
-def test_an_old_lake_is_proven_from_its_bytes(old: Old, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_old_lake_is_proven_from_its_bytes_and_asks_for_the_ledgers_of_its_indexes(
+    old: Old, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = [f"--option={key}={value}" for key, value in old.lake.options.items()]
-    code = command(["verify", old.lake.url, *options, "--all", "--reencode", "1"])
-    said = capsys.readouterr().out
-    assert code == 0, said
-    assert "0 findings" in said
+    assert command(["verify", old.lake.url, *options, "--all", "--reencode", "1"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert {line.split(": ")[0].strip() for line in said if line.startswith(" ") and NO_LEDGER in line} == NEW
+    assert said[-1] == "33 of 36 ledgers proven, 3 findings"
+    objects = old.objects()
+    assert command(["make", old.lake.url, "mixes/reading", *options, "--shelves", ",".join(SHELVES)]) == 0
+    catalogue = read_catalogue(SHELVES)
+    plan_cache(old.store, catalogue.mixes["reading"], catalogue.tokenizers["tiny-1"], 48, print)
+    assert command(["verify", old.lake.url, *options]) == 0
+    now = old.objects()
+    assert now.keys() - objects.keys() == NEW
+    assert {path for path, data in objects.items() if now[path] != data} == set()
 
 
 class Daemon:

@@ -23,14 +23,14 @@ def declare(parser: ArgumentParser) -> None:
     add_lake(parser, alone=True)
     parser.add_argument("--source", help="only partitions that are made from this source")
     parser.add_argument("--snapshot", help="only this snapshot")
-    parser.add_argument("--mix", help="only the slices and token caches of this mix")
+    parser.add_argument("--mix", help="only the slices, token caches and indexes of this mix")
     parser.add_argument("--all", action="store_true", help="list the finished partitions too")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     add_shelves(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Shows a line for each partition. Returns 1 if one of them is not finished, else 0.
+    """Shows a line for each partition, tokenizer and index. Returns 1 if one of them is not finished, else 0.
 
     Raises:
         RecipeError: there is no such source or mix on the shelves, the lake holds nothing of them, or no such snapshot.
@@ -72,6 +72,9 @@ def _prospects(arguments: Namespace, catalogue: Catalogue, shelves: tuple[str, .
         for prospect in dry.partitions(source, snapshots):
             if not arguments.mix or names_of(prospect.asset).get("mix") == arguments.mix:
                 yield prospect
+    if not arguments.source and not arguments.snapshot:  # an index closes all sources and snapshots
+        for mix in [catalogue.mixes[arguments.mix]] if arguments.mix else catalogue.mixes.values():
+            yield from dry.indexes(mix, there)
 
 
 def _sources(arguments: Namespace, catalogue: Catalogue) -> list[Source]:

@@ -14,7 +14,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers, headless
+from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
 from gristmill.verification.lake_file import lake_file_findings
 from gristmill.verification.raw import audit_raw, raw_snapshots
 
@@ -62,10 +62,8 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     lake = lake_of(arguments)
-    paths = audited_ledgers(lake.store(), arguments.asset)
-    lost = headless(lake.store(), arguments.asset)
-    if not arguments.asset:
-        lost += lake_file_findings(lake.store())
+    paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"))
+    lost = [] if arguments.asset else list(lake_file_findings(lake.store()))
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gristmill.errors import shorten
+from gristmill.errors import DataError, NewerSchema, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,17 +13,17 @@ class Finding:
         path: the object.
         row: the first affected row, counted from 0; None if the finding is about the whole object.
         what: what was expected, and what was found.
-        mend: what a person can do about it.
+        mend: what a person can do about it; empty: what mends such an object in general (execution/mend.py).
     """
 
     path: str
     row: int | None
     what: str
-    mend: str
+    mend: str = ""
 
     def __str__(self) -> str:
         where = self.path if self.row is None else f"{self.path}: row {self.row}"
-        return f"{where}: {self.what} ({self.mend})"
+        return f"{where}: {self.what} ({self.mend})" if self.mend else f"{where}: {self.what}"
 
 
 def differs(what: str, actual: object, recorded: object) -> str:
@@ -39,3 +39,16 @@ def differs(what: str, actual: object, recorded: object) -> str:
 
 def _shown(value: object) -> str:
     return shorten(f"{value:,}" if isinstance(value, int) else str(value), 120)
+
+
+def unreadable(path: str, error: DataError, mend: str = "") -> Finding:
+    """The finding for an object that cannot be read. For one of a newer Gristmill the mend is to upgrade, and no other.
+
+    Args:
+        path: the object.
+        error: why it cannot be read.
+        mend: what a person can do about damage; empty as in Finding.
+    """
+    if isinstance(error, NewerSchema):
+        return Finding(error.path, None, error.what, error.mend)
+    return Finding(path, None, str(error).removeprefix(f"{path}: "), mend)

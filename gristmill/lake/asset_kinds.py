@@ -13,10 +13,20 @@ from types import MappingProxyType
 RESERVED = frozenset({"index", "ledgers", "raw"})
 
 _NAME = rf"(?!(?:{'|'.join(sorted(RESERVED))})(?:/|\Z))[^/]+"
-_FIELDS = {"version": "v[0-9]+", "snapshot": "[^/]+", "part": "part-[^/]+", "split": "train|validation"}
-"""What may stand in a pattern for one folder; any other `{name}` is a name that is not reserved."""
+_FIELDS = {
+    "version": "v[0-9]+",
+    "snapshot": "[^/]+?",
+    "part": "part-[^/]+",
+    "split": "train|validation",
+    "length": "[0-9]+",
+    "plan": "[^/]+",
+    "rest": ".+",
+}
+"""What may stand in a pattern for a field; any other `{name}` is a name that is not reserved."""
 
 _LEDGERS = "/ledgers/"
+_BESIDE = (".run.json", ".json", ".shards.jsonl.gz", ".ids/{rest}", ".receipts/{rest}")
+"""How the paths of a partition's ledger end, behind the stem that they share."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -28,6 +38,10 @@ class AssetKind:
         address: pattern of its addresses; each `{...}` is one folder.
         ledger: pattern of the path of its ledger's head; empty if it has none. With `{snapshot}` in it the kind is
             partitioned, by the snapshots of the source that its documents come from.
+        made_by: pattern of what `python -m gristmill make` takes to make it; empty if this command does not make it.
+        closes: the kind whose partitions it closes. Then its ledger is an IndexLedger: the kind is an index, or is made
+            from one. None for other kinds.
+        files: patterns of the objects that must have its ledger, where these are not all objects below the address.
         splits: folders between the address and the snapshot; empty if the snapshot follows the address directly.
         ids: whether an id index may exist beside the ledger.
         quarantine: pattern of the folder of refused rows; empty if no rows are refused.
@@ -40,6 +54,9 @@ class AssetKind:
     name: str
     address: str
     ledger: str = ""
+    made_by: str = ""
+    closes: "AssetKind | None" = None
+    files: tuple[str, ...] = ()
     splits: tuple[str, ...] = ()
     ids: bool = False
     quarantine: str = ""
@@ -76,6 +93,11 @@ class AssetKind:
         found = self._ledger.fullmatch(path)
         return found.groupdict() if found else None
 
+    def names_of_object(self, path: str) -> dict[str, str] | None:
+        """The names in the path of an object that must have a ledger of this kind; None for other paths."""
+        found = next((found for each in self._objects if (found := each.fullmatch(path))), None)
+        return found.groupdict() if found else None
+
     def names_of_part(self, path: str) -> dict[str, str] | None:
         """`asset`, `snapshot`, `folder` of the part that contains an object; None if no part contains it."""
         found = self._part.fullmatch(path)
@@ -88,6 +110,18 @@ class AssetKind:
     @cached_property
     def _ledger(self) -> re.Pattern[str]:
         return re.compile(expression_of(self.ledger))
+
+    @cached_property
+    def _objects(self) -> tuple[re.Pattern[str], ...]:
+        if not self.ledger:
+            return ()
+        patterns = list(self.files) or [f"{self.address}/{{rest}}"]
+        if self.partitioned:
+            split = "{split}/" if self.splits else ""
+            patterns = [self.ledger.removesuffix(".json") + end for end in _BESIDE]
+            patterns.append(f"{self.address}/{split}{{snapshot}}/{{rest}}")
+            patterns += [f"{self.quarantine}{{rest}}"] if self.quarantine else []
+        return tuple(re.compile(expression_of(pattern)) for pattern in patterns)
 
     @cached_property
     def _part(self) -> re.Pattern[str]:
@@ -111,6 +145,7 @@ DOCUMENTS = AssetKind(
     name="documents",
     address="sources/{source}/{version}/documents",
     ledger="sources/{source}/{version}/ledgers/documents/{snapshot}.json",
+    made_by="sources/{source}",
     ids=True,
     quarantine="sources/{source}/{version}/quarantine/{snapshot}/",
     checks=("ids_unique",),
@@ -120,6 +155,7 @@ ATTRIBUTES = AssetKind(
     name="attributes",
     address="sources/{source}/{version}/attributes/{set}",
     ledger="sources/{source}/{version}/ledgers/attributes/{set}/{snapshot}.json",
+    made_by="sources/{source}",
     ids=True,
     checks=("row_alignment",),
 )
@@ -128,28 +164,67 @@ MIX = AssetKind(
     name="mix",
     address="mixes/{mix}/documents/{stream}",
     ledger="mixes/{mix}/ledgers/{stream}/{snapshot}.json",
+    made_by="mixes/{mix}",
     ids=True,
     checks=("blocklist_respected",),
 )
-MIX_INDEX = AssetKind(name="mix index", address="mixes/{mix}/index")
+MIX_INDEX = AssetKind(
+    name="mix index",
+    address="mixes/{mix}/index",
+    ledger="mixes/{mix}/index/ledger.json",
+    made_by="mixes/{mix}",
+    closes=MIX,
+)
 TOKENIZER = AssetKind(name="tokenizer", address="tokenizers/{tokenizer}", ledger="tokenizers/{tokenizer}/ledger.json")
 TOKEN_CACHE = AssetKind(
     name="token cache",
     address="token_caches/{mix}/{tokenizer}/{stream}",
     ledger="token_caches/{mix}/{tokenizer}/ledgers/{stream}/{snapshot}.json",
+    made_by="mixes/{mix}",
     splits=("train", "validation"),
     immutable=True,
     checks=("cache_complete",),
 )
-TOKEN_CACHE_INDEX = AssetKind(name="token cache index", address="token_caches/{mix}/{tokenizer}/index")
-PACKING = AssetKind(name="packing plans", address="token_caches/{mix}/{tokenizer}/index/packing")
+TOKEN_CACHE_INDEX = AssetKind(
+    name="token cache index",
+    address="token_caches/{mix}/{tokenizer}/index",
+    ledger="token_caches/{mix}/{tokenizer}/index/ledger.json",
+    made_by="mixes/{mix}",
+    closes=TOKEN_CACHE,
+    files=(
+        "token_caches/{mix}/{tokenizer}/index/{rest}",
+        "token_caches/{mix}/{tokenizer}/{stream}/{split}/shard_ledger.json",
+    ),
+)
+CONSOLIDATED = AssetKind(
+    name="consolidated copies",
+    address="token_caches/{mix}/{tokenizer}/index/consolidated",
+    ledger="token_caches/{mix}/{tokenizer}/index/consolidated/ledger.json",
+    closes=TOKEN_CACHE,
+)
+PACKING = AssetKind(
+    name="packing plans",
+    address="token_caches/{mix}/{tokenizer}/index/packing",
+    ledger="token_caches/{mix}/{tokenizer}/index/packing/{length}.json",
+    closes=TOKEN_CACHE,
+    files=(
+        "token_caches/{mix}/{tokenizer}/index/packing/{length}.json",
+        "token_caches/{mix}/{tokenizer}/index/packing/{plan}-{length}.json",
+        "token_caches/{mix}/{tokenizer}/index/packing/{plan}-{length}.npy",
+    ),
+)
 EXPORT = AssetKind(
     name="export",
     address="exports/{mix}/{export}/{stream}",
     ledger="exports/{mix}/{export}/ledgers/{stream}/{snapshot}.json",
     immutable=True,
 )
-EXPORT_INDEX = AssetKind(name="export index", address="exports/{mix}/{export}/index")
+EXPORT_INDEX = AssetKind(
+    name="export index",
+    address="exports/{mix}/{export}/index",
+    ledger="exports/{mix}/{export}/index/ledger.json",
+    closes=EXPORT,
+)
 
 KINDS = (
     RAW,
@@ -161,6 +236,7 @@ KINDS = (
     TOKENIZER,
     TOKEN_CACHE,
     TOKEN_CACHE_INDEX,
+    CONSOLIDATED,
     PACKING,
     EXPORT,
     EXPORT_INDEX,
@@ -199,6 +275,36 @@ def kind_of(address: str) -> AssetKind | None:
 def names_of(address: str) -> Mapping[str, str]:
     """The names in an address by field, as `{"mix": "blend", "stream": "wiki"}`; empty if it is of no kind."""
     return _parsed(address)[1]
+
+
+def ledger_of_asset(address: str, **names: str) -> str:
+    """The path of the ledger of an asset without partitions; `names`: fields of the path that the address has not."""
+    kind, found = _parsed(address)
+    return kind.ledger.format(**found, **names) if kind else ""
+
+
+def whole_asset_of(ledger: str) -> str | None:
+    """The address of the asset without partitions whose ledger has this path; None for other paths."""
+    for kind in reversed(kinds_below(ledger)):
+        names = kind.names_of_ledger(ledger) if kind.ledger and not kind.partitioned else None
+        if names is not None:
+            return kind.at(**names)
+    return None
+
+
+def owner_of(path: str) -> tuple[AssetKind, Mapping[str, str]] | None:
+    """The kind whose ledger an object belongs to, and the names in its path; None if the object needs no ledger."""
+    for kind in reversed(kinds_below(path)):  # what lies inside the folder of another kind comes after it
+        names = kind.names_of_object(path)
+        if names is not None:
+            return kind, names
+    return None
+
+
+def ledger_of_object(path: str) -> str | None:
+    """The path of the ledger that must exist because this object exists; None if the object needs no ledger."""
+    owner = owner_of(path)
+    return owner[0].ledger.format(**owner[1]) if owner else None
 
 
 def in_ledgers(path: str) -> bool:

@@ -1,6 +1,6 @@
 """The dry run: which partitions would be rebuilt, and why. It reads ledgers and listings, and claims nothing."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,9 +10,11 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import survey
 from gristmill.lake.address import export_asset, mix_asset, place, tokenizer_asset
+from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import changed_fields, read_head
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.steps import cache_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
@@ -39,11 +41,11 @@ _STUCK = frozenset({"wait", "refused", "wrong"})
 
 
 class Prospect(msgspec.Struct, frozen=True):
-    """The dry run's result for one partition.
+    """The dry run's result for one partition, tokenizer or index.
 
     Attributes:
         asset: address of the asset.
-        snapshot: key of the snapshot; empty for a tokenizer.
+        snapshot: key of the snapshot; empty for a tokenizer and for an index.
         state: see State.
         kept: number of shards that would be kept.
         missing: number of shards that would be ground. It is a lower bound while an input must be made first.
@@ -102,6 +104,29 @@ class Prospects:
         except RecipeError as error:
             why = (*why, str(error))
         return self._noted(Prospect(partition.asset, snapshot, "wait", why=why))
+
+    def indexes(self, indexes: MixIndexes) -> Iterator[Prospect]:
+        """The states of the indexes of a mix. Their slices must be surveyed before them."""
+        slices = [(stream, key) for stream, keys in indexes.known.items() for key in keys]
+        for address in indexes.addresses if slices else ():
+            names = names_of(address)
+            tokenizer = names.get("tokenizer")
+            if tokenizer and self._state(tokenizer_asset(tokenizer), "") in _STUCK:
+                yield Prospect(address, "", "wait", why=(f"for {tokenizer_asset(tokenizer)}",))
+                continue
+            kind = TOKEN_CACHE if tokenizer else MIX
+            made_from = [(kind.at(**names, stream=stream), key) for stream, key in slices]
+            due = [asset for asset, key in made_from if self._state(asset, key) in {"make", "follow"}]
+            yield self._index(indexes, address, list(dict.fromkeys(due)))
+
+    def _index(self, indexes: MixIndexes, address: str, due: Sequence[str]) -> Prospect:
+        if due:
+            return Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due))
+        try:
+            why = indexes.why_open(self._store, address)
+        except DataError as error:
+            return Prospect(address, "", "wrong", why=(str(error),))
+        return Prospect(address, "", "make" if why else "finished", why=why)
 
     def _noted(self, prospect: Prospect) -> Prospect:
         self._states[prospect.asset, prospect.snapshot] = prospect.state
@@ -190,6 +215,18 @@ class DryRun:
                 if stream.source == source.name:
                     for export in self.catalogue.exports_of(mix):
                         yield self._prospects.export(export, mix, stream.key, snapshot)
+
+    def indexes(self, mix: Mix, known: Mapping[str, Sequence[str]]) -> Iterator[Prospect]:
+        """The state of the index of a mix, and of those of its token caches. Call it after partitions() of its sources.
+
+        Args:
+            mix: the recipe.
+            known: the keys of the snapshots of each source, by the source's name.
+        """
+        sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
+        snapshots = {stream: known[source.name] for stream, source in sources.items()}
+        tokenizers = self.catalogue.tokenizers_of(mix)
+        yield from self._prospects.indexes(MixIndexes(mix, tokenizers, sources, snapshots))
 
     def _steps(self, source: Source, snapshot: str) -> Iterator[Step]:
         """The steps of a snapshot, with one step for each attribute set: one may be refused while others are not."""

@@ -8,17 +8,16 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
 from gristmill.execution.work import Engine, Say
-from gristmill.lake.address import documents_asset, ledger_folder, mix_index, tokenizer_asset
+from gristmill.lake.address import documents_asset, ledger_folder, tokenizer_asset
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.open import Lake
+from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.steps import all_snapshots, cache_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import index_mix
-from gristmill.stages.token_cache.index import index_cache, is_closed
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 
 
@@ -134,11 +133,7 @@ class Maker:
 
     def _close(self, mix: Mix, tokenizers: Sequence[Tokenizer]) -> None:
         """Writes the indexes of the mix and of its token caches, unless they are up to date."""
-        store = self.lake.store()
         sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
-        snapshots = {key: all_snapshots(self.lake, source) for key, source in sources.items()}
-        if not is_closed(store, mix, tokenizers, sources, snapshots):
-            index_mix(store, mix, sources, snapshots)
-            for tokenizer in tokenizers:
-                index_cache(store, mix, tokenizer, sources, snapshots)
-            self.say(f"{mix_index(mix.name)} and the indexes of its token caches: written")
+        known = {key: all_snapshots(self.lake, source) for key, source in sources.items()}
+        for address, why in MixIndexes(mix, tokenizers, sources, known).close(self.lake.store()).items():
+            self.say(f"{address}: written ({'; '.join(why)})")

@@ -19,8 +19,6 @@ from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof
 from gristmill.verification.shard import ShardProof
 
-MEND = "make this attribute set again"
-
 
 class _Document(NamedTuple):
     """The fields of a document that its attribute row is compared with. `length`: of its text, in code points."""
@@ -36,18 +34,18 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream(say)
+    yield from proof.upstream()
     of_documents = table_of(store, documents)
     for shard in proof.shards:
         yield from _AttributeReading(store, partition, documents, shard).findings()
         other = of_documents.get(shard.name)
         if of_documents and other is None:
-            yield Finding(partition.shard(shard.name), None, f"{documents.asset} has no shard of this name", MEND)
+            yield Finding(partition.shard(shard.name), None, f"{documents.asset} has no shard of this name")
         elif other and (other.rows, other.ids) != (shard.rows, shard.ids):
             what = f"{shard.rows} rows of ids {shard.ids}, but its documents have {other.rows} of ids {other.ids}"
-            yield Finding(partition.table, None, f"shard {shard.name}: {what}", MEND)
+            yield Finding(partition.table, None, f"shard {shard.name}: {what}")
     for name in sorted(of_documents.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
-        yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not", MEND)
+        yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not")
     yield from proof.strays(say)
 
 
@@ -79,7 +77,7 @@ class _AttributeReading:
             yield Finding(self._path, None, what, "mend the documents first")
         elif wrong is None and proof.whole and self._ids.hexdigest() != self._shard.ids:
             what = differs("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
-            yield Finding(self._path, None, what, MEND)
+            yield Finding(self._path, None, what)
 
     def _documents(self) -> Iterator[_Document]:
         if self._store.head(self._documents_path) is None:
@@ -100,16 +98,16 @@ class _AttributeReading:
             lengths = [document.length for document in block] + [0] * (len(lines) - len(block))
             rows = parse_rows(lines, self._set, self._path, first, lengths)
         except MalformedRow as error:
-            return Finding(self._path, error.row, error.reason, MEND)
+            return Finding(self._path, error.row, error.reason)
         for number, (row, document) in enumerate(zip(rows, block, strict=False), start=first):
             what = _problem(row, document, self._documents_path)
             if what:
-                return Finding(self._path, number, what, MEND)
+                return Finding(self._path, number, what)
         self._ids.update([(document.source, document.id) for document in block])
         if len(block) < len(lines):
             number = first + len(block)
             what = f"id {rows[len(block)].id!r}, but {self._documents_path} ends before it"
-            return Finding(self._path, number, what, MEND)
+            return Finding(self._path, number, what)
         return None
 
     def _end(self, documents: Iterator[_Document]) -> Finding | None:
@@ -118,7 +116,7 @@ class _AttributeReading:
             return None
         whose = f"id {document.id!r} (source {document.source!r})"
         what = f"there is no such row, but {self._documents_path} has {whose} there"
-        return Finding(self._path, self._ids.rows, what, MEND)
+        return Finding(self._path, self._ids.rows, what)
 
 
 def _problem(row: AttributeRow, document: _Document, path: str) -> str:

@@ -11,32 +11,36 @@ from itertools import islice
 
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
+from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
     DOCUMENTS,
-    LEDGER_TOPS,
     MIX,
     TOKEN_CACHE,
     TOKENIZER,
     AssetKind,
+    kind_of,
     names_of,
-    rank_of,
+    whole_asset_of,
 )
-from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.attributes import attribute_findings
+from gristmill.verification.census import due_ledgers
 from gristmill.verification.documents import document_findings
+from gristmill.verification.indexes import index_findings
 from gristmill.verification.partition import partition_findings
 from gristmill.verification.reencoding import reencoding_findings
-from gristmill.verification.token_caches import cache_findings, copies, copy_findings, index_of_copy, tokenizer_findings
-
-TABLE = ".shards.jsonl.gz"
+from gristmill.verification.token_caches import cache_findings, tokenizer_findings
 
 
-def _all(findings: Iterable[Finding], *, first_only: bool) -> list[Finding]:
-    return list(islice(findings, 1) if first_only else findings)
+def _silent(_: str) -> None:
+    """Takes notes that nobody reads."""
+
+
+def _all(store: Store, findings: Iterable[Finding], *, first_only: bool) -> list[Finding]:
+    return [with_mend(store, finding) for finding in (islice(findings, 1) if first_only else findings)]
 
 
 Proof = Callable[[Store, Place, Say], Iterator[Finding]]
@@ -75,16 +79,16 @@ def audit_reencoding(store: Store, path: str, share: float, say: Say, *, first_o
     partition = place_of_ledger(path)
     if partition is None or partition.kind is not TOKEN_CACHE:
         return []
-    return _all(reencoding_findings(store, partition, share, say), first_only=first_only)
+    return _all(store, reencoding_findings(store, partition, share, say), first_only=first_only)
 
 
 def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False) -> list[Finding]:
-    """Verifies the partition, tokenizer or consolidated copy of a ledger that `audited_ledgers` lists.
+    """Verifies the partition, tokenizer or index of a ledger that `audited_ledgers` lists.
 
     Documents: every object exists, with its sha256, length, rows, gzip members and content digest. Every row is a
     document. Ids are unique; their digest and index are right. Refused rows are counted. Rows of v1 and later are in
     the version before, in the same order. Attributes: each row is compared with its document. Token caches: every
-    token is decoded.
+    token is decoded. Indexes: every file that a trainer or a person reads has its digest, and agrees with the slices.
 
     Args:
         store: the lake.
@@ -99,49 +103,27 @@ def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False)
         RecipeError: no asset has a ledger at this path.
         StoreError: the lake does not answer.
     """
-    partition, tokenizer = place_of_ledger(path), TOKENIZER.names_of_ledger(path)
+    partition, whole = place_of_ledger(path), whole_asset_of(path)
+    kind = kind_of(whole) if whole else None
     if partition is not None:
-        return _all(PROOFS.get(partition.kind, partition_findings)(store, partition, say), first_only=first_only)
-    if tokenizer is not None:
-        return _all(tokenizer_findings(store, tokenizer["tokenizer"], say), first_only=first_only)
-    if index_of_copy(path) is not None:
-        return _all(copy_findings(store, path), first_only=first_only)
-    raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
+        findings = PROOFS.get(partition.kind, partition_findings)(store, partition, say)
+    elif whole and kind is TOKENIZER:
+        findings = tokenizer_findings(store, names_of(whole)["tokenizer"], say)
+    elif kind is not None:
+        findings = index_findings(store, path)
+    else:
+        raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
+    return _all(store, findings, first_only=first_only)
 
 
-def audited_ledgers(store: Store, prefix: str = "") -> list[str]:
-    """Paths of the ledgers of assets below a prefix, upstream assets first.
+def audited_ledgers(store: Store, prefix: str = "", say: Say = _silent) -> list[str]:
+    """Paths of the ledgers that a lake should have below a prefix, upstream assets first.
 
-    For a consolidated copy of a token cache, the path is that of its `sums.json`.
+    A ledger that does not exist is listed too, if there are objects that need it: its audit is a finding.
 
     Args:
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
+        say: receives a note on each partition that a run has claimed and that has no ledger yet.
     """
-    word = prefix.rstrip("/")
-    ledgers = [(partition.asset, partition.ledger) for partition in list_ledgers(store)]
-    for entry in store.list(TOKENIZER.top):
-        names = TOKENIZER.names_of_ledger(entry.path)
-        if names is not None:
-            ledgers.append((TOKENIZER.at(**names), entry.path))
-    ledgers += [(index_of_copy(path) or path, path) for path in copies(store)]
-    return [path for _, path in sorted((rank_of(asset), path) for asset, path in ledgers if _below(asset, word))]
-
-
-def headless(store: Store, prefix: str = "") -> list[Finding]:
-    """Findings on tables that have no head although no run is working on the partition: nothing names its objects."""
-    word = prefix.rstrip("/")
-    paths = {entry.path for top in LEDGER_TOPS for entry in store.list(top)}
-    findings: list[Finding] = []
-    for path in sorted(path for path in paths if path.endswith(TABLE)):
-        partition = place_of_ledger(f"{path.removesuffix(TABLE)}.json")
-        if partition is None or partition.ledger in paths or not _below(partition.asset, word):
-            continue
-        if not any(other.startswith(partition.receipts) for other in paths):
-            what = "there is a table but no ledger"
-            findings.append(Finding(partition.ledger, None, what, "make this partition again"))
-    return findings
-
-
-def _below(asset: str, word: str) -> bool:
-    return not word or asset == word or asset.startswith(f"{word}/")
+    return due_ledgers(store, prefix, say)

@@ -6,6 +6,7 @@ import msgspec
 
 from gristmill.errors import DataError, MalformedRow, RecipeError
 from gristmill.execution.finding import Finding, differs
+from gristmill.execution.mend import remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.asset_kinds import DOCUMENTS
@@ -19,7 +20,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.ledger import LedgerProof, input_of
-from gristmill.verification.shard import MEND, ShardProof, prove_object
+from gristmill.verification.shard import ShardProof, prove_object
 
 
 class _QuarantinedRow(msgspec.Struct, forbid_unknown_fields=True):
@@ -36,7 +37,7 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream(say)
+    yield from proof.upstream()
     parent = _Parent.of(store, proof.head)
     blocklists: list[Blocklist] = []
     yield from _read_blocklists(store, proof.head, blocklists)
@@ -131,17 +132,17 @@ class _DocumentReading:
         try:
             documents = decode_rows(self._decoder, block, self._path, first)
         except MalformedRow as error:
-            yield "row", Finding(self._path, error.row, f"is not a document: {error.reason}", MEND)
+            yield "row", Finding(self._path, error.row, f"is not a document: {error.reason}")
             return
         pairs: list[Pair] = [(document.source, document.id) for document in documents]
         self.ids.update(pairs)
         for number, (source, id_) in enumerate(pairs, start=first):
             if not id_ or "\x00" in id_:
-                yield "id", Finding(self._path, number, f"has the id {id_!r}, which is not valid", MEND)
+                yield "id", Finding(self._path, number, f"has the id {id_!r}, which is not valid")
             for blocklist in self._blocklists:
                 if (source, id_) in blocklist:
                     what = f"id {id_!r} (source {source!r}) is on the blocklist {blocklist.name}"
-                    yield "blocked", Finding(self._path, number, what, "make this slice again")
+                    yield "blocked", Finding(self._path, number, what, remake(self._store, self._place.asset))
 
     def _of_parent(
         self, parent: _Parent, lines: Iterator[bytes], first: int, block: bytes
@@ -149,7 +150,7 @@ class _DocumentReading:
         for number, line in enumerate(rows_of(block), start=first):
             if line not in lines and self._shard.name not in parent.broken:  # `in` reads lines until it finds this one
                 what = f"is not in {parent.path(self._shard.name)} after the row before it"
-                yield "parent", Finding(self._path, number, what, MEND)
+                yield "parent", Finding(self._path, number, what)
                 return
 
     def _of_ids(self) -> Iterator[Finding]:
@@ -162,22 +163,22 @@ class _DocumentReading:
             what = differs("its ids' digest is", self.ids.hexdigest(), shard.ids)
             if row is not None:
                 what = f"it does not have the id that the ledger has there; {what}"
-            yield Finding(self._path, row, what, MEND)
+            yield Finding(self._path, row, what)
         yield from wrong
         if not wrong:
             index = self.ids.index()
             # v0 also has raw spans; Gristmill 0.1 wrote no row numbers
             self.index_proven = stored[: len(index)] in (index, index[: self.ids.rows * HASH_BYTES])
             if not self.index_proven:
-                yield Finding(path, None, f"it is not the index of the ids in {self._path}", MEND)
+                yield Finding(path, None, f"it is not the index of the ids in {self._path}")
 
     def _of_counts(self, parent: _Parent, rows: int | None) -> Iterator[Finding]:
         shard, dropped = self._shard, sum(self._shard.dropped.values())
         if rows is None:
-            yield Finding(self._path, None, f"there is no {parent.path(shard.name)} that it could come from", MEND)
+            yield Finding(self._path, None, f"there is no {parent.path(shard.name)} that it could come from")
         elif shard.rows + dropped != rows:
             what = f"{shard.rows} rows kept and {dropped} dropped do not make the {rows} of {parent.path(shard.name)}"
-            yield Finding(self._path, None, what, MEND)
+            yield Finding(self._path, None, what)
 
 
 def _read_blocklists(store: Store, head: Ledger, blocklists: list[Blocklist]) -> Iterator[Finding]:
@@ -195,7 +196,7 @@ def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Findin
     if shard.quarantine is None:
         if recorded:
             what = f"shard {shard.name} counts refused rows, but names no quarantine"
-            yield Finding(partition.table, None, what, MEND)
+            yield Finding(partition.table, None, what)
         return
     path = partition.quarantine(shard.name)
     proof = ShardProof(store, path, shard.quarantine)
@@ -207,12 +208,12 @@ def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Findin
             for row in decode_rows(decoder, block, path, first) if broken is None else ():
                 reasons[row.reason] = reasons.get(row.reason, 0) + 1
         except MalformedRow as error:
-            broken = Finding(path, error.row, f"is not a row of the quarantine: {error.reason}", MEND)
+            broken = Finding(path, error.row, f"is not a row of the quarantine: {error.reason}")
     yield from proof.findings
     if broken:
         yield broken
     elif proof.whole and reasons != recorded:
-        yield Finding(path, None, f"refused rows by reason are {reasons}, but the ledger says {recorded}", MEND)
+        yield Finding(path, None, f"refused rows by reason are {reasons}, but the ledger says {recorded}")
 
 
 def _unique(store: Store, partition: Place, shards: Sequence[Shard], rebuilt: dict[str, bytes]) -> Iterator[Finding]:

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, differs
+from gristmill.errors import DataError, NewerSchema
+from gristmill.execution.finding import Finding, differs, unreadable
+from gristmill.execution.in_flight import in_flight
+from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place
 from gristmill.lake.asset_kinds import RAW, TOKENIZER, AssetKind, kind_of, names_of
 from gristmill.lake.ledger.files import (
     compose,
+    dump,
     parse_head,
     parse_table,
     read_head,
@@ -23,10 +26,7 @@ from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.tokenization.files import read_tokenizer_ledger
-
-MEND = "restore the ledger, or make this partition again"
-STALE = "make this partition again"
+from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 
 
 class LedgerProof:
@@ -48,29 +48,31 @@ class LedgerProof:
         partition = self._place
         tagged = self._store.read_tagged(partition.ledger)
         if tagged is None:
-            yield Finding(partition.ledger, None, "there is no ledger", MEND)
+            yield Finding(partition.ledger, None, "there is no ledger")
             return
         try:
             head = parse_head(tagged[0], partition.ledger)
         except DataError as error:
-            yield Finding(partition.ledger, None, str(error), MEND)
+            yield unreadable(partition.ledger, error)
             return
         self.head = head
+        if dump(msgspec.json.decode(tagged[0], type=Ledger)) != tagged[0]:
+            yield Finding(partition.ledger, None, "it is not canonical JSON")
         packed = self._store.read_tagged(partition.table)
         if packed is None:
-            yield Finding(partition.table, None, "there is no table, but the ledger names it", MEND)
+            yield Finding(partition.table, None, "there is no table, but the ledger names it")
             return
         try:
             lines = b"".join(unpacked([packed[0]], partition.table))
             shards = parse_table([lines], partition.table)
         except DataError as error:
-            yield Finding(partition.table, None, str(error), MEND)
+            yield unreadable(partition.table, error)
             return
         digest = hashlib.sha256(lines).hexdigest()
         if digest != head.table.sha256:
-            yield Finding(partition.table, None, differs("its sha256 is", digest, head.table.sha256), MEND)
+            yield Finding(partition.table, None, differs("its sha256 is", digest, head.table.sha256))
         elif table_bytes(shards) != lines and table_bytes(recorded_rows(lines)) != lines:
-            yield Finding(partition.table, None, "its rows are not canonical JSON", MEND)
+            yield Finding(partition.table, None, "its rows are not canonical JSON")
         else:
             self.shards = shards
         yield from self._agree(head, shards)
@@ -80,48 +82,50 @@ class LedgerProof:
         partition = self._place
         names = [shard.name for shard in shards]
         if names != sorted(set(names)):
-            yield Finding(partition.table, None, "its shards are not in the order of their names, each once", MEND)
+            yield Finding(partition.table, None, "its shards are not in the order of their names, each once")
         composed = compose(partition, head.recipe, tuple(_open(i) for i in head.inputs), shards)
         for name in ("asset", "snapshot", "inputs", "totals", "dropped", "fingerprint"):
             recorded, expected = getattr(head, name), getattr(composed, name)
             if recorded != expected:
-                yield Finding(partition.ledger, None, f"{name} is {recorded}, but the table gives {expected}", MEND)
+                yield Finding(partition.ledger, None, f"{name} is {recorded}, but the table gives {expected}")
         if head.table.shards != len(shards):
-            yield Finding(
-                partition.ledger, None, f"it counts {head.table.shards} shards, the table {len(shards)}", MEND
-            )
+            yield Finding(partition.ledger, None, f"it counts {head.table.shards} shards, the table {len(shards)}")
         for shard in shards:
             if shard.recipe != head.recipe.digest:
                 what = f"shard {shard.name} was made by recipe {shard.recipe[:12]}, not {head.recipe.digest[:12]}"
-                yield Finding(partition.table, None, what, MEND)
+                yield Finding(partition.table, None, what)
                 break
 
-    def upstream(self, say: Say) -> Iterator[Finding]:
-        """Findings on inputs that have changed since.
-
-        Args:
-            say: receives a note for each input that does not exist, and cannot be compared.
-        """
+    def upstream(self) -> Iterator[Finding]:
+        """Findings on inputs that do not exist, or have changed since."""
         for upstream in self.head.inputs if self.head else ():
             kind = kind_of(upstream.asset)
-            if kind is TOKENIZER:
-                current = self._tokenizer(upstream)
-            elif kind is not None and not kind.ledger:
+            if kind is None or not kind.ledger:
                 continue  # blocklists are compared with the ids themselves; raw data have no ledger
-            else:
-                head = upstream_head(self._store, upstream)
-                current = head.fingerprint if head else None
+            try:
+                current = self._now(upstream)
+            except NewerSchema as error:
+                yield unreadable(error.path, error, error.mend)
+                continue
+            except DataError:  # its own audit says what is wrong with it
+                current = None
             if current is None:
-                say(f"{self._place.asset} ({self._place.snapshot}): {_named(upstream)} does not exist: not compared")
+                what = f"made from {_named(upstream)}, which has no valid ledger"
+                yield Finding(self._place.ledger, None, what, remake(self._store, upstream.asset))
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
-                yield Finding(self._place.ledger, None, what, STALE)
+                yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
             elif kind is not TOKENIZER:
                 yield from self._inputs(upstream)
 
-    def _tokenizer(self, upstream: Upstream) -> str | None:
-        ledger = read_tokenizer_ledger(self._store, names_of(upstream.asset)["tokenizer"])
-        return ledger.fingerprint if ledger else None
+    def _now(self, upstream: Upstream) -> str | None:
+        """The fingerprint of an input today; None if it does not exist."""
+        found: Ledger | TokenizerLedger | None
+        if kind_of(upstream.asset) is TOKENIZER:
+            found = read_tokenizer_ledger(self._store, names_of(upstream.asset)["tokenizer"])
+        else:
+            found = read_head(self._store, place(upstream.asset, upstream.snapshot))
+        return found.fingerprint if found else None
 
     def _inputs(self, upstream: Upstream) -> Iterator[Finding]:
         """Findings on shards whose input shards had another content. The partitions' fingerprints are equal."""
@@ -134,7 +138,9 @@ class LedgerProof:
                 if read.asset == upstream.asset and contents.get(read.shard) != read.content:
                     now = contents.get(read.shard, "not there")
                     what = f"shard {shard.name} was made from {read.shard} of {_named(upstream)} as {read.content}"
-                    yield Finding(self._place.table, None, f"{what}, which is {now}", STALE)
+                    yield Finding(
+                        self._place.table, None, f"{what}, which is {now}", remake(self._store, self._place.asset)
+                    )
 
     def strays(self, say: Say) -> Iterator[Finding]:
         """Findings on objects in the partition's folders that its ledger does not name.
@@ -145,19 +151,17 @@ class LedgerProof:
         if self.head is None or self.findings:
             return
         partition = self._place
-        if next(iter(self._store.list(partition.receipts)), None) is not None:
-            say(
-                f"{partition.asset} ({partition.snapshot}): a run is at work there, or was killed: no search for strays"
-            )
-            return
         named = {path for shard in self.shards for path, _, _ in objects_of(shard, partition)}
         left = set(read_run_note(self._store, partition).left)
+        at_work = in_flight(self._store, partition)
         for folder in partition.folders:
-            for entry in self._store.list(folder):
-                if entry.path in left and entry.path not in named:
-                    say(f"{entry.path}: left for a run that may have been reading it; gc removes it")
-                elif entry.path not in named:
-                    yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
+            for path in (entry.path for entry in self._store.list(folder) if entry.path not in named):
+                if path in left:
+                    say(f"{path}: left for a run that may have been reading it; gc removes it")
+                elif path in at_work:
+                    say(f"{path}: made by a run that is at work, or was killed; run it again")
+                else:
+                    yield Finding(path, None, "no ledger names this object", REMOVE_STRAY)
 
 
 def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
@@ -170,7 +174,7 @@ def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Sa
         if entry.path in named:
             continue
         if part is None or part[1] in folders:
-            yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
+            yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
         else:
             old.add(part[1])
     if old:

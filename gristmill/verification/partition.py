@@ -17,7 +17,7 @@ def partition_findings(store: Store, partition: Place, say: Say) -> Iterator[Fin
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream(say)
+    yield from proof.upstream()
     for shard in proof.shards:
         for path, sha256, size in objects_of(shard, partition):
             yield from prove_object(store, path, sha256, size)

@@ -13,8 +13,6 @@ from gristmill.lake.rows.unpacking import RAW_MEND, gunzipped
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 
-MEND = "restore this object, or make its shard again"
-
 Members = Sequence[tuple[int, int]]
 
 
@@ -22,14 +20,14 @@ def prove_object(store: Store, path: str, sha256: str, size: int | None = None) 
     """Findings unless an object exists, and has the size and sha256 that its ledger names."""
     entry = store.head(path)
     if entry is None:
-        yield Finding(path, None, "there is no such object, but the ledger names it", MEND)
+        yield Finding(path, None, "there is no such object, but the ledger names it")
         return
     if size is not None and entry.size != size:
-        yield Finding(path, None, differs("the object's bytes are", entry.size, size), MEND)
+        yield Finding(path, None, differs("the object's bytes are", entry.size, size))
         return
     computed = sha256_of(store, path)
     if computed != sha256:
-        yield Finding(path, None, differs("its sha256 is", computed, sha256), MEND)
+        yield Finding(path, None, differs("its sha256 is", computed, sha256))
 
 
 class ShardProof:
@@ -67,7 +65,7 @@ class ShardProof:
             StoreError: the lake does not answer.
         """
         if self._store.head(self.path) is None:
-            self.findings = [Finding(self.path, None, "there is no such object, but the ledger names it", MEND)]
+            self.findings = [Finding(self.path, None, "there is no such object, but the ledger names it")]
             return
         pieces = self._hashed()
         try:
@@ -75,7 +73,7 @@ class ShardProof:
             self.whole = True
         except DataError as error:
             what = str(error).removeprefix(f"{self.path}: ").removesuffix(f"; {RAW_MEND}")
-            self._trouble.append(Finding(self.path, self._damaged(), what, MEND))
+            self._trouble.append(Finding(self.path, self._damaged(), what))
         for _ in pieces:  # hash the rest too, so that the object's sha256 can be compared
             pass
         self.findings = [*self._trouble, *self._of_object(), *self._of_content()]
@@ -117,23 +115,23 @@ class ShardProof:
     def _of_object(self) -> Iterator[Finding]:
         recorded = self._recorded
         if self._size != recorded.bytes:
-            yield Finding(self.path, None, differs("the object's bytes are", self._size, recorded.bytes), MEND)
+            yield Finding(self.path, None, differs("the object's bytes are", self._size, recorded.bytes))
         if self._sha256.hexdigest() != recorded.sha256:
-            yield Finding(self.path, None, differs("its sha256 is", self._sha256.hexdigest(), recorded.sha256), MEND)
+            yield Finding(self.path, None, differs("its sha256 is", self._sha256.hexdigest(), recorded.sha256))
         elif isinstance(recorded, Shard) and self.whole and recorded.members != tuple(self._members):
-            yield Finding(self.path, None, _other_members(self._members, recorded.members), MEND)
+            yield Finding(self.path, None, _other_members(self._members, recorded.members))
 
     def _of_content(self) -> Iterator[Finding]:
         if not self.whole:
             return
         recorded = self._recorded
         if self._rows != recorded.rows:
-            yield Finding(self.path, None, differs("its rows are", self._rows, recorded.rows), MEND)
+            yield Finding(self.path, None, differs("its rows are", self._rows, recorded.rows))
         if isinstance(recorded, Shard) and self._length != recorded.length:
-            yield Finding(self.path, None, differs("its rows' bytes are", self._length, recorded.length), MEND)
+            yield Finding(self.path, None, differs("its rows' bytes are", self._length, recorded.length))
         if isinstance(recorded, Shard) and self._content.hexdigest() != recorded.content:
             yield Finding(
-                self.path, None, differs("its content digest is", self._content.hexdigest(), recorded.content), MEND
+                self.path, None, differs("its content digest is", self._content.hexdigest(), recorded.content)
             )
 
 

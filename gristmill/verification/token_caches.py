@@ -3,28 +3,26 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
 from tokenizers import Tokenizer as Reader
 
 from gristmill.errors import DataError
-from gristmill.execution.finding import Finding, differs
+from gristmill.execution.finding import Finding, differs, unreadable
+from gristmill.execution.mend import REMOVE_STRAY
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
-from gristmill.formats.levanter.checksums import CHECKSUMS, verify_checksums
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
-from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, TOKEN_CACHE_INDEX, kind_of
+from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import PartRecord, RowDigests, part_records
-from gristmill.stages.token_cache.part_table import MEND, PartTable, ids_of
+from gristmill.stages.token_cache.part_table import PartTable, ids_of
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 from gristmill.verification.shard import prove_object
-
-RESTORE = "restore the file, or bring the other one as a tokenizer of the next number"
 
 
 def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
@@ -33,7 +31,7 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream(say)
+    yield from proof.upstream()
     documents = _documents(store, proof.head)
     claims = PartTable(store, partition, proof.shards)
     if documents is not None:
@@ -69,13 +67,11 @@ def _part(
     yield from wrong
     if record.sha256 != part.sha256:
         what = differs("its sha256 is", record.sha256, part.sha256)
-        yield Finding(partition.table, None, f"part {part.name}: {what}", MEND)
+        yield Finding(partition.table, None, f"part {part.name}: {what}")
     if documents is not None:
         ids = digest_of([shard.ids for shard in documents if shard.name in record.shards])
         if ids != part.ids:
-            yield Finding(
-                partition.table, None, f"part {part.name}: {differs('its ids digest is', ids, part.ids)}", MEND
-            )
+            yield Finding(partition.table, None, f"part {part.name}: {differs('its ids digest is', ids, part.ids)}")
     if wrong:
         return  # a damaged part is not decoded
     digests: list[str] = []
@@ -83,11 +79,11 @@ def _part(
         try:
             digests += [split, *_decode(store, record, split, folder)]
         except (DataError, IndexError) as error:
-            yield Finding(folder, None, str(error), MEND)
+            yield Finding(folder, None, str(error))
             return
     if digest_of(digests) != part.content:
         what = differs("its content digest is", digest_of(digests), part.content)
-        yield Finding(partition.table, None, f"part {part.name}: {what}", MEND)
+        yield Finding(partition.table, None, f"part {part.name}: {what}")
 
 
 def _decode(store: Store, record: PartRecord, split: str, folder: str) -> list[str]:
@@ -132,7 +128,7 @@ def _merged(
     try:
         merged = load_ledger(tagged[0], path)
     except DataError as error:
-        yield Finding(path, None, str(error), "make the token cache's index again")
+        yield Finding(path, None, str(error).removeprefix(f"{path}: "))
         return
     ours: dict[str, tuple[int, int]] = {}
     for part in parts:
@@ -146,7 +142,7 @@ def _merged(
         rows, tokens = merged["shard_rows"][name], ids_of(merged["field_counts_by_shard"].get(name, {}))
         if (rows, tokens) != ours.get(name):
             what = f"part {name} has {rows} rows and {tokens} tokens there, in our ledger {ours.get(name, 'no place')}"
-            yield Finding(path, None, what, "make the token cache's index again")
+            yield Finding(path, None, what)
 
 
 def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
@@ -154,16 +150,19 @@ def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
     path = ledger_path(name)
     try:
         ledger = read_tokenizer_ledger(store, name)
-    except msgspec.DecodeError as error:
-        yield Finding(path, None, f"not a tokenizer's ledger ({error})", RESTORE)
+    except DataError as error:
+        yield unreadable(path, error)
         return
     if ledger is None:
-        yield Finding(path, None, "there is no ledger", RESTORE)
+        yield Finding(path, None, "there is no ledger")
+        return
+    if ledger.digest and dump(ledger.sealed()) != store.read(path):
+        yield Finding(path, None, "its digest does not follow from its other fields")
         return
     if ledger.asset != tokenizer_asset(name):
-        yield Finding(path, None, differs("its asset is", tokenizer_asset(name), ledger.asset), RESTORE)
+        yield Finding(path, None, differs("its asset is", tokenizer_asset(name), ledger.asset))
     if ledger.files.get("tokenizer.json") != ledger.fingerprint:
-        yield Finding(path, None, "its fingerprint is not the sha256 that it gives of tokenizer.json", RESTORE)
+        yield Finding(path, None, "its fingerprint is not the sha256 that it gives of tokenizer.json")
     yield from _files(store, name, ledger)
     yield from _vocabulary(store, name, ledger)
     for asset, snapshot, fingerprint in ledger.inputs:
@@ -174,12 +173,11 @@ def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
 
 def _files(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding]:
     for file, sha256 in sorted(ledger.files.items()):
-        for finding in prove_object(store, tokenizer_path(name, file), sha256):
-            yield Finding(finding.path, finding.row, finding.what, RESTORE)
+        yield from prove_object(store, tokenizer_path(name, file), sha256)
     folder = f"{tokenizer_asset(name)}/"
     for entry in store.list(folder):
         if entry.path != ledger_path(name) and entry.path.removeprefix(folder) not in ledger.files:
-            yield Finding(entry.path, None, "no ledger names this object", "remove it, or put it elsewhere")
+            yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
 
 
 def _vocabulary(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding]:
@@ -189,24 +187,4 @@ def _vocabulary(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Fi
         return  # _files has reported it
     size = Reader.from_str(tagged[0].decode()).get_vocab_size(with_added_tokens=True)
     if size != ledger.vocabulary:
-        yield Finding(path, None, differs("its entries are", size, ledger.vocabulary), RESTORE)
-
-
-def copies(store: Store) -> list[str]:
-    """The paths of `sums.json` of all consolidated copies in the lake."""
-    return [e.path for e in store.list(TOKEN_CACHE.top) if e.path.endswith(f"/{CHECKSUMS}") and index_of_copy(e.path)]
-
-
-def index_of_copy(path: str) -> str | None:
-    """The address of the index that a consolidated copy belongs to; None if the path is not in a copy."""
-    index = path.partition("/consolidated/")[0]
-    return index if index != path and kind_of(index) is TOKEN_CACHE_INDEX else None
-
-
-def copy_findings(store: Store, path: str) -> Iterator[Finding]:
-    """Findings on the consolidated copy with this `sums.json`: first its objects, then every row, decoded."""
-    folder = path.removesuffix(CHECKSUMS)
-    try:
-        verify_checksums(store, folder)
-    except (DataError, IndexError) as error:
-        yield Finding(path, None, str(error), f"remove {folder} and make the index with consolidated: true again")
+        yield Finding(path, None, differs("its entries are", size, ledger.vocabulary))

@@ -76,6 +76,7 @@ def test_a_stream_that_is_cut_into_windows_has_a_report_and_no_plan(works: Works
     assert (found["examples"], found["fill rate"], found["padding"]) == (tokens // 5, 1.0, 0)
     assert letters_row(found)["examples are"] == "windows"
     assert [entry.path.rpartition("/")[2] for entry in works.store.list(f"{PACKING}/")] == [
+        "5.json",
         "diary-train-5.json",
         "letters-train-5.json",
     ]

@@ -17,11 +17,9 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.ledger.renamed import current_head, current_shard
+from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
 from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
 from gristmill.lake.store.protocol import Store
-
-SCHEMA = 1
-
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -97,8 +95,10 @@ def parse_head(data: bytes, path: str) -> Ledger:
     """Decodes a head.
 
     Raises:
-        DataError: the bytes are not a ledger, or have a schema that this version does not read.
+        NewerSchema: a newer version of Gristmill wrote it.
+        DataError: the bytes are not a ledger, or have a schema that this version does not read any more.
     """
+    refuse_newer(data, path)
     try:
         ledger = msgspec.json.decode(data, type=Ledger)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -106,7 +106,9 @@ def parse_head(data: bytes, path: str) -> Ledger:
             f"{path}: not a ledger ({error}); remove it and run its asset again, which keeps every good shard"
         ) from error
     if ledger.schema not in {SCHEMA - 1, SCHEMA}:
-        raise DataError(f"{path}: ledger schema {ledger.schema}; this Gristmill reads {SCHEMA}: upgrade it")
+        raise DataError(
+            f"{path}: has schema {ledger.schema}, which no Gristmill wrote; remove it and run its asset again"
+        )
     return current_head(ledger)
 
 

@@ -173,19 +173,6 @@ class Store(Protocol):
         """Removes unfinished objects that killed writers left outside of the listings."""
 
 
-def put_unless_same(store: Store, path: str, data: bytes) -> None:
-    """Writes a small object, unless it exists already with the same bytes. Then it keeps its etag.
-
-    Args:
-        store: receives the object.
-        path: of the object.
-        data: all its bytes.
-    """
-    tagged = store.read_tagged(path)
-    if tagged is None or tagged[0] != data:
-        store.put(path, data)
-
-
 def check_path(path: str) -> str:
     """The path of an object, unchanged.
 

@@ -5,12 +5,17 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from gristmill.errors import RecipeError
 from gristmill.lake.address import mix_asset, mix_index, place
+from gristmill.lake.asset_kinds import kind_of, ledger_of_asset, names_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.index_ledger import IndexWriter, why_unlike
 from gristmill.lake.ledger.model import Ledger as Head
-from gristmill.lake.store.protocol import Store, put_unless_same
+from gristmill.lake.ledger.model import Upstream
+from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 
@@ -54,12 +59,38 @@ class Index(msgspec.Struct, frozen=True):
 
 
 def read_index(store: Store, asset: str) -> Index | None:
-    """The last index of an asset; None if there is none, or if it has another schema."""
-    tagged = store.read_tagged(f"{asset}/index.json")
+    """The last index of an asset; None if there is none, or if its file is damaged.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote it.
+    """
+    path = index_path(asset)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        return None
+    refuse_newer(tagged[0], path)
     try:
-        return msgspec.json.decode(tagged[0], type=Index) if tagged else None
+        return msgspec.json.decode(tagged[0], type=Index)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def index_path(asset: str) -> str:
+    """The path of the file that holds an Index.
+
+    >>> index_path("mixes/blend/index")
+    'mixes/blend/index/index.json'
+    """
+    return f"{asset}/index.json"
+
+
+def inputs_of(index: Index) -> tuple[Upstream, ...]:
+    """The slices of an index, as inputs of what is made from them."""
+    kind, names = kind_of(index.asset), names_of(index.asset)
+    closes = kind.closes if kind else None
+    if closes is None:
+        raise RecipeError(f"{index.asset}: no index has this address")
+    return tuple(Upstream(closes.at(**names, stream=s.stream), s.snapshot, s.fingerprint) for s in index.slices)
 
 
 def newest(snapshots: Sequence[str]) -> str:
@@ -110,9 +141,18 @@ def close_slices(
         absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
         finished = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")}
         left += [f"{stream}/{key}" for key in sorted(finished - set(chosen))]
-    totals = sum_counts(stream_slice.totals for stream_slice in slices)
-    fingerprint = digest_of([asset, [[s.stream, s.snapshot, s.fingerprint] for s in slices]])
-    return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), totals)
+    fingerprint = fingerprint_of_slices(asset, slices)
+    return Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), totals_of_slices(slices))
+
+
+def fingerprint_of_slices(asset: str, slices: Sequence[Slice]) -> str:
+    """The fingerprint of an index with these slices."""
+    return digest_of([asset, [[s.stream, s.snapshot, s.fingerprint] for s in slices]])
+
+
+def totals_of_slices(slices: Sequence[Slice]) -> dict[str, int]:
+    """The sums over slices."""
+    return sum_counts(stream_slice.totals for stream_slice in slices)
 
 
 def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
@@ -126,11 +166,40 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
 
     Returns:
         The index.
+
+    Raises:
+        Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     index = mix_index_of(store, mix, sources, known)
-    put_unless_same(store, f"{index.asset}/index.json", dump(index))
+    writer = IndexWriter(store, index.asset)
+    writer.put(index_path(index.asset), dump(index))
+    writer.close(inputs_of(index))
     return index
+
+
+def why_mix_open(
+    store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Why the index of a mix would be written again; empty if the lake has it. The arguments are those of index_mix."""
+    index = mix_index_of(store, mix, sources, known)
+    return why_open(store, index, {index_path(index.asset): dump(index)})
+
+
+def why_open(store: Store, index: Index, files: Mapping[str, bytes | None]) -> tuple[str, ...]:
+    """Why an index would be written again; empty if the lake has it, and its files are as its ledger says.
+
+    Args:
+        store: the lake.
+        index: as it would be closed now.
+        files: the content of each file as it would be written now; None if it follows from the slices alone.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote the index.
+    """
+    if read_index(store, index.asset) is None and store.head(ledger_of_asset(index.asset)) is None:
+        return ("never made",)
+    return tuple(why_unlike(store, index.asset, inputs_of(index), files))
 
 
 def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:

@@ -10,14 +10,17 @@ import numpy as np
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
-from gristmill.lake.address import SPLITS, cache_asset, packing_stem
+from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packing, packing_stem
 from gristmill.lake.ledger.files import dump
-from gristmill.lake.store.protocol import Store, put_unless_same
+from gristmill.lake.ledger.index_ledger import IndexWriter
+from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.packing.packer import Packing, packing_rule_of
 from gristmill.stages.packing.report import Report, examine
+from gristmill.stages.token_cache.index import closed_slices
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
 MEND = "materialize the cache's packing again"
@@ -77,18 +80,25 @@ def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: S
         DataError: the index does not exist yet, the cache is damaged, or a document is too long and must not be cut.
         RecipeError: the length is less than 1.
     """
+    slices = closed_slices(store, cache_index(mix.name, tokenizer.name))
+    writer = IndexWriter(store, cache_packing(mix.name, tokenizer.name), length=str(length))
     planned: list[PackingPlan] = []
     for stream in mix.streams:
         for split in SPLITS if mix.validation else SPLITS[:1]:
             asset = cache_asset(mix.name, tokenizer.name, stream.key)
             stem = packing_stem(mix.name, tokenizer.name, stream.key, split, length)
-            planned.append(_plan_split(store, open_split(store, asset, split), stream.format, length, (asset, stem)))
-            report = planned[-1].report
-            say(f"{stream.key} {split}: {report.documents} documents, {report.examples} examples")
+            made = _plan_split(store, open_split(store, asset, split), stream.format, length, (asset, stem))
+            if made.examples is not None:
+                writer.add(made.examples.path, made.examples.sha256)
+            writer.put(f"{stem}.json", dump(made) + b"\n")  # after the .npy file, because it names it
+            planned.append(made)
+            say(f"{stream.key} {split}: {made.report.documents} documents, {made.report.examples} examples")
+    writer.close(slices)
     return planned
 
 
 def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, names: tuple[str, str]) -> PackingPlan:
+    """Plans a split, and writes its examples."""
     asset, stem = names
     try:
         report, plan = examine(sequence, form, length)
@@ -96,9 +106,7 @@ def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, 
         raise DataError(f"{sequence.path}: {error}") from error
     stored = None if plan is None else _store(store, f"{stem}.npy", plan)
     split = sequence.path.rpartition("/")[2]
-    made = PackingPlan(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report)
-    put_unless_same(store, f"{stem}.json", dump(made) + b"\n")  # last, because it names the .npy file
-    return made
+    return PackingPlan(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report)
 
 
 def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> Packing:
@@ -120,6 +128,7 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     tagged = store.read_tagged(f"{stem}.json")
     if tagged is None:
         raise DataError(f"{stem}.json: does not exist yet; materialize the cache's packing")
+    refuse_newer(tagged[0], f"{stem}.json")
     try:
         planned = msgspec.json.decode(tagged[0], type=PackingPlan)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,18 +1,31 @@
 """Builds the index of a token cache from the ledgers that exist. Missing partitions are listed, not waited for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, place
+from gristmill.lake.asset_kinds import CONSOLIDATED, names_of
 from gristmill.lake.ledger.files import dump, read_ledger
-from gristmill.lake.store.protocol import Store, put_unless_same
+from gristmill.lake.ledger.index_ledger import IndexWriter
+from gristmill.lake.ledger.model import Upstream
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import Index, close_slices, finished_slices, mix_index_of, read_index
+from gristmill.stages.mixing.index import (
+    Index,
+    close_slices,
+    finished_slices,
+    index_path,
+    inputs_of,
+    read_index,
+    why_open,
+)
 from gristmill.stages.token_cache.consolidate import consolidate, consolidated_folder
-from gristmill.stages.token_cache.levanter_config import cache_catalog, data_yaml
+from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog, data_yaml
 from gristmill.stages.token_cache.part import read_part_objects
 from gristmill.stages.token_cache.token_stream import open_split
 
@@ -42,34 +55,56 @@ def index_cache(
     Raises:
         DataError: a ledger is not valid, or a part to be copied is damaged.
         StoreError: a slice is being rebuilt, or the lake does not answer.
+        Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
+    writer = IndexWriter(store, index.asset)
     merged: dict[str, dict[str, CacheLedger]] = {}
-    for stream in (declared.key for declared in mix.streams):
+    for stream, split in _splits(mix):
         asset = cache_asset(mix.name, tokenizer.name, stream)
         snapshots = [s.snapshot for s in index.slices if s.stream == stream]
-        for split in SPLITS if mix.validation else SPLITS[:1]:
-            merged.setdefault(split, {})[stream] = _merge(store, asset, split, snapshots)
+        merged.setdefault(split, {})[stream] = ledger = merge_slices(store, asset, split, snapshots)
+        writer.put(f"{asset}/{split}/{LEDGER_NAME}", dump_ledger(ledger))
     catalog = {
         split: {
             name: (f"{cache_asset(mix.name, tokenizer.name, name)}/{split}", ledger) for name, ledger in ledgers.items()
         }
         for split, ledgers in merged.items()
     }
+    writer.put(f"{index.asset}/{CATALOG}", cache_catalog(store.url, catalog))
+    writer.put(f"{index.asset}/{DATA_YAML}", data_yaml(store.url, mix, tokenizer))
+    writer.put(index_path(index.asset), dump(index))
+    writer.close(inputs_of(index))
     if consolidated:
-        _consolidate(store, mix, tokenizer, index.asset, merged)
-    put_unless_same(store, f"{index.asset}/cache_catalog.json", cache_catalog(store.url, catalog))
-    put_unless_same(store, f"{index.asset}/data.yaml", data_yaml(store.url, mix, tokenizer))
-    put_unless_same(store, f"{index.asset}/index.json", dump(index))  # last: if it exists, the rest does
+        _consolidate(store, mix, tokenizer, index, merged)
     return index
 
 
+def closed_slices(store: Store, asset: str) -> tuple[Upstream, ...]:
+    """The slices that the index of a token cache names.
+
+    Raises:
+        DataError: there is no index, or it is damaged.
+    """
+    index = read_index(store, asset)
+    if index is None:
+        raise DataError(f"{index_path(asset)}: does not exist yet, or is damaged; materialize the cache's index")
+    return inputs_of(index)
+
+
+def _splits(mix: Mix) -> Iterator[tuple[str, str]]:
+    """(stream, split) of each merged ledger of a token cache of a mix."""
+    for stream in mix.streams:
+        yield from ((stream.key, split) for split in (SPLITS if mix.validation else SPLITS[:1]))
+
+
 def _consolidate(
-    store: Store, mix: Mix, tokenizer: Tokenizer, asset: str, merged: Mapping[str, Mapping[str, CacheLedger]]
+    store: Store, mix: Mix, tokenizer: Tokenizer, index: Index, merged: Mapping[str, Mapping[str, CacheLedger]]
 ) -> None:
     """Copies each stream and split into one cache. The name of a stream's folder has the digest of its parts."""
-    top = f"{asset}/consolidated/"
+    writer = IndexWriter(store, CONSOLIDATED.at(**names_of(index.asset)))
+    top = f"{CONSOLIDATED.at(**names_of(index.asset))}/"
     folders: dict[str, str] = {}
     catalog: dict[str, dict[str, tuple[str, CacheLedger]]] = {split: {} for split in merged}
     for stream in mix.streams:
@@ -80,8 +115,11 @@ def _consolidate(
             source = open_split(store, cache, split)
             one = consolidate(store, source, ledger, stream.format, f"{folder}/{split}/")
             catalog[split][stream.key] = (f"{folder}/{split}", one)
-    put_unless_same(store, f"{top}cache_catalog.json", cache_catalog(store.url, catalog))
-    put_unless_same(store, f"{top}data.yaml", data_yaml(store.url, mix, tokenizer, folders))
+            sums = f"{folder}/{split}/{CHECKSUMS}"
+            writer.put(sums, store.read(sums))
+    writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog))
+    writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, folders))
+    writer.close(inputs_of(index))
     stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/")]
     store.delete([path for path in stale if not path.startswith(tuple(f"{folder}/" for folder in folders.values()))])
 
@@ -95,20 +133,46 @@ def _of_cache(
     return close_slices(cache_index(mix.name, tokenizer.name), streams, known, sources)
 
 
-def is_closed(
-    store: Store,
-    mix: Mix,
-    tokenizers: Sequence[Tokenizer],
-    sources: Mapping[str, Source],
-    known: Mapping[str, Sequence[str]],
-) -> bool:
-    """Whether the indexes of a mix and of its token caches exist and are up to date."""
-    due = [mix_index_of(store, mix, sources, known), *(_of_cache(store, mix, t, sources, known) for t in tokenizers)]
-    return all(read_index(store, index.asset) == index for index in due)
+def why_cache_open(
+    store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Why the index of a token cache would be written again; empty if the lake has it.
+
+    Consolidated copies and packing plans are not part of it: people ask for them, and `verify` tells if they are old.
+
+    Args:
+        store: the lake.
+        mix: the mix's recipe.
+        tokenizer: the tokenizer's recipe.
+        sources: the source of each stream.
+        known: the snapshots of each stream's source.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote the index.
+    """
+    index = _of_cache(store, mix, tokenizer, sources, known)
+    files: dict[str, bytes | None] = {
+        f"{cache_asset(mix.name, tokenizer.name, stream)}/{split}/{LEDGER_NAME}": None for stream, split in _splits(mix)
+    }
+    files[f"{index.asset}/{CATALOG}"] = None
+    files[f"{index.asset}/{DATA_YAML}"] = data_yaml(store.url, mix, tokenizer)
+    files[index_path(index.asset)] = dump(index)
+    return why_open(store, index, files)
 
 
-def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> CacheLedger:
-    """Writes a split's merged ledger in Levanter's sharded layout: the parts in order, by their paths below it."""
+def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> CacheLedger:
+    """A split's merged ledger in Levanter's sharded layout: the parts in order, by their paths below it.
+
+    Args:
+        store: the lake.
+        asset: the stream's token cache.
+        split: `train` or `validation`.
+        snapshots: the slices, in order.
+
+    Raises:
+        DataError: a slice is not finished, or a ledger is not valid.
+        StoreError: a slice is being rebuilt, or the lake does not answer.
+    """
     parts: dict[str, CacheLedger] = {}
     metadata: Mapping[str, Any] | None = None
     top = f"{asset}/{split}/"
@@ -117,9 +181,10 @@ def _merge(store: Store, asset: str, split: str, snapshots: Sequence[str]) -> Ca
         for row in read_ledger(store, partition)[1]:
             folder = read_part_objects(row, partition.table).folders[split]
             path = folder + LEDGER_NAME
-            ledger = load_ledger(store.read(path), path)
+            tagged = store.read_tagged(path)
+            if tagged is None:
+                raise DataError(f"{path} is missing; materialize this slice of the token cache again")
+            ledger = load_ledger(tagged[0], path)
             metadata = ledger["metadata"]["preprocessor_metadata"]
             parts[folder.removeprefix(top).rstrip("/")] = ledger
-    merged = merge(parts, metadata)
-    put_unless_same(store, top + LEDGER_NAME, dump_ledger(merged))
-    return merged
+    return merge(parts, metadata)

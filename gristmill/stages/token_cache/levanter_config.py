@@ -13,6 +13,9 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Text
 from gristmill.recipes.tokenizer import Tokenizer
 
+CATALOG, DATA_YAML = "cache_catalog.json", "data.yaml"
+"""The names of the two files."""
+
 Catalog = Mapping[str, Mapping[str, tuple[str, CacheLedger]]]
 """For each split and stream: the folder of the cache, and its ledger."""
 
@@ -29,7 +32,7 @@ def data_yaml(root: str, mix: Mix, tokenizer: Tokenizer, folders: Mapping[str, s
     Returns:
         The bytes of the file.
     """
-    catalog = "cache_catalog.json" if folders is None else "consolidated/cache_catalog.json"
+    catalog = CATALOG if folders is None else f"consolidated/{CATALOG}"
     components: dict[str, Any] = {}
     for stream in mix.streams:
         folder = (folders or {}).get(stream.key) or cache_asset(mix.name, tokenizer.name, stream.key)

@@ -32,7 +32,7 @@ def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sha
     facts = counted(documents) | {"parts": len(parts), "tokens": sum(part.counts.get("tokens", 0) for part in parts)}
     if wrong:
         facts |= {"troubles": len(wrong), "first": wrong[0].what}
-        text = f"{wrong[0].path}: {wrong[0].what}; {wrong[0].mend}"
+        text = f"{wrong[0]}; {MEND}"
         return Verdict("cache_complete", passed=False, description=text, metadata=facts)
     text = f"{facts['rows']:,} rows of {len(documents)} shards lie in {len(parts)} parts, once each"
     return Verdict("cache_complete", passed=True, description=text, metadata=facts)
@@ -59,18 +59,16 @@ class PartTable:
             names = holders.pop(shard.name, [])
             if len(names) != 1:
                 where = f"in the parts {' and '.join(names)}" if names else "in no part"
-                yield Finding(table, None, f"shard {shard.name} of the mix is {where}, not in exactly one", MEND)
+                yield Finding(table, None, f"shard {shard.name} of the mix is {where}, not in exactly one")
                 continue
             recorded = self._records[names[0]].shards[shard.name]
             if recorded.content != shard.content:
-                yield Finding(
-                    table, None, f"shard {shard.name} was tokenized from another version of its content", MEND
-                )
+                yield Finding(table, None, f"shard {shard.name} was tokenized from another version of its content")
             if recorded.documents != shard.rows:
                 what = f"shard {shard.name} has {shard.rows} documents, but its part {names[0]} {recorded.documents}"
-                yield Finding(table, None, what, MEND)
+                yield Finding(table, None, what)
         for name, names in sorted(holders.items()):
-            yield Finding(table, None, f"shard {name} of the part {names[0]} is not a shard of the mix", MEND)
+            yield Finding(table, None, f"shard {name} of the part {names[0]} is not a shard of the mix")
 
     def parts_agree(self) -> Iterator[Finding]:
         """Findings unless each part's objects exist, and sizes, rows and tokens are those in the table."""
@@ -80,7 +78,7 @@ class PartTable:
         for part in self._parts:
             record = self._records.get(part.name)
             if record is None:
-                yield Finding(self._place.table, None, f"part {part.name}: its row names no folders and shards", MEND)
+                yield Finding(self._place.table, None, f"part {part.name}: its row names no folders and shards")
                 continue
             yield from _objects(record, sizes)
             for split, folder in sorted(record.folders.items()):
@@ -98,14 +96,14 @@ class PartTable:
         counted = (part.counts.get(f"{split} rows", -1), part.counts.get(f"{split} tokens", -1))
         if broken or (rows, tokens) != counted:
             what = broken or f"its shards end at row {rows} and token {tokens}, but its counts are {counted}"
-            yield Finding(self._place.table, None, f"part {part.name}, {split}: {what}", MEND)
+            yield Finding(self._place.table, None, f"part {part.name}, {split}: {what}")
         tagged = self._store.read_tagged(path)
         if tagged is None:
             return  # _objects has reported the missing object
         try:
             ledger = load_ledger(tagged[0], path)
         except DataError as error:
-            yield Finding(path, None, str(error), MEND)
+            yield Finding(path, None, str(error))
             return
         yield from _levanter(path, ledger, ranges, (rows, tokens))
 
@@ -114,12 +112,12 @@ def _objects(record: PartRecord, sizes: Mapping[str, int]) -> Iterator[Finding]:
     """Findings on objects that are missing or have another size. `sizes` has the size of each listed object."""
     for path, (_, size) in sorted(record.objects.items()):
         if path not in sizes:
-            yield Finding(path, None, "there is no such object, but the ledger names it", MEND)
+            yield Finding(path, None, "there is no such object, but the ledger names it")
         elif sizes[path] != size:
-            yield Finding(path, None, differs("the object's bytes are", sizes[path], size), MEND)
+            yield Finding(path, None, differs("the object's bytes are", sizes[path], size))
     for split, folder in sorted(record.folders.items()):
         if folder + LEDGER_NAME not in record.objects:
-            yield Finding(folder + LEDGER_NAME, None, f"the part's {split} has no ledger in the table", MEND)
+            yield Finding(folder + LEDGER_NAME, None, f"the part's {split} has no ledger in the table")
 
 
 def _sums(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
@@ -132,7 +130,7 @@ def _sums(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     totals = {"rows": part.rows, "tokens": part.counts.get("tokens", 0), "bytes": part.bytes}
     for what, number in sums.items():
         if totals[what] != number:
-            yield Finding(place.table, None, f"part {part.name}: {totals[what]} {what}, but they sum to {number}", MEND)
+            yield Finding(place.table, None, f"part {part.name}: {totals[what]} {what}, but they sum to {number}")
 
 
 def ids_of(counts: Mapping[str, int]) -> int:
@@ -145,17 +143,17 @@ def _levanter(
 ) -> Iterator[Finding]:
     """Findings unless a part's own Levanter ledger has the same shards, rows and tokens as ours."""
     if not ledger["is_finished"] or ledger["layout"] != "consolidated":
-        yield Finding(path, None, "it is not the ledger of a finished consolidated cache", MEND)
+        yield Finding(path, None, "it is not the ledger of a finished consolidated cache")
     if ledger["shard_rows"] != {name: bounds[1] for name, bounds in ranges}:
-        yield Finding(path, None, "its shards and their rows are not those of our ledger", MEND)
+        yield Finding(path, None, "its shards and their rows are not those of our ledger")
         return
     begin = 0
     firsts = {name: bounds[0] for name, bounds in ranges}
     for name in ledger["finished_shards"]:
         if firsts[name] != begin:
-            yield Finding(path, None, f"shard {name} begins at row {begin} here, at {firsts[name]} in our ledger", MEND)
+            yield Finding(path, None, f"shard {name} begins at row {begin} here, at {firsts[name]} in our ledger")
             return
         begin += ledger["shard_rows"][name]
     rows, tokens = ledger["total_num_rows"], ids_of(ledger["field_counts"])
     if (rows, tokens) != ends:
-        yield Finding(path, None, f"{rows} rows and {tokens} tokens, but {ends[0]} and {ends[1]} in our ledger", MEND)
+        yield Finding(path, None, f"{rows} rows and {tokens} tokens, but {ends[0]} and {ends[1]} in our ledger")

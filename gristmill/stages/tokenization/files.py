@@ -8,7 +8,9 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import tokenizer_asset
+from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Recipe
+from gristmill.lake.ledger.schema import refuse_newer
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.reference import REFERENCE_FILE, TokenizerReference, load_answers
@@ -40,6 +42,7 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
         vocabulary: number of entries, with added tokens.
         documents: number of documents it was trained on.
         characters: number of characters of these documents.
+        digest: of all other fields; "" in a ledger of Gristmill 0.1, which had no such field.
     """
 
     schema: int
@@ -51,6 +54,12 @@ class TokenizerLedger(msgspec.Struct, frozen=True):
     vocabulary: int
     documents: int = 0
     characters: int = 0
+    digest: str = ""
+
+    def sealed(self) -> "TokenizerLedger":
+        """The same ledger with its digest."""
+        fields = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
+        return msgspec.structs.replace(self, digest=digest_of(fields))
 
 
 def tokenizer_path(name: str, file: str = "tokenizer.json") -> str:
@@ -83,12 +92,16 @@ def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
         name: name of the tokenizer.
 
     Raises:
+        NewerSchema: a newer version of Gristmill wrote it.
         DataError: the object is not a tokenizer's ledger.
     """
     path = ledger_path(name)
     tagged = store.read_tagged(path)
+    if tagged is None:
+        return None
+    refuse_newer(tagged[0], path)
     try:
-        return msgspec.json.decode(tagged[0], type=TokenizerLedger) if tagged else None
+        return msgspec.json.decode(tagged[0], type=TokenizerLedger)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(
             f"{path}: not a tokenizer's ledger ({error}); remove it and materialize the tokenizer"

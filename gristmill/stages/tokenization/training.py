@@ -121,6 +121,7 @@ def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) 
     facts = dump_reference(ask_reference(data))
     store.put(tokenizer_path(name, REFERENCE_FILE), facts)
     ledger = msgspec.structs.replace(old, files=old.files | {REFERENCE_FILE: hashlib.sha256(facts).hexdigest()})
+    ledger = ledger.sealed()
     store.put(ledger_path(name), dump(ledger))
     return ledger
 
@@ -218,6 +219,6 @@ def _write(
         vocabulary=facts.size,
         documents=counts["documents"],
         characters=counts["characters"],
-    )
+    ).sealed()
     store.put(ledger_path(tokenizer.name), dump(ledger))
     return ledger

@@ -1,10 +1,9 @@
 import logging
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from testkit import Mill
+from testkit import Mill, link
 from wholelake import make_whole
 
 
@@ -19,8 +18,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def whole(made_once: Path, tmp_path: Path) -> Mill:
     """A copy of that lake for one test."""
-    shutil.copytree(made_once, tmp_path / "lake")
-    return Mill(tmp_path / "lake")
+    return Mill(link(made_once, tmp_path / "lake"))
 
 
 @pytest.fixture

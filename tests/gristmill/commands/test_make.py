@@ -87,6 +87,39 @@ def test_a_mix_is_made_to_its_index_with_the_tokenizers_that_are_there(command: 
     assert main(["plan", "--mix", "blend"]) == 0
 
 
+INDEX_FILES = (
+    "mixes/blend/index/index.json",
+    "mixes/blend/index/ledger.json",
+    "token_caches/blend/tiny-1/index/data.yaml",
+    "token_caches/blend/tiny-1/index/cache_catalog.json",
+    "token_caches/blend/tiny-1/index/index.json",
+    "token_caches/blend/tiny-1/index/ledger.json",
+    "token_caches/blend/tiny-1/letters/train/shard_ledger.json",
+)
+
+
+def test_an_index_that_is_wrong_is_seen_by_plan_and_verify_and_made_again(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.raw((1, 2, 3))
+    command("letters")
+    command("blend")
+    make_tokenizer(command.mill.store, read_catalogue(SHELVES).tokenizers["tiny-1"], command.mill.said.append)
+    command("blend")
+    store, lake = command.mill.store, command.mill.tree()
+    for path in INDEX_FILES:
+        address = path.partition("/index/")[0].removesuffix("/letters/train/shard_ledger.json") + "/index"
+        for damage in (None, b"{}"):
+            store.delete([path]) if damage is None else store.put(path, damage)
+            assert main(["plan", "--mix", "blend"]) == 1
+            assert f"make     {address}: " in capsys.readouterr().out, path
+            assert main(["verify"]) == 1
+            assert f"python -m gristmill make {command.mill.root} mixes/blend`" in capsys.readouterr().out, path
+            assert command("mixes/blend")[1][0].startswith(f"{address}: written (")
+            assert main(["plan", "--mix", "blend"]) == 0
+            assert command.mill.tree() == lake
+
+
 def test_duplicate_ids_are_not_published_and_the_exit_code_is_2(command: Command) -> None:
     command.raw((1, 2))
     command.raw((2, 3), "b")

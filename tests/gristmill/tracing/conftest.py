@@ -1,8 +1,7 @@
-import shutil
 from pathlib import Path
 
 import pytest
-from testkit import Mill
+from testkit import Mill, link
 from tracelake import even, make_trace_lake
 
 
@@ -13,5 +12,5 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
 
 @pytest.fixture
 def mill(clean: Mill, tmp_path: Path) -> Mill:
-    shutil.copytree(clean.root, tmp_path / "lake")
+    link(clean.root, tmp_path / "lake")
     return Mill(tmp_path / "lake")

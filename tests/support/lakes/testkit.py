@@ -64,8 +64,15 @@ def packed(rows: Iterable[Any]) -> bytes:
 
 
 def link(source: Path, target: Path) -> Path:
-    """A copy of a lake in no time: its objects are never changed in place, so their files may have two names."""
+    """A lake as if it had been made at `target`, in no time.
+
+    Objects are never changed in place, so their files may have two names. Files that name the lake are written anew.
+    """
     shutil.copytree(source, target, copy_function=os.link, ignore=shutil.ignore_patterns(".lock"))
+    for path in [*target.rglob("data.yaml"), *target.rglob("cache_catalog.json")]:
+        data = path.read_bytes().replace(f'"{source}/'.encode(), f'"{target}/'.encode())
+        path.unlink()
+        path.write_bytes(data)
     return target
 
 

@@ -33,7 +33,7 @@ def even() -> Mix:
 
 
 def make_whole(root: Path) -> Mill:
-    """Two shards of 20 documents and a refused row; v1 has 16 of them, the mix 8, in two parts of a cache.
+    """Two shards of 20 documents and a refused row; v1 has 16 of them, the mix 8, in one part of a cache.
 
     Documents 0 to 19 are shard `a`, 20 to 39 shard `b`. v1 keeps English of two words or more: even numbers that
     five does not divide; the mix those that four divides: 4, 8, 12, 16 and 24, 28, 32, 36.

@@ -4,6 +4,7 @@ import pytest
 from streams import stream
 from testkit import Mill, make_documents
 
+from gristmill.errors import NewerSchema
 from gristmill.lake.address import mix_index
 from gristmill.recipes.mix import Mix
 from gristmill.stages.mixing.index import Index, index_mix, newest, read_index
@@ -58,5 +59,14 @@ def test_an_index_of_the_same_slices_has_the_same_fingerprint_and_is_not_written
 
 def test_an_index_that_is_not_there_or_no_index_is_none(mill: Mill) -> None:
     assert read_index(mill.store, mix_index("blend")) is None
-    mill.store.put(f"{mix_index('blend')}/index.json", b'{"schema": 2}')
+    mill.store.put(f"{mix_index('blend')}/index.json", b'{"schema": 1}')
     assert read_index(mill.store, mix_index("blend")) is None
+
+
+def test_an_index_of_a_newer_gristmill_is_not_overwritten(mill: Mill) -> None:
+    mixed(mill, "2024")
+    path = f"{mix_index('blend')}/index.json"
+    mill.store.put(path, b'{"schema":2}')
+    with pytest.raises(NewerSchema, match="has schema 2, and this Gristmill reads 1: upgrade Gristmill"):
+        close(mill, "2024")
+    assert mill.store.read(path) == b'{"schema":2}'

@@ -1,11 +1,10 @@
 """Id indexes of Gristmill 0.1, which hold hashes alone: everything that reads indexes reads them still."""
 
 import hashlib
-import shutil
 from pathlib import Path
 
 import pytest
-from testkit import SHELVES, SNAPSHOT, Mill
+from testkit import SHELVES, SNAPSHOT, Mill, link
 from tracelake import BLOCKED, KNOWN, even, make_trace_lake, where, whose
 from wholelake import reseal_shard
 
@@ -38,7 +37,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Mill:
 
 @pytest.fixture
 def old(new: Mill, tmp_path: Path) -> Mill:
-    shutil.copytree(new.root, tmp_path / "lake")
+    link(new.root, tmp_path / "lake")
     mill = Mill(tmp_path / "lake")
     for here in (V0, V1, STREAM):
         grow_old(mill, here)
@@ -90,7 +89,7 @@ def test_ids_are_compared_across_snapshots_by_old_and_new_indexes(old: Mill) -> 
 
 
 def test_row_numbers_that_are_wrong_are_found_by_verify(new: Mill, tmp_path: Path) -> None:
-    shutil.copytree(new.root, tmp_path / "lake")
+    link(new.root, tmp_path / "lake")
     mill = Mill(tmp_path / "lake")
     rows = mill.table(V1)["a"].rows
     index = bytearray(mill.store.read(V1.index("a")))

@@ -1,0 +1,51 @@
+"""The objects of a partition that a run is writing, or had written when it was killed: no ledger names them yet."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.files import unpack_rows
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.receipts import objects_of, read_receipts
+from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.store.protocol import Store
+
+
+class _Planned(msgspec.Struct):
+    """A line of a run's plan: a shard to keep, with its row of the table, or a shard to grind, with its name."""
+
+    name: str = ""
+    row: Shard | None = None
+
+
+def in_flight(store: Store, place: Place) -> set[str]:
+    """The paths that receipts and plans beside a partition's ledger name. Other files there name nothing.
+
+    Raises:
+        StoreError: the lake does not answer, or a run is being published at this moment: try again.
+    """
+    named = {path for receipt in read_receipts(store, place) for path, _, _ in objects_of(receipt.row, place)}
+    for entry in store.list(place.receipts):
+        if entry.path.startswith(f"{place.receipts}.plan-"):
+            named.update(_planned(store, place, entry.path))
+    return named
+
+
+def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
+    """The paths of the objects of a plan's shards; none if the plan cannot be read: then no run can follow it."""
+    try:
+        lines = [
+            msgspec.json.decode(line, type=_Planned)
+            for line in unpack_rows(b"".join(unpacked([store.read(path)], path)))
+        ]
+    except (DataError, msgspec.DecodeError, UnicodeDecodeError):
+        return
+    for line in lines:
+        if line.row is not None:
+            yield from (named for named, _, _ in objects_of(line.row, place))
+            continue
+        yield place.shard(line.name)
+        yield from [place.index(line.name)] if place.kind.ids else []
+        yield from [place.quarantine(line.name)] if place.kind.quarantine else []

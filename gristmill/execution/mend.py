@@ -1,0 +1,68 @@
+"""What a person types, or does in Dagster's pages, to make a damaged or lost object again."""
+
+import dataclasses
+from shlex import quote
+
+from gristmill.execution.finding import Finding
+from gristmill.lake.asset_kinds import (
+    CONSOLIDATED,
+    EXPORT,
+    EXPORT_INDEX,
+    PACKING,
+    TOKENIZER,
+    kind_of,
+    names_of,
+    owner_of,
+    whole_asset_of,
+)
+from gristmill.lake.store.protocol import Store
+
+REMOVE_STRAY = "remove it, or put it elsewhere"
+
+
+def remake(store: Store, path: str) -> str:
+    """How an object, or all of an asset, is made again when it does not exist.
+
+    Args:
+        store: the lake.
+        path: of the object, or the asset's address.
+    """
+    kind, names = owner_of(path) or (kind_of(path), names_of(path))
+    if kind is not None and kind.made_by:
+        return f"run `python -m gristmill make {quote(store.url)} {kind.made_by.format(**names)}`"
+    if kind is TOKENIZER:
+        return "restore it from a copy, or bring it as a tokenizer of the next number"
+    return "run the program again that wrote this export" if kind in {EXPORT, EXPORT_INDEX} else "restore it"
+
+
+def replace(store: Store, path: str) -> str:
+    """How an object that exists with wrong bytes is made again. Arguments: as in remake()."""
+    again = remake(store, path)
+    return f"remove it, then {again}" if again.startswith("run `") else again
+
+
+def with_mend(store: Store, finding: Finding) -> Finding:
+    """A finding that says what a person can do: what it says already, or what mends such an object in general."""
+    if finding.mend:
+        return finding
+    path = finding.path
+    is_there = path.endswith("/") or store.head(path) is not None
+    return dataclasses.replace(finding, mend=replace(store, path) if is_there else remake(store, path))
+
+
+def reindex(store: Store, ledger: str) -> str:
+    """How an index is written again, or what was made from one.
+
+    Args:
+        store: the lake.
+        ledger: path of its ledger.
+    """
+    asset = whole_asset_of(ledger) or ledger
+    mix = names_of(asset).get("mix", "")
+    if kind_of(asset) is CONSOLIDATED:
+        job = f"{mix.replace('-', '_')}_index"
+        return f"remove {asset}/; if you need the copies, run the job {job} in Dagster with `consolidated: true`"
+    if kind_of(asset) is PACKING:
+        length = ledger.rpartition("/")[2].removesuffix(".json")
+        return f"materialize {asset} in Dagster with `length: {length}`, or remove its files of this length"
+    return remake(store, asset)

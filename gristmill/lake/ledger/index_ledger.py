@@ -1,0 +1,199 @@
+"""The ledger of an index: the partitions that it closes, and the digest of each file that a trainer or a person reads.
+
+Indexes, consolidated copies and packing plans have such a ledger. It is written last. It has no clock and no path of a
+machine: some files name the lake's root, and their digests are over the content with the root taken out.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from gristmill.errors import DataError, NewerSchema
+from gristmill.lake.asset_kinds import ledger_of_asset
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.model import Upstream
+from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Store
+
+TEXTS = (".json", ".yaml")
+"""How the names of files end that may name the lake's root."""
+NO_ROOT = b'"\0/'
+"""What takes the place of a quote, the root and a slash. No JSON text contains a NUL."""
+
+
+class IndexLedger(msgspec.Struct, frozen=True):
+    """The ledger of an index.
+
+    Attributes:
+        schema: 1.
+        asset: address of the index.
+        fingerprint: digest of asset, inputs and files.
+        inputs: the partitions that it closes, in the order of its streams.
+        files: content digest of each file, by its path in the lake.
+    """
+
+    schema: int
+    asset: str
+    fingerprint: str
+    inputs: tuple[Upstream, ...]
+    files: dict[str, str]
+
+
+def compose_index(asset: str, inputs: Sequence[Upstream], files: Mapping[str, str]) -> IndexLedger:
+    """The ledger of an index with these inputs and digests of files."""
+    named = [[each.asset, each.snapshot, each.fingerprint] for each in inputs]
+    fingerprint = digest_of({"asset": asset, "inputs": named, "files": dict(files)})
+    return IndexLedger(SCHEMA, asset, fingerprint, tuple(inputs), dict(files))
+
+
+def content_digest(data: bytes, path: str, root: str) -> str:
+    """SHA-256 of a file's content, with the lake's root taken out of texts. It is the same in every copy of the lake.
+
+    Args:
+        data: the file's bytes.
+        path: of the file; its ending tells a text.
+        root: the lake's address.
+
+    Raises:
+        DataError: a text contains a NUL, so it is damaged.
+    """
+    if path.endswith(TEXTS):
+        if b"\0" in data:
+            raise DataError(f"{path}: has a NUL")
+        begin = json.dumps(f"{root}/").encode()[:-1]  # how a JSON string begins that is a path in this lake
+        data = data.replace(begin, NO_ROOT)
+    return hashlib.sha256(data).hexdigest()
+
+
+def parse_index_ledger(data: bytes, path: str) -> IndexLedger:
+    """Decodes the ledger of an index.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote it.
+        DataError: the bytes are not the ledger of an index.
+    """
+    refuse_newer(data, path)
+    try:
+        return msgspec.json.decode(data, type=IndexLedger)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not the ledger of an index ({error})") from error
+
+
+def read_index_ledger(store: Store, path: str) -> IndexLedger | None:
+    """The ledger of an index, or None if there is none; raises the same errors as `parse_index_ledger`."""
+    tagged = store.read_tagged(path)
+    return parse_index_ledger(tagged[0], path) if tagged else None
+
+
+def changed_files(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
+    """The files that are missing, or are not as the ledger says: (path, what is wrong)."""
+    for path, recorded in sorted(ledger.files.items()):
+        if not path.endswith(TEXTS):  # it may be large
+            if store.head(path) is None:
+                yield path, "there is no such object, but the ledger of its index names it"
+            elif sha256_of(store, path) != recorded:
+                yield path, "its sha256 is not the one in the ledger of its index"
+            continue
+        tagged = store.read_tagged(path)
+        if tagged is None:
+            yield path, "there is no such object, but the ledger of its index names it"
+            continue
+        try:
+            same = content_digest(tagged[0], path, store.url) == recorded
+        except DataError as error:
+            yield path, str(error).removeprefix(f"{path}: ")
+            continue
+        if not same:
+            yield path, f"its content is not that in the ledger of its index, or it names another lake than {store.url}"
+
+
+def why_unlike(
+    store: Store, asset: str, inputs: Sequence[Upstream], files: Mapping[str, bytes | None]
+) -> Iterator[str]:
+    """Why the index in the lake is not one with these inputs and files; nothing if it is.
+
+    Args:
+        store: the lake.
+        asset: address of the index.
+        inputs: the partitions that it should close.
+        files: the content that each file should have; None: the content that its ledger says.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote the index.
+    """
+    try:
+        ledger = read_index_ledger(store, ledger_of_asset(asset))
+    except NewerSchema:
+        raise
+    except DataError as error:
+        yield str(error)
+        return
+    if ledger is None:
+        yield "it has no ledger: an earlier Gristmill made it, or the ledger was lost"
+        return
+    if ledger != compose_index(asset, ledger.inputs, ledger.files):
+        yield "its ledger contradicts itself"
+    if ledger.inputs != tuple(inputs):
+        yield "its slices changed"
+    if ledger.files.keys() != files.keys():
+        yield "it should have other files"
+    for path, data in files.items():
+        if data is not None and ledger.files.get(path) != content_digest(data, path, store.url):
+            yield f"{path} should have another content"
+    yield from (f"{path}: {what}" for path, what in changed_files(store, ledger))
+
+
+class IndexWriter:
+    """Writes the files of an index, and its ledger last. What the lake has already is not written again.
+
+    Args:
+        store: the lake.
+        asset: address of the index.
+        names: fields of the ledger's path that the address has not.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote the ledger.
+    """
+
+    def __init__(self, store: Store, asset: str, **names: str) -> None:
+        self._store, self._asset, self._path = store, asset, ledger_of_asset(asset, **names)
+        self._before = store.read_tagged(self._path)
+        if self._before is not None:
+            refuse_newer(self._before[0], self._path)
+        self._files: dict[str, str] = {}
+
+    def put(self, path: str, data: bytes) -> None:
+        """Writes a small file, unless it exists already with the same bytes.
+
+        Raises:
+            NewerSchema: a newer version of Gristmill wrote the file.
+        """
+        tagged = self._store.read_tagged(path)
+        if tagged is not None:
+            refuse_newer(tagged[0], path)
+        if tagged is None or tagged[0] != data:
+            self._store.put(path, data)
+        self._files[path] = content_digest(data, path, self._store.url)
+
+    def add(self, path: str, sha256: str) -> None:
+        """Adds a file that is in the lake already."""
+        self._files[path] = sha256
+
+    def close(self, inputs: Sequence[Upstream]) -> IndexLedger:
+        """Writes the ledger.
+
+        Args:
+            inputs: the partitions that the index closes.
+
+        Raises:
+            Conflict: another run wrote the ledger meanwhile, so that the files may be of both; run again.
+        """
+        ledger = compose_index(self._asset, inputs, self._files)
+        data, before = dump(ledger), self._before
+        if before is None or before[0] != data:
+            self._store.put_if(self._path, data, before[1] if before else None)
+        return ledger

@@ -1,0 +1,55 @@
+"""What a lake should hold: the ledgers that exist, and those that must exist because objects of theirs do."""
+
+from collections.abc import Iterator
+
+from gristmill.errors import DataError
+from gristmill.execution.work import Say
+from gristmill.lake.address import place_of_ledger
+from gristmill.lake.asset_kinds import KINDS, RAW, TOKENIZER, kind_of, ledger_of_object, rank_of, whole_asset_of
+from gristmill.lake.store.protocol import Store
+
+TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.ledger))
+
+
+def due_ledgers(store: Store, prefix: str, say: Say) -> list[str]:
+    """Paths of all ledgers below a prefix that the lake should have, upstream assets first.
+
+    A partition without a ledger counts, unless a run has claimed it: that run will write the ledger.
+
+    Args:
+        store: the lake.
+        prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
+        say: receives a note on each partition that a run has claimed and that has no ledger yet.
+    """
+    word = prefix.rstrip("/")
+    paths = set(_objects(store))
+    due: list[tuple[tuple[int, int, str, int], str]] = []
+    for ledger in {each for path in paths if (each := ledger_of_object(path)) is not None}:
+        asset, claim = _asset(ledger)
+        if not asset or not (not word or asset == word or asset.startswith(f"{word}/")):
+            continue
+        if ledger not in paths and claim in paths:
+            say(f"{ledger}: does not exist yet: a run is at work on this partition, or was killed; run it again")
+        else:
+            due.append((rank_of(asset), ledger))
+    return [ledger for _, ledger in sorted(due)]
+
+
+def _asset(ledger: str) -> tuple[str, str]:
+    """The asset of a ledger, and the path of a run's claim on it; "" and "" if no asset can have such a ledger."""
+    try:
+        partition = place_of_ledger(ledger)
+    except DataError:  # a folder whose name is not valid as a snapshot: no part of the lake
+        return "", ""
+    return (partition.asset, partition.claim) if partition else (whole_asset_of(ledger) or "", "")
+
+
+def _objects(store: Store) -> Iterator[str]:
+    """The paths of all objects of kinds with ledgers. Raw data are not listed: they may be millions of objects."""
+    for top in TOPS:
+        for folder in store.folders(top):
+            for each in store.folders(folder):
+                if kind_of(each.rstrip("/")) is not RAW:
+                    yield from (entry.path for entry in store.list(each))
+            if top == TOKENIZER.top:  # its files lie in the folder itself
+                yield from (entry.path for entry in store.list(folder))

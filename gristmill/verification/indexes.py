@@ -1,0 +1,134 @@
+"""The audit of indexes, of consolidated copies and of packing plans: each has the ledger of an index.
+
+It checks the ledger, the digest of each file that the ledger names, and the slices that it closes. Then the files are
+compared with each other and with the slices, so that even a consistent lie is found.
+"""
+
+from collections.abc import Iterator
+
+from gristmill.errors import DataError, NewerSchema, RecipeError
+from gristmill.execution.finding import Finding, unreadable
+from gristmill.execution.mend import REMOVE_STRAY, reindex, remake
+from gristmill.lake.address import SPLITS, place
+from gristmill.lake.asset_kinds import (
+    CONSOLIDATED,
+    PACKING,
+    TOKEN_CACHE,
+    TOKEN_CACHE_INDEX,
+    kind_of,
+    ledger_of_object,
+    names_of,
+    whole_asset_of,
+)
+from gristmill.lake.ledger.files import dump, read_head
+from gristmill.lake.ledger.index_ledger import IndexLedger, changed_files, compose_index, parse_index_ledger
+from gristmill.lake.ledger.model import Ledger, Upstream
+from gristmill.lake.ledger.walk import list_assets
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.mixing.index import (
+    Index,
+    fingerprint_of_slices,
+    index_path,
+    inputs_of,
+    read_index,
+    totals_of_slices,
+)
+from gristmill.verification.index_files import (
+    copied_objects,
+    copy_contradictions,
+    merge_contradictions,
+    plan_contradictions,
+)
+from gristmill.verification.ledger import LedgerProof
+
+
+def index_findings(store: Store, path: str) -> Iterator[Finding]:
+    """Findings on an index, on consolidated copies or on packing plans.
+
+    Args:
+        store: the lake.
+        path: of the ledger, which may not exist.
+    """
+    asset, mend = whole_asset_of(path) or "", reindex(store, path)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        what = "there is no ledger: an earlier Gristmill made these files, or the ledger was lost"
+        yield Finding(path, None, what, mend)
+        return
+    try:
+        ledger = parse_index_ledger(tagged[0], path)
+    except DataError as error:
+        yield unreadable(path, error, mend)
+        return
+    if dump(compose_index(asset, ledger.inputs, ledger.files)) != tagged[0]:
+        yield Finding(path, None, "it contradicts itself, or is not canonical JSON", mend)
+    changed = [Finding(file, None, what, mend) for file, what in changed_files(store, ledger)]
+    yield from changed
+    heads: list[Ledger] = []
+    yield from _slices(store, path, ledger, heads)
+    yield from _strays(store, path, ledger)
+    if not changed and len(heads) == len(ledger.inputs):
+        for file, what in _contradictions(store, ledger, heads):
+            yield Finding(file, None, what, mend)
+
+
+def _slices(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[Finding]:
+    """Findings on slices that do not exist, or have changed; the heads of the sound ones are added to `heads`."""
+    for upstream in ledger.inputs:
+        named = f"{upstream.asset} ({upstream.snapshot})"
+        try:
+            head = read_head(store, place(upstream.asset, upstream.snapshot))
+        except NewerSchema as error:
+            yield unreadable(path, error, "")
+            continue
+        except (DataError, RecipeError):  # the slice's own audit says what is wrong with its ledger
+            head = None
+        if head is None:
+            yield Finding(path, None, f"made from {named}, which has no valid ledger", remake(store, upstream.asset))
+        elif head.fingerprint != upstream.fingerprint:
+            what = f"made from {named} as {upstream.fingerprint[:12]}, which is {head.fingerprint[:12]} now"
+            yield Finding(path, None, what, reindex(store, path))
+        elif not LedgerProof(store, place(upstream.asset, upstream.snapshot)).findings:
+            heads.append(head)
+
+
+def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
+    """Findings on objects that need this ledger, but are not named by it."""
+    named = {path, *ledger.files, *copied_objects(store, ledger)}
+    for entry in store.list(f"{ledger.asset}/"):
+        if ledger_of_object(entry.path) == path and entry.path not in named:
+            yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
+    if kind_of(ledger.asset) is TOKEN_CACHE_INDEX:
+        for stream in list_assets(store, TOKEN_CACHE, **names_of(ledger.asset)):
+            for merged in (f"{stream}/{split}/shard_ledger.json" for split in SPLITS):
+                if merged not in named and store.head(merged) is not None:
+                    yield Finding(merged, None, "its index does not name this merged ledger", REMOVE_STRAY)
+
+
+def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[tuple[str, str]]:
+    """The files that contradict the slices or each other: (path, what is wrong)."""
+    kind = kind_of(ledger.asset)
+    if kind is CONSOLIDATED:
+        yield from copy_contradictions(store, ledger)
+    elif kind is PACKING:
+        yield from plan_contradictions(store, ledger)
+    else:
+        path = index_path(ledger.asset)
+        index = read_index(store, ledger.asset) if path in ledger.files else None
+        if index is None:
+            yield path, "the ledger names no file index.json that can be read"
+            return
+        yield from ((path, what) for what in _of_index(index, ledger.inputs, heads))
+        if kind is TOKEN_CACHE_INDEX:
+            yield from merge_contradictions(store, ledger)
+
+
+def _of_index(index: Index, inputs: tuple[Upstream, ...], heads: list[Ledger]) -> Iterator[str]:
+    if inputs_of(index) != inputs:
+        yield "its slices are not those of the ledger"
+    elif [each.totals for each in index.slices] != [head.totals for head in heads]:
+        yield "the totals of its slices are not those of their ledgers"
+    if index.totals != totals_of_slices(index.slices):
+        yield "its totals are not the sums of those of its slices"
+    if index.fingerprint != fingerprint_of_slices(index.asset, index.slices):
+        yield "its fingerprint does not follow from its slices"
