@@ -22,7 +22,6 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import DryRun, Prospect
 from gristmill.pipeline.make import Maker
-from gristmill.pipeline.steps import all_snapshots
 from gristmill.recipes.catalogue import Catalogue, known
 from gristmill.recipes.catalogue import read_catalogue as _read_catalogue
 from gristmill.recipes.row_format import Format
@@ -38,6 +37,7 @@ from gristmill.stages.tokenization import files, training
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
 from gristmill.verification.audit import audit_ledger, audited_ledgers
+from gristmill.verification.lake_file import lake_file_findings
 
 
 def _silent(line: str) -> None:
@@ -122,13 +122,7 @@ def plan(lake: Lake, *, shelves: Sequence[str] = (HOME,)) -> Iterator[Prospect]:
     """
     packages = tuple(shelves)
     check_outside(lake.url, packages)
-    dry = DryRun(_read_catalogue(packages), packages, lake)
-    yield from dry.tokenizers()
-    snapshots = {name: all_snapshots(lake, source) for name, source in dry.catalogue.sources.items()}
-    for source in dry.catalogue.sources.values():
-        yield from dry.partitions(source, snapshots[source.name])
-    for mix in dry.catalogue.mixes.values():
-        yield from dry.indexes(mix, snapshots)
+    yield from DryRun(_read_catalogue(packages), packages, lake).everything()
 
 
 def make_tokenizer(
@@ -166,6 +160,7 @@ def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Find
         StoreError: the lake does not answer.
     """
     store = lake.store()
+    yield from () if prefix else lake_file_findings(store)
     for path in audited_ledgers(store, prefix, say):
         yield from audit_ledger(store, path, say)
 

@@ -15,7 +15,7 @@ from gristmill.lake.ledger.files import changed_fields, read_head
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.steps import cache_steps, has_vanished, mix_steps, source_steps
+from gristmill.pipeline.steps import all_snapshots, cache_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
@@ -195,6 +195,15 @@ class DryRun:
     def __post_init__(self) -> None:
         self._store = self.lake.store()
         self._prospects = Prospects(self._store)
+
+    def everything(self) -> Iterator[Prospect]:
+        """The state of each tokenizer, partition and index of the lake; inputs come before what is made from them."""
+        yield from self.tokenizers()
+        known = {name: all_snapshots(self.lake, source) for name, source in self.catalogue.sources.items()}
+        for name, source in self.catalogue.sources.items():
+            yield from self.partitions(source, known[name])
+        for mix in self.catalogue.mixes.values():
+            yield from self.indexes(mix, known)
 
     def tokenizers(self) -> Iterator[Prospect]:
         """The state of each tokenizer. Call it before partitions(): token caches depend on tokenizers."""

@@ -82,5 +82,5 @@ def test_a_damaged_lake_file_is_a_finding_of_the_whole_lake_only(
     assert main(["verify", str(whole.root), "--all"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("WRONG  lake.json: it does not contain a lake's id (restore it from a copy; or")
-    assert said[-1] == "7 of 7 ledgers proven, 1 findings"
+    assert said[-1] == "8 of 8 ledgers proven, 1 findings"
     assert main(["verify", str(whole.root), "--asset", "sources"]) == 0

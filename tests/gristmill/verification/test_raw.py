@@ -34,7 +34,7 @@ def test_raw_data_that_is_as_it_was_read_is_proven(whole: Mill, capsys: pytest.C
     assert said.code == 0
     assert said.lines[-2:] == [
         "proven sources/pages/raw (2024)",
-        "8 of 8 ledgers and raw snapshots proven, 0 findings",
+        "9 of 9 ledgers and raw snapshots proven, 0 findings",
     ]
 
 
@@ -57,7 +57,7 @@ def test_lost_changed_and_new_objects_are_told_apart(
         f"{RAW}c.jsonl.gz: new: no shard of sources/pages/v0/documents (2024) was made from it {make} 2024`)"
     )
     assert snapshot.startswith("sources/pages/raw/2025/: new: nothing was made from the 1 objects of this snapshot")
-    assert said.lines[-1] == "7 of 9 ledgers and raw snapshots proven, 4 findings"
+    assert said.lines[-1] == "8 of 10 ledgers and raw snapshots proven, 4 findings"
 
 
 def test_another_size_is_told_without_reading(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_the_first_finding_is_enough_unless_all_are_asked_for(whole: Mill, capsy
     whole.store.delete([f"{RAW}a.jsonl.gz", f"{RAW}b.jsonl.gz"])
     said = Said(whole, capsys)
     assert (said.code, len(said.findings)) == (1, 1)
-    assert said.lines[-1].startswith("stopped at the first finding; 7 of 8 ledgers and raw snapshots were proven")
+    assert said.lines[-1].startswith("stopped at the first finding; 8 of 9 ledgers and raw snapshots were proven")
 
 
 def test_a_ledger_that_cannot_be_read_proves_no_raw_data(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
