@@ -29,11 +29,14 @@ class Want(msgspec.Struct, frozen=True, gc=False):
         inputs: what it is made from; None while the content of an input is not known.
         again: whether the content is not known only because inputs have other stamps. Their sizes are the same, and
             reading them will tell.
+        raw: the versions of raw objects whose bytes are the recorded ones, but whose ctime is another than recorded, by
+            name. If the shard is kept, they are recorded anew.
     """
 
     name: str
     inputs: tuple[Input, ...] | None
     again: bool = False
+    raw: dict[str, RawVersion] = {}
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -169,7 +172,7 @@ def plan_changes(
         )
         kept = state.trusted(receipt, store, target.place) if same and receipt else None
         if kept:
-            keep.append(kept)
+            keep.append(msgspec.structs.replace(kept, raw={**kept.raw, **want.raw}) if want.raw else kept)
         else:
             todo.append(want)
     names = {want.name for want in target.wants}

@@ -21,7 +21,6 @@ from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import read_tokenizer
 from gristmill.stages.tokenization.training import recipe_of
@@ -242,9 +241,7 @@ class DryRun:
         vanished = has_vanished(self._store, source, snapshot)
         options = self.lake.options
         for step in source_steps(self.catalogue, source, snapshot, self.shelves, options, vanished=vanished):
-            if isinstance(step, ConversionStep):
-                yield replace(step, look=True)
-            elif isinstance(step, TaggingStep):
+            if isinstance(step, TaggingStep):
                 yield from (replace(step, taggers=(tagger,)) for tagger in step.taggers)
             else:
                 yield step

@@ -17,6 +17,9 @@ from gristmill.raw_data.listing import RawListing, by_shard, list_raw
 from gristmill.recipes.source import CONVERSION, Source
 from gristmill.stages.conversion.grinder import ConversionItem, ConversionSpec, RawEntry
 
+LOOK = 1 << 30
+"""Most bytes of raw objects that planning hashes because their ctime is another; more are left to workers."""
+
 
 @dataclass(frozen=True)
 class ConversionStep:
@@ -28,8 +31,6 @@ class ConversionStep:
         shelves: the packages that hold the recipe.
         options: connection options of the bucket, for a source whose raw data is not in the lake.
         vanished: whether a snapshot without raw objects is made as one without shards; by default it is an error.
-        look: whether planning hashes raw objects of which only the ctime is another. A dry run does; a run leaves this
-            to its workers, which record the new ctime.
     """
 
     source: Source
@@ -37,7 +38,6 @@ class ConversionStep:
     shelves: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     vanished: bool = False
-    look: bool = False
     stage: str = "conversion"
 
     @property
@@ -75,45 +75,47 @@ class ConversionStep:
             )
         partition = place(made, self.snapshot)
         shards = by_shard(self.source, listing)
-        known = _Known(asset, listing, raw_stamps(store, partition), raw_store if self.look else None)
+        known = _Known(asset, listing, raw_stamps(store, partition), raw_store)
         wants = tuple(known.want(shard, names) for shard, names in shards.items())
         target = Target(partition, self.recipe, (Upstream(asset, self.snapshot, ""),), wants)
         return ConversionPlan(self.source.name, store, listing, shards, target)
 
 
-@dataclass(frozen=True)
 class _Known:
-    """What is known of the raw objects of a snapshot without reading them.
+    """What is known of the raw objects of a snapshot: the sha256 of those that are as they were read.
 
-    Attributes:
+    Args:
         asset: the raw asset.
         listing: the objects as they are.
         stamps: the objects as they were read, by name.
-        reader: the store to hash an object from of which only the ctime is another; None: do not.
+        store: holds the objects. Those of which only the ctime is another are hashed, if they are not more than LOOK.
     """
 
-    asset: str
-    listing: RawListing
-    stamps: Mapping[str, RawVersion]
-    reader: Store | None
+    def __init__(self, asset: str, listing: RawListing, stamps: Mapping[str, RawVersion], store: Store) -> None:
+        self._asset, self._entries, self._stamps, self._store = asset, listing.entries, stamps, store
+        doubtful = (
+            e.size for n, e in self._entries.items() if (s := stamps.get(n)) and s.etag == e.etag and not s.same(e)
+        )
+        self._look = sum(doubtful) <= LOOK
 
     def want(self, shard: str, names: Sequence[str]) -> Want:
         """The shard that these raw objects make."""
-        contents = [self._content(name) for name in names]
-        inputs = tuple(Input(self.asset, name, each) for name, each in zip(names, contents, strict=True) if each)
-        if len(inputs) == len(names):
-            return Want(shard, inputs)
-        sizes = [self.stamps[name].size if name in self.stamps else -1 for name in names]
-        return Want(shard, None, again=sizes == [self.listing.entries[name].size for name in names])
+        contents = {name: self._content(name) for name in names}
+        inputs = tuple(Input(self._asset, name, sha256) for name, sha256 in contents.items() if sha256)
+        if len(inputs) < len(names):
+            sizes = [self._stamps[name].size if name in self._stamps else -1 for name in names]
+            return Want(shard, None, again=sizes == [self._entries[name].size for name in names])
+        versions = {i.shard: RawVersion.of(self._entries[i.shard].version, i.content) for i in inputs}
+        return Want(shard, inputs, raw={name: each for name, each in versions.items() if each != self._stamps[name]})
 
     def _content(self, name: str) -> str | None:
         """The sha256 of a raw object; None if only reading it tells."""
-        entry, stamp = self.listing.entries[name], self.stamps.get(name)
+        entry, stamp = self._entries[name], self._stamps.get(name)
         if stamp is None:
             return None
         if stamp.same(entry):
             return stamp.sha256
-        return sha256_of(self.reader, entry.path) if self.reader and stamp.etag == entry.etag else None
+        return sha256_of(self._store, entry.path) if self._look and stamp.etag == entry.etag else None
 
 
 @dataclass(frozen=True)

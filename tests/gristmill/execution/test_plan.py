@@ -13,8 +13,9 @@ from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.plan import Target, Want, is_finished, plan_changes, read_state
 from gristmill.lake.address import raw_folder
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.ledger.receipts import Receipt, leave_receipt
+from gristmill.lake.ledger.receipts import Receipt, leave_receipt, read_run_note
 from gristmill.recipes.mix import Stream
+from gristmill.stages.conversion import step as conversion_step
 
 
 def test_a_table_edited_by_hand_is_made_again_and_not_believed(mill: Mill) -> None:
@@ -232,7 +233,25 @@ def test_another_ctime_alone_changes_nothing_and_is_not_read_twice(mill: Mill) -
     (mill.root / mill.documents().shard("a")).chmod(0o640)
     (mill.root / raw_folder("pages", "2024") / "b.jsonl.gz").chmod(0o640)
     mill.convert()
-    assert mill.ground == ["b"]  # given to a worker, which looked
+    assert mill.ground == []
+    assert mill.tree() == before
+    recorded = read_run_note(mill.store, mill.documents())
+    raw = mill.store.head(raw_folder("pages", "2024") + "b.jsonl.gz")
+    assert raw is not None
+    assert recorded.raw["b.jsonl.gz"].same(raw)
+    assert recorded.raw["b.jsonl.gz"].changed == raw.changed
+
+
+def test_more_bytes_than_planning_should_read_are_left_to_the_workers(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    before = mill.tree()
+    (mill.root / raw_folder("pages", "2024") / "b.jsonl.gz").chmod(0o640)
+    monkeypatch.setattr(conversion_step, "LOOK", 9)
+    mill.convert()
+    assert mill.ground == ["b"]  # given to a worker, which looked and kept it
     assert mill.tree() == before
     mill.convert()
     assert mill.ground == []
@@ -248,5 +267,6 @@ def test_records_without_a_ctime_stay_valid(mill: Mill) -> None:
     mill.store.put(mill.documents().run, json.dumps(note).encode())
     mill.convert()
     assert mill.ground == []
-    stamps = json.loads(mill.store.read(mill.documents().run))["stamps"]
-    assert all(len(stamp) == 3 for stamp in stamps.values())  # with the ctimes of today
+    note = json.loads(mill.store.read(mill.documents().run))  # with the ctimes of today
+    assert all(len(stamp) == 3 for stamp in note["stamps"].values())
+    assert all(raw["changed"] > 0 for raw in note["raw"].values())
