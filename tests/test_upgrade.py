@@ -121,7 +121,9 @@ def test_an_old_lake_is_proven_from_its_bytes_and_asks_for_the_ledgers_of_its_in
     assert command(["verify", old.lake.url, *options]) == 0
     now = old.objects()
     assert now.keys() - objects.keys() == NEW
-    assert {path for path, data in objects.items() if now[path] != data} == set()
+    changed = {path for path, data in objects.items() if now[path] != data}
+    # The plans were made before the second year came, and the index of the mix before its last slice.
+    assert {path for path in changed if not path.startswith(f"{INDEX}/packing/")} == {"mixes/reading/index/index.json"}
 
 
 class Daemon:
