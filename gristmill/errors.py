@@ -22,6 +22,15 @@ def shorten(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def is_failure(error: BaseException) -> bool:
+    """Whether an exception is a failure of the code that was called, and not a request to stop this process.
+
+    That is every Exception, and the panic of a native library in Rust. Such a panic (`pyo3_runtime.PanicException`) is
+    no Exception, so `except Exception` does not catch it. Each library has a class of its own of this name.
+    """
+    return isinstance(error, Exception) or type(error).__module__ == "pyo3_runtime"
+
+
 class GristmillError(Exception):
     """The base of all errors that Gristmill raises on purpose."""
 

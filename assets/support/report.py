@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from gristmill.environment import CHECKOUT
-from gristmill.errors import DataError, RecipeError, StoreError, Superseded
+from gristmill.errors import DataError, RecipeError, StoreError, Superseded, is_failure
 from gristmill.execution.checks import Verdict
 from gristmill.execution.commit import PartitionPlan
 from gristmill.lake.address import Place
@@ -55,7 +55,9 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=wait) from error
     except dg.Failure:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         raise dg.Failure(
             description=f"{type(error).__name__}: {error} (a bug: see the trace in the log; a retry does not help)",
             metadata={"kind": "bug"},

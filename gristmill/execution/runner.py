@@ -19,6 +19,7 @@ from gristmill.errors import (
     RecipeError,
     StoreError,
     Superseded,
+    is_failure,
 )
 from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, Say
 from gristmill.lake.ledger.counts import add_counts
@@ -72,11 +73,13 @@ def grind_one(grind: Grinder, item: Item) -> Done:
 def _ground(grind: Grinder, item: Item) -> Outcome:
     try:
         return grind(item)
-    except Exception as error:  # noqa: BLE001 - also a bug in a recipe: the other shards must still be ground
+    except BaseException as error:  # also a bug in a recipe: the other shards must still be ground
+        if not is_failure(error):
+            raise
         return Outcome((), failed=(failure_of(error, item.name),))
 
 
-def failure_of(error: Exception, name: str, asset: str = "") -> Failed:
+def failure_of(error: BaseException, name: str, asset: str = "") -> Failed:
     """Converts an exception into a failure that can be sent as JSON.
 
     Args:

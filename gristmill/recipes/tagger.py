@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure
 from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
@@ -119,5 +119,7 @@ class Tagger:
             raise
         except GristmillError as error:
             raise TaggerFailed(number, str(error)) from error
-        except Exception as error:
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             raise TaggerFailed(number, f"{type(error).__name__}: {error}") from error

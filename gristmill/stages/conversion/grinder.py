@@ -6,7 +6,7 @@ import msgspec
 import orjson
 from msgspec import UNSET
 
-from gristmill.errors import DataError, GristmillError, StoreError
+from gristmill.errors import DataError, GristmillError, StoreError, is_failure
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
@@ -197,7 +197,9 @@ def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Convert
         yield from source.convert(raw)
     except GristmillError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         raise DataError(
             f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
             f" ({type(error).__name__}: {error}); mend it, or let it yield a Refused row"

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.errors import DataError, RecipeError, StoreError, is_failure
 from gristmill.execution.runner import failure_of
 from gristmill.execution.work import Failed, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
@@ -150,7 +150,9 @@ class TaggingGrinder:
                     output.add(documents, first)
                 except StoreError:
                     raise
-                except Exception as error:  # noqa: BLE001 - a bug in a tagger must fail its own set only
+                except BaseException as error:  # a bug in a tagger must fail its own set only
+                    if not is_failure(error):
+                        raise
                     output.abort()
                     outputs.remove(output)
                     failed.append(failure_of(error, body.documents.name, output.place.asset))

@@ -39,6 +39,7 @@ from gristmill.stages.tokenization.engines import (
     Lengths,
     ReferenceEngine,
     TokenEngine,
+    TokenizerPanicked,
     batched,
     fast_engines,
     joined,
@@ -211,9 +212,20 @@ class Encoder:
             for number, text in enumerate(texts):
                 _refuse(number, text)
             raise
+        except TokenizerPanicked as error:
+            raise DataError(f"{self._panicking(texts)}: {error}; mend its document, or tokenizer.json") from error
         ids = joined(parts, np.uint32)
         self._check(int(ids.max(initial=0)))
         return ids.view(np.int32), joined(lengths, np.int64)
+
+    def _panicking(self, texts: Sequence[object]) -> str:
+        """Names the first text on which the tokenizer panics."""
+        for number, text in enumerate(texts):
+            try:
+                self._engine.encode([str(text)])
+            except TokenizerPanicked:
+                return f"text {number} of the batch"
+        return f"the {len(texts)} texts of the batch"
 
     def _batches(self, pieces: Iterable[str]) -> Iterator[tuple[TokenEngine, list[str]]]:
         """Batches of pieces, each with its engine.
@@ -281,7 +293,7 @@ def _proven(tokenizer_json: str, facts: TokenizerReference) -> tuple[TokenEngine
             ids, lengths = fast.encode(facts.texts)
             if np.array_equal(ids, facts.ids) and np.array_equal(lengths, facts.lengths):
                 return fast, f"the same ids as tokenizers on {len(facts.texts)} probes"
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, TokenizerPanicked) as error:
         return None, f"fastokens: {error}"
     return None, f"fastokens gives other ids than tokenizers on some of {len(facts.texts)} probes"
 

@@ -1,6 +1,7 @@
 """The engines that turn texts into ids: `tokenizers`, the reference, and `fastokens`, which is checked against it."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from fastokens import Tokenizer as FastTokenizer
 from tokenizers import Tokenizer
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, is_failure
 from gristmill.stages.tokenization.space_runs import MARK, marked, without_runs
 
 EngineIds = npt.NDArray[np.uint32]
@@ -18,6 +19,21 @@ ONE_CORE = {"FASTOKENS_BPE_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 """Environment variables that both packages read when they first encode."""
 REFERENCE_CHARACTERS = 400_000  # per call of the reference, because its Encoding objects are large
 REFERENCE_TEXTS = 64  # likewise
+
+
+class TokenizerPanicked(DataError):  # noqa: N818 - named like RuleStopped
+    """The native code of a tokenizer gave up on a text. Example: its pattern backtracks too often."""
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raises the panic of a native library as TokenizerPanicked; see is_failure()."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception) or not is_failure(error):
+            raise
+        raise TokenizerPanicked(f"the tokenizer's own code panicked: {error}") from error
 
 
 class TokenEngine(Protocol):
@@ -40,7 +56,8 @@ class FastEngine:
         self._tokenizer = FastTokenizer.from_json_str(tokenizer_json)
 
     def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]:
-        ids, offsets = self._tokenizer.encode_batch_flat(texts)
+        with panics_as_errors():
+            ids, offsets = self._tokenizer.encode_batch_flat(texts)
         bounds = np.frombuffer(offsets, "<u8").astype(np.int64)
         return np.frombuffer(ids, "<u4"), bounds[1:] - bounds[:-1]
 
@@ -83,7 +100,8 @@ class ReferenceEngine:
     def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]:
         rows: list[EngineIds] = []
         for batch in batched(texts, REFERENCE_CHARACTERS, REFERENCE_TEXTS):
-            encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            with panics_as_errors():
+                encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
             rows.extend(np.array(encoding.ids, np.uint32) for encoding in encodings)
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         return joined(rows, np.uint32), lengths

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from gristmill.stages.tokenization.engines import panics_as_errors
 from gristmill.stages.tokenization.probes import FIXED
 from gristmill.stages.tokenization.safe_splits import BREAKS, safe_windows
 from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
@@ -82,7 +83,8 @@ class TokenOffsets:
         places = [place for begin, end in spans for place in (begin, end - 1)]
         tokens = self._fast(text, ids, places) if self.fast else None
         if tokens is None:
-            encoding = self._reference.encode(text, add_special_tokens=False)
+            with panics_as_errors():
+                encoding = self._reference.encode(text, add_special_tokens=False)
             tokens = [_or_none(encoding.char_to_token(place)) if place >= 0 else -1 for place in places]
         for first, last in zip(tokens[::2], tokens[1::2], strict=True):
             if first < 0:
@@ -134,7 +136,8 @@ class TokenOffsets:
 
     def _agrees(self, text: str) -> bool:
         """Whether every character of a text gets the token that the reference gives."""
-        encoding = self._reference.encode(text, add_special_tokens=False)
+        with panics_as_errors():
+            encoding = self._reference.encode(text, add_special_tokens=False)
         ids = np.array(encoding.ids, np.int32)
         if not len(ids):
             return True

@@ -15,7 +15,7 @@ import numpy as np
 import zstandard
 from tokenizers import Tokenizer
 
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, is_failure
 from gristmill.stages.tokenization.engines import EngineIds, Lengths, ReferenceEngine
 from gristmill.stages.tokenization.probes import PROBES, probes
 from gristmill.stages.tokenization.safe_splits import breaks_of
@@ -83,7 +83,9 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
     try:
         declared = parse_tokenizer_json(tokenizer_json)
         reference = Tokenizer.from_buffer(tokenizer_json)
-    except Exception as error:  # `tokenizers` raises only Exception itself
+    except BaseException as error:  # `tokenizers` raises only Exception itself
+        if not is_failure(error):
+            raise
         raise RecipeError(f"tokenizer.json cannot be loaded: {error}") from error
     for name, setting in (("truncation", declared.truncation), ("padding", declared.padding)):
         if setting is not None:

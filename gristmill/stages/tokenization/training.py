@@ -21,6 +21,7 @@ from gristmill.lake.rows.batches import TextRow, read_rows
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.tokenization.engines import panics_as_errors
 from gristmill.stages.tokenization.files import (
     CONFIG,
     JINJA,
@@ -162,7 +163,8 @@ def _train(
         show_progress=False,
     )
     counts = {"documents": 0, "characters": 0}
-    model.train_from_iterator(_texts(store, training, slices, counts, say), trainer)
+    with panics_as_errors():
+        model.train_from_iterator(_texts(store, training, slices, counts, say), trainer)
     if not counts["documents"]:
         raise DataError(f"mix {training.mix!r}: the named snapshots hold no document to train on")
     say(f"{counts['documents']} documents, {counts['characters'] / 1e6:.1f} M characters read, merges found")

@@ -1,7 +1,10 @@
 import threading
 from pathlib import Path
 
+import dagster as dg
+import pytest
 from dagster import DagsterEventType
+from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster_kit import (
     LETTERS_V0,
     LETTERS_V1,
@@ -11,6 +14,10 @@ from dagster_kit import (
     letter,
     letters,
 )
+from panics import panic
+
+from assets.support.report import failures
+from resources.lake import LakeResource
 
 GRIND = "sources__letters__v1__attributes.grind"
 
@@ -79,3 +86,12 @@ def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
     }.items():
         assert done.metadata(address)["ledger"] == f"{milled.root}/{path}"
         assert (milled.root / path).is_file()
+
+
+def test_a_panic_of_native_code_is_a_failure_without_retries_and_an_interrupt_goes_through(tmp_path: Path) -> None:
+    lake = LakeResource(url=str(tmp_path))
+    with pytest.raises(dg.Failure, match=r"PanicException: Onig.*a bug") as failed, failures(lake):
+        panic()
+    assert failed.value.allow_retries is False
+    with pytest.raises(DagsterExecutionInterruptedError), failures(lake):
+        raise DagsterExecutionInterruptedError

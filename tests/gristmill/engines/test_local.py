@@ -10,7 +10,7 @@ from faulty import shards, work
 from testkit import Mill
 
 from gristmill.engines.local import LocalPool
-from gristmill.errors import StoreError
+from gristmill.errors import DataError, StoreError
 from gristmill.execution.work import Done, Item
 
 
@@ -83,7 +83,10 @@ def test_two_workers_work_at_the_same_time(mill: Mill, pool: LocalPool) -> None:
     assert 1.0 <= time.monotonic() - started < 1.9
 
 
-@pytest.mark.parametrize(("word", "end"), [("EXIT", "ended with code 3"), ("KILL", r"was killed \(signal 9\)")])
+@pytest.mark.parametrize(
+    ("word", "end"),
+    [("EXIT", "ended with code 3"), ("STOP", "ended with code 4"), ("KILL", r"was killed \(signal 9\)")],
+)
 def test_an_item_that_kills_its_worker_fails_alone_and_by_name(
     mill: Mill, pool: LocalPool, word: str, end: str
 ) -> None:
@@ -98,6 +101,18 @@ def test_an_item_that_kills_its_worker_fails_alone_and_by_name(
     mill.tag("faulty-1", engine=pool)
     assert mill.ground == ["c"]
     mill.verify(where)
+
+
+def test_a_panic_of_native_code_fails_its_item_and_no_worker(mill: Mill, pool: LocalPool) -> None:
+    shards(mill)
+    mill.tag("words-1", engine=pool)
+    before = sorted(workers())
+    shards(mill, c="PANIC")
+    with pytest.raises(DataError, match=r"shard c:(.|\n)*PanicException: Onig"):
+        mill.tag("faulty-1", engine=pool)
+    assert sorted(workers()) == before
+    where = mill.attributes("faulty-1")
+    assert [name for name in "abcdef" if mill.store.head(where.shard(name)) is None] == ["c"]
 
 
 def test_an_item_whose_worker_was_killed_once_is_tried_again(mill: Mill, pool: LocalPool) -> None:

@@ -43,6 +43,13 @@ def test_refused_rows_lie_in_quarantine_and_are_counted(mill: Mill) -> None:
     ]
 
 
+def test_a_converter_that_panics_fails_its_shard_by_the_name_of_the_raw_object(mill: Mill) -> None:
+    notes(mill, "a text", "b !panic")
+    with pytest.raises(DataError, match=r"raw/2024/a\.txt: the converter failed \(PanicException: Onig"):
+        mill.convert("notes")
+    assert mill.store.head(mill.documents(source="notes").ledger) is None
+
+
 def test_a_quarantine_goes_when_nothing_is_refused_any_more(mill: Mill) -> None:
     notes(mill, "a text", "b !refuse")
     mill.convert("notes")

@@ -55,6 +55,7 @@ FAULTS = {
     "WORD": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): must be real number",
     "FEWER": r"b\.jsonl\.gz: rows 0 to 4: tagger 'faulty-1': 2 labels 'label' for 5 documents",
     "RAISE": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*LookupError: doc-00007",
+    "PANIC": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*PanicException: Onig",
 }
 
 

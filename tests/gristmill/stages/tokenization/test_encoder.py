@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from panics import TEXT, panicking
 from tinybpe import BOS, CORPUS, EOS, by_the_book, one_id, raw, rows, trained
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -62,6 +63,13 @@ def test_a_tokenizer_on_which_the_fast_engine_differs_is_encoded_by_the_referenc
     encoder = Encoder(json.dumps(declared).encode(), TokenizerOptions(eos=EOS))
     assert encoder.engine == "tokenizers"
     assert encoder.engine_reason.startswith("fastokens gives other ids than tokenizers")
+
+
+def test_a_text_on_which_the_tokenizer_panics_is_named(small: Tokenizer) -> None:
+    encoder = Encoder(panicking(raw(small)), TokenizerOptions(eos=EOS), engine="tokenizers")
+    with pytest.raises(DataError, match=r"text 2 of the batch: the tokenizer's own code panicked: Onig.*mend its doc"):
+        encoder.encode(["mill", "river", TEXT, "stone"])
+    assert len(encoder.encode(["mill", "river"])[1]) == 2
 
 
 @pytest.mark.parametrize(

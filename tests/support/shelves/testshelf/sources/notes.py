@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 
+from tokenizers import Regex
+from tokenizers.pre_tokenizers import Split
+
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
 from gristmill.recipes.source import Hashed, Source
@@ -13,6 +16,8 @@ def convert(raw: RawObject) -> Iterator[Converted]:
         name, _, text = line.partition(" ")
         if text == "!raise":
             raise KeyError(name)
+        if text == "!panic":  # of a library in Rust
+            Split(Regex("(a+)+$"), "isolated").pre_tokenize_str("a" * 60 + "b")
         if text == "!refuse":
             yield Refused("asked for", f"{raw.name} line {number}", line.encode())
         elif text == "!surrogate":

@@ -7,12 +7,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tokenizers import Regex
+from tokenizers.pre_tokenizers import Split
+
 from gristmill.errors import StoreError
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Tagger
 
 
-def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901 - a list of faults
+def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901, PLR0912 - a list of faults
     labels: list[Label] = []
     for document in documents:
         label: Label = 1.0
@@ -39,6 +42,10 @@ def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901
                 os.abort()
             case ["HUGE"]:
                 _want_more_than_there_is()
+            case ["PANIC"]:
+                Split(Regex("(a+)+$"), "isolated").pre_tokenize_str("a" * 60 + "b")  # a panic of a library in Rust
+            case ["STOP"]:
+                raise SystemExit(4)
             case ["SLEEP"]:
                 time.sleep(0.5)
             case ["PRINT"]:
