@@ -1,53 +1,96 @@
-"""`gc LAKE`: removes objects that are no longer in use: parts that nothing names, and objects that runs left behind."""
+"""`gc LAKE`: removes objects that are no longer in use: parts that nothing names, and objects that runs left behind.
 
+In a bucket it also aborts old uploads that were never finished.
+"""
+
+import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from gristmill.commands._terminal import add_lake, lake_of, show
-from gristmill.maintenance.gc import find_strays, find_unnamed, remove_strays, remove_unnamed
+from gristmill.lake.store.protocol import Store
+from gristmill.maintenance.gc import (
+    find_foreign,
+    find_strays,
+    find_unnamed,
+    find_uploads,
+    remove_strays,
+    remove_unnamed,
+)
 
 HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
+
+DAYS = 7.0
+"""Age of an unfinished upload, in days, from which it is aborted. An upload of a run takes minutes."""
+
+_DAY = 86_400.0
 
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
     add_lake(parser, alone=True)
     parser.add_argument("--dry-run", action="store_true", help="list what would be removed, and remove nothing")
+    parser.add_argument(
+        "--upload-days",
+        type=float,
+        default=DAYS,
+        metavar="DAYS",
+        help="age from which unfinished uploads to a bucket are aborted (%(default)g)",
+    )
 
 
 def run(arguments: Namespace) -> int:
-    """Removes unused objects, and shows a line for each folder or partition. Returns 0.
+    """Removes unused objects, and shows their names before and after.
+
+    Returns:
+        0; 1 if a note names objects that are not its partition's: these are shown, and not removed.
 
     Raises:
         DataError: a ledger or a release cannot be read. Nothing was removed.
         StoreError: the lake does not answer.
     """
-    store = lake_of(arguments).store()
-    if not arguments.dry_run:
+    store, dry = lake_of(arguments).store(), arguments.dry_run
+    if not dry:
         store.sweep()
+    foreign = find_foreign(store)
+    for finding in foreign:
+        show(f"WRONG  {finding}")
     parts, leftovers = find_unnamed(store, show), find_strays(store, show)
     for left in leftovers:
         shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
-        _remove(shown, left.bytes, partial(remove_strays, store, left), dry=arguments.dry_run)
+        names = [entry.path for entry in left.entries]
+        _remove(shown, names, left.bytes, partial(remove_strays, store, left), dry=dry)
     removed = size = 0
     for garbage in parts:
         shown = f"{garbage.folder}: {len(garbage.entries)} objects"
-        if _remove(shown, garbage.bytes, partial(remove_unnamed, store, garbage), dry=arguments.dry_run):
+        if _remove(shown, [], garbage.bytes, partial(remove_unnamed, store, garbage), dry=dry):
             removed += 1
             size += garbage.bytes
-    verb = "would be removed" if arguments.dry_run else "removed"
+    _abort_uploads(store, arguments.upload_days, dry=dry)
+    verb = "would be removed" if dry else "removed"
     show(f"{removed} parts {verb}, {size:,} bytes")
-    return 0
+    return 1 if foreign else 0
 
 
-def _remove(shown: str, size: int, removing: Callable[[], bool], *, dry: bool) -> bool:
-    """Removes something and shows the result. Returns whether it was removed, or would be in a dry run."""
+def _remove(shown: str, names: Sequence[str], size: int, removing: Callable[[], bool], *, dry: bool) -> bool:
+    """Removes something, and shows it before and after. Returns whether it was removed, or would be in a dry run."""
+    show(f"would remove {shown}, {size:,} bytes" if dry else f"removing {shown}, {size:,} bytes")
+    for name in names:
+        show(f"         {name}")
     if dry:
-        show(f"would remove {shown}, {size:,} bytes")
-    elif removing():
-        show(f"removed {shown}, {size:,} bytes")
-    else:
-        show(f"kept    {shown}: a run has started to use it")
-        return False
-    return True
+        return True
+    done = removing()
+    show(f"removed {shown}, {size:,} bytes" if done else f"kept    {shown}: a run has started to use it")
+    return done
+
+
+def _abort_uploads(store: Store, days: float, *, dry: bool) -> None:
+    """Aborts the unfinished uploads of at least this age, and shows each before and after."""
+    now = time.time()
+    for upload in find_uploads(store, now - days * _DAY):
+        shown = f"an upload to {upload.path}, unfinished for {(now - upload.began) / _DAY:.1f} days"
+        show(f"would abort {shown}" if dry else f"aborting {shown}")
+        if not dry:
+            store.abort(upload)
+            show(f"aborted {shown}")

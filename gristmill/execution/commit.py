@@ -26,6 +26,7 @@ from gristmill.lake.ledger.files import (
     unpack_rows,
 )
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
+from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.hashing import sha256_of
@@ -202,6 +203,11 @@ def _check_untouched(
             continue
         if not entry or not stamp.same_stamp(entry) or sha256_of(store, path) != named.get(path):
             raise StoreError(f"{path}: changed while its partition was being made; run again")
+    foreign = sorted(path for path in named if path not in objects and not owns(place, path))
+    if foreign:
+        raise DataError(
+            f"{place.asset} ({place.snapshot}): a receipt names {foreign[0]}, which is not of it; run again"
+        )
     return tuple(path for path in objects if path not in named)
 
 

@@ -1,8 +1,13 @@
 """Finding: one difference between the lake and one of its ledgers."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gristmill.errors import DataError, NewerSchema, shorten
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.ownership import owns
+from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.lake.store.protocol import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +57,11 @@ def unreadable(path: str, error: DataError, mend: str = "") -> Finding:
     if isinstance(error, NewerSchema):
         return Finding(error.path, None, error.what, error.mend)
     return Finding(path, None, str(error).removeprefix(f"{path}: "), mend)
+
+
+def foreign_names(store: Store, place: Place) -> Iterator[Finding]:
+    """Findings on names in the note of a partition's last run that are not of its own objects."""
+    for path in read_run_note(store, place).left:
+        if not owns(place, path):
+            what = f"it names {path!r} as left by a run, which is no object of {place.asset} ({place.snapshot})"
+            yield Finding(place.run, None, what, "nothing was done with it; remove this note: the next run writes it")

@@ -11,13 +11,14 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gristmill.errors import DataError
 from gristmill.execution.checks import Check
 from gristmill.execution.claim import check_claim, claimed_by
 from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_and_plan, publish
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
-from gristmill.lake.address import Place
+from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.ledger.files import dump, unpack_rows
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import Receipt
@@ -174,6 +175,7 @@ def resume(lake: Lake, shelves: tuple[str, ...], place: Place, run: str) -> Stor
 
     Raises:
         Superseded: a newer run has claimed the partition.
+        DataError: the plan is not about this partition.
     """
     store = lake.store()
     token = claimed_by(store, place)
@@ -183,7 +185,16 @@ def resume(lake: Lake, shelves: tuple[str, ...], place: Place, run: str) -> Stor
     if msgspec.json.decode(stored, type=_Versioned).version != PLAN_VERSION:
         return None
     planned = msgspec.json.decode(stored, type=StoredPlan)
+    _check_partitions(planned, place, token or "")
     return msgspec.structs.replace(planned, job=msgspec.structs.replace(planned.job, lake=lake, shelves=shelves))
+
+
+def _check_partitions(planned: StoredPlan, place: Place, token: str) -> None:
+    """Checks that a stored plan is about this partition: a run writes and deletes only where its plan says."""
+    places = [partition.place for partition in planned.partitions]
+    alike = all(place_of_ledger(p.ledger) == p and (p.kind, p.snapshot) == (place.kind, place.snapshot) for p in places)
+    if place not in places or not alike or any(partition.token != token for partition in planned.partitions):
+        raise DataError(f"{_planned(place, token)}: the plan of another step; run {place.asset} again")
 
 
 def _planned(place: Place, token: str) -> str:

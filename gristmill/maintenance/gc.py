@@ -1,7 +1,9 @@
 """Garbage collection: finds and removes objects that nothing names any longer.
 
-These are parts of token caches and exports that no ledger, merged ledger, index or release names; and objects that a
-run did not delete because another run may have been reading them.
+These are parts of token caches and exports that no ledger, merged ledger, index or release names; objects that a run
+did not delete because another run may have been reading them; and uploads that were never finished.
+
+What a file of the lake names is deleted only if the partition itself may own it. Other names are findings.
 """
 
 import re
@@ -12,13 +14,15 @@ import orjson
 
 from gristmill.errors import DataError
 from gristmill.execution.claim import others_at_work
+from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at
-from gristmill.lake.asset_kinds import KINDS, PARTITIONED, in_ledgers
+from gristmill.lake.asset_kinds import KINDS, PARTITIONED, RAW, expression_of, in_ledgers
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
+from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders
-from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
 TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
@@ -168,7 +172,7 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
     """
     leftovers: list[StrayObjects] = []
     for place in _places(store):
-        left = read_run_note(store, place).left
+        left = (path for path in read_run_note(store, place).left if owns(place, path))
         entries = tuple(entry for path in left if (entry := store.head(path)) is not None)
         if not entries:
             continue
@@ -181,6 +185,11 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
         elif free:
             leftovers.append(StrayObjects(place, free))
     return leftovers
+
+
+def find_foreign(store: Store) -> list[Finding]:
+    """The names in notes of runs that are not of the partition's own objects. Such objects are never removed."""
+    return [finding for place in _places(store) for finding in foreign_names(store, place)]
 
 
 def _places(store: Store) -> Iterator[Place]:
@@ -211,3 +220,20 @@ def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
         return False
     store.delete([entry.path for entry in free])
     return True
+
+
+def find_uploads(store: Store, before: float) -> list[UnfinishedUpload]:
+    """Multipart uploads that began long ago, and will never be finished: a killed writer cannot abort its own.
+
+    Raw data are brought by others, so their uploads are left alone.
+
+    Args:
+        store: the lake.
+        before: Unix time in seconds; uploads that began later may still be at work.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    raw = re.compile(f"{expression_of(RAW.address)}/")
+    ours = (upload for upload in store.unfinished() if not raw.match(upload.path))
+    return sorted((upload for upload in ours if upload.began < before), key=lambda upload: (upload.path, upload.id))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, NewerSchema
-from gristmill.execution.finding import Finding, differs, unreadable
+from gristmill.execution.finding import Finding, differs, foreign_names, unreadable
 from gristmill.execution.in_flight import in_flight
 from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
@@ -151,6 +151,7 @@ class LedgerProof:
         if self.head is None or self.findings:
             return
         partition = self._place
+        yield from foreign_names(self._store, partition)
         named = {path for shard in self.shards for path, _, _ in objects_of(shard, partition)}
         left = set(read_run_note(self._store, partition).left)
         at_work = in_flight(self._store, partition)

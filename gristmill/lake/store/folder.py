@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake.store.protocol import PIECE, Entry, check_path, check_prefix
+from gristmill.lake.store.links import InsideOnly
+from gristmill.lake.store.protocol import PIECE, Entry, UnfinishedUpload, check_path, check_prefix
 
 INCOMING = ".incoming"
 """Folder of unfinished files. The writer of each holds a lock on it; the lock ends with the process."""
@@ -117,6 +118,7 @@ class FolderStore:
 
     def __init__(self, root: str) -> None:
         self._root = Path(root).absolute()
+        self._inside = InsideOnly(str(self._root))
 
     @property
     def url(self) -> str:
@@ -244,6 +246,7 @@ class FolderStore:
         root = str(self._root)
         for path in paths:  # there may be 100,000 receipts: Path objects would be slow
             file = f"{root}/{check_path(path)}"
+            self._inside.check(os.path.dirname(file))  # noqa: PTH120 - see above
             try:
                 os.unlink(file)  # noqa: PTH108 - see above
             except (FileNotFoundError, NotADirectoryError):
@@ -299,6 +302,7 @@ class FolderStore:
             path: of the object.
         """
         target = self._file(path)
+        self._inside.check(str(target.parent))
         for _ in range(_TRIES):
             try:
                 temporary.replace(target)
@@ -314,6 +318,12 @@ class FolderStore:
                 self._sweep_one(item.path)
         with suppress(OSError):
             (self._root / INCOMING).rmdir()
+
+    def unfinished(self) -> Sequence[UnfinishedUpload]:
+        return ()  # a writer holds a lock: sweep() sees whether it lives
+
+    def abort(self, upload: UnfinishedUpload) -> None:
+        """Does nothing: there are none."""
 
     def _sweep_one(self, path: str) -> None:
         """Removes an unfinished file if its lock is free: then its writer is dead."""

@@ -3,7 +3,7 @@
 All other code uses this protocol only. Paths are relative to the root of the lake, with '/'.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -55,6 +55,20 @@ class ObjectVersion(msgspec.Struct, frozen=True, gc=False, array_like=True):
         rights also change the ctime.
         """
         return self.same_stamp(entry) and self.changed in {0, entry.changed}
+
+
+class UnfinishedUpload(msgspec.Struct, frozen=True, gc=False):
+    """A multipart upload that was begun, and neither completed nor aborted. It costs storage, but is no object.
+
+    Attributes:
+        path: of the object that it was to become.
+        id: the bucket's name for it.
+        began: Unix time of its begin, in seconds.
+    """
+
+    path: str
+    id: str
+    began: float
 
 
 class Upload(Protocol):
@@ -170,7 +184,13 @@ class Store(Protocol):
         """Removes objects; paths without an object are ignored."""
 
     def sweep(self) -> None:
-        """Removes unfinished objects that killed writers left outside of the listings."""
+        """Removes unfinished objects of writers that are known to be dead."""
+
+    def unfinished(self) -> Sequence[UnfinishedUpload]:
+        """The unfinished uploads below the lake's root whose writers may be dead or alive. A folder has none."""
+
+    def abort(self, upload: UnfinishedUpload) -> None:
+        """Aborts an unfinished upload; has no effect if it has ended meanwhile."""
 
 
 def check_path(path: str) -> str:

@@ -12,7 +12,7 @@ from obstore import exceptions
 from obstore.store import S3Store
 
 from gristmill.errors import Conflict, RecipeError, StoreError
-from gristmill.lake.store.protocol import PIECE, Entry, check_path, check_prefix
+from gristmill.lake.store.protocol import PIECE, Entry, UnfinishedUpload, check_path, check_prefix
 from gristmill.lake.store.s3_retry import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -30,7 +30,7 @@ from gristmill.lake.store.s3_upload import BucketUpload
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode
 
-    from gristmill.lake.store.s3_multipart import Parts
+    from gristmill.lake.store.s3_multipart import Multipart, Parts
 
 T = TypeVar("T")
 
@@ -244,11 +244,7 @@ class BucketStore:
             path: of the object.
             etag: of the existing object; None: there must be none.
         """
-        from gristmill.lake.store.s3_multipart import Parts, open_client  # noqa: PLC0415 - boto3 is dear to import
-
-        if self._part_client is None:
-            self._part_client = open_client(self._options)
-        return Parts(self._part_client, self._bucket, self._key(path), path, self._url, etag)
+        return self._multipart().begin(self._key(path), path, etag)
 
     def put(self, path: str, data: bytes) -> Entry:
         key = self._key(path)
@@ -278,7 +274,20 @@ class BucketStore:
             self._ask(batch[0].removeprefix(self._prefix), partial(obstore.delete, self._client, batch))
 
     def sweep(self) -> None:
-        """Does nothing: unfinished multipart uploads are invisible, and a lifecycle rule of the bucket removes them."""
+        """Does nothing: a bucket does not tell whether the writer of an unfinished upload lives; see unfinished()."""
+
+    def unfinished(self) -> Sequence[UnfinishedUpload]:
+        return self._multipart().unfinished(self._prefix)
+
+    def abort(self, upload: UnfinishedUpload) -> None:
+        self._multipart().abort(self._key(upload.path), upload)
+
+    def _multipart(self) -> "Multipart":
+        from gristmill.lake.store.s3_multipart import Multipart, open_client  # noqa: PLC0415 - boto3 is dear to import
+
+        if self._part_client is None:
+            self._part_client = open_client(self._options)
+        return Multipart(self._part_client, self._bucket, self._url)
 
 
 def _pieces(data: memoryview) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import boto3
 from botocore.config import Config
@@ -18,7 +18,10 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from gristmill.errors import Conflict, StoreError
+from gristmill.lake.store.protocol import UnfinishedUpload
 from gristmill.lake.store.s3_retry import TIMEOUT, GaveUp, Problem, store_error, with_retries
+
+T = TypeVar("T")
 
 BROKEN = (HTTPClientError, BotoConnectionError, ResponseParserError, OSError)
 """Errors of broken connections and of broken answers."""
@@ -140,3 +143,52 @@ class Parts:
         self._threads.shutdown(cancel_futures=True)
         with suppress(BotoCoreError, ClientError, OSError):
             self._client.abort_multipart_upload(**self._where, UploadId=self._id)
+
+
+class Multipart:
+    """The multipart uploads of a bucket.
+
+    Args:
+        client: result of open_client().
+        bucket: name of the bucket.
+        url: root of the lake, for messages.
+    """
+
+    def __init__(self, client: Any, bucket: str, url: str) -> None:
+        self._client, self._bucket, self._url = client, bucket, url
+
+    def begin(self, key: str, path: str, etag: str | None) -> Parts:
+        """Begins an upload; the arguments are as in Parts."""
+        return Parts(self._client, self._bucket, key, path, self._url, etag)
+
+    def unfinished(self, prefix: str) -> list[UnfinishedUpload]:
+        """The unfinished uploads whose keys begin with a prefix; their paths are without it."""
+        found: list[UnfinishedUpload] = []
+        where: dict[str, str] = {"Bucket": self._bucket, "Prefix": prefix}
+        while True:
+            page = self._ask(prefix, lambda: self._client.list_multipart_uploads(**where))  # noqa: B023 - asked at once
+            found += [
+                UnfinishedUpload(each["Key"].removeprefix(prefix), each["UploadId"], each["Initiated"].timestamp())
+                for each in page.get("Uploads", ())
+                if each["Key"].startswith(prefix)
+            ]
+            if not page.get("IsTruncated"):
+                return found
+            where |= {"KeyMarker": page["NextKeyMarker"], "UploadIdMarker": page["NextUploadIdMarker"]}
+
+    def abort(self, key: str, upload: UnfinishedUpload) -> None:
+        """Aborts an upload; one that has ended is no error."""
+
+        def abort() -> None:
+            try:
+                self._client.abort_multipart_upload(Bucket=self._bucket, Key=key, UploadId=upload.id)
+            except self._client.exceptions.NoSuchUpload:
+                return
+
+        self._ask(upload.path, abort)
+
+    def _ask(self, path: str, do: Callable[[], T]) -> T:
+        try:
+            return with_retries(do, _problem)[0]
+        except GaveUp as error:
+            raise store_error(path, self._url, error.trouble) from None

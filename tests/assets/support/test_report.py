@@ -17,7 +17,8 @@ from dagster_kit import (
 from panics import panic
 
 from assets.support.report import failures
-from resources.lake import LakeResource
+from gristmill.environment import read_environment
+from resources.lake import lake_resource
 
 GRIND = "sources__letters__v1__attributes.grind"
 
@@ -88,8 +89,8 @@ def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
         assert (milled.root / path).is_file()
 
 
-def test_a_panic_of_native_code_is_a_failure_without_retries_and_an_interrupt_goes_through(tmp_path: Path) -> None:
-    lake = LakeResource(url=str(tmp_path))
+def test_a_panic_of_native_code_is_a_failure_without_retries_and_an_interrupt_goes_through() -> None:
+    lake = lake_resource(read_environment())
     with pytest.raises(dg.Failure, match=r"PanicException: Onig.*a bug") as failed, failures(lake):
         panic()
     assert failed.value.allow_retries is False

@@ -3,6 +3,7 @@ from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import CACHE, even, make_cache, table
 
 from gristmill.__main__ import main
+from gristmill.lake.store.s3 import BucketStore
 from gristmill.stages.mixing.step import stream_step
 
 
@@ -81,3 +82,24 @@ def test_gc_removes_nothing_while_a_ledger_or_a_release_cannot_be_read(
     assert main(["gc", str(whole.root)]) == 2
     assert path in capsys.readouterr().err
     assert objects(whole, old)
+
+
+def test_gc_aborts_old_unfinished_uploads_of_ours_and_shows_them(
+    endpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """moto says of each upload that it began in 2010."""
+    bucket = BucketStore("s3://mill/lake", {"endpoint": endpoint, "region": "us-east-1"})
+    shard, raw = "sources/pages/v0/documents/2024/a.jsonl.gz", "sources/pages/raw/2024/a.jsonl.gz"
+    uploads = [bucket.open_parts(path, None) for path in (shard, raw)]
+    given = [bucket.url, "--option", f"endpoint={endpoint}", "--option", "region=us-east-1"]
+    assert main(["gc", *given, "--dry-run"]) == 0
+    assert f"would abort an upload to {shard}, unfinished for " in capsys.readouterr().out
+    assert len(bucket.unfinished()) == 2
+    assert main(["gc", *given, "--upload-days", "100000"]) == 0
+    assert len(bucket.unfinished()) == 2
+    assert main(["gc", *given]) == 0
+    said = capsys.readouterr().out
+    assert said.index(f"aborting an upload to {shard}") < said.index(f"aborted an upload to {shard}")
+    assert [upload.path for upload in bucket.unfinished()] == [raw]
+    for upload in uploads:
+        upload.abort()

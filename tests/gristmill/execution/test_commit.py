@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from counted import everywhere, journey
 from testkit import Mill, Stopping, make_documents
@@ -12,7 +13,8 @@ from gristmill.execution.commit import Assembled, release
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.survey import survey
-from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.receipts import Receipt
 
 
 def test_a_second_run_grinds_nothing_and_touches_no_object(mill: Mill) -> None:
@@ -209,3 +211,20 @@ def test_a_run_that_ends_leaves_the_claim_and_the_receipts_of_a_newer_one(mill: 
     mill.store.put(where.claim, b'{"token":"one"}')
     release(mill.store, planned.partition(asset))
     assert list(mill.store.list(where.receipts)) == []
+
+
+def test_a_receipt_that_names_an_object_of_another_partition_is_not_published(mill: Mill) -> None:
+    mill.raw_shards(1)
+    where, step = mill.documents(), mill.conversion()
+    planned = plan(step, mill.lake, "run")
+    grind(planned, Inline(), mill.said.append)
+    before = mill.store.read(where.shard("a"))
+    mill.store.delete([f"{where.receipts}.ground-run.gz"])  # as a killed run leaves it: each receipt is read
+    receipt = msgspec.json.decode(mill.store.read(where.receipt("a")), type=Receipt)
+    raw = "sources/pages/raw/2024/a.jsonl.gz"
+    row = msgspec.structs.replace(receipt.row, extra={"objects": {raw: ["0" * 64, 1]}})
+    mill.store.put(where.receipt("a"), dump(msgspec.structs.replace(receipt, row=row)))
+    with pytest.raises(DataError, match=f"v0/documents .2024.: a receipt names {raw}, which is not of it; run again"):
+        publish_one(planned, where.asset, assemble_one(step, planned, where.asset, {}))
+    assert mill.store.read(where.shard("a")) == before
+    assert mill.store.head(where.ledger) is None

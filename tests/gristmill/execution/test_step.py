@@ -192,3 +192,23 @@ def test_a_plan_of_another_version_is_not_resumed(mill: Mill) -> None:
     assert resume(mill.lake, SHELVES, where, "run") == planned
     mill.store.put(f"{where.receipts}.planned-run-1.json", OLD_PLAN)
     assert resume(mill.lake, SHELVES, where, "run") is None
+
+
+def test_a_stored_plan_that_names_another_partition_is_refused_and_nothing_is_written_there(mill: Mill) -> None:
+    """A run writes and deletes where its plan says: beside this ledger, not beside one that a file names."""
+    mill.raw_shards(1)
+    where, other = mill.documents(), mill.attributes("words-1")
+    planned = plan(mill.conversion(), mill.lake, "run-1")
+    (partition,) = planned.partitions
+    stored = f"{where.receipts}.planned-run-1.json"
+    forged = [
+        msgspec.structs.replace(partition, place=other),
+        msgspec.structs.replace(partition, place=msgspec.structs.replace(where, ledger=other.ledger)),
+        msgspec.structs.replace(partition, token="another"),
+    ]
+    for each in forged:
+        mill.store.put(stored, msgspec.json.encode(msgspec.structs.replace(planned, partitions=(partition, each))))
+        with pytest.raises(DataError, match="the plan of another step; run sources/pages/v0/documents again"):
+            resume(mill.lake, SHELVES, where, "run")
+    mill.store.put(stored, msgspec.json.encode(planned))
+    assert resume(mill.lake, SHELVES, where, "run") == planned

@@ -1,11 +1,15 @@
 """Nothing is deleted that another run is reading: what is left for it, what verify says of that, and when it goes."""
 
+import msgspec
 import pytest
 from testkit import SNAPSHOT, Mill
 
 from gristmill.__main__ import main
 from gristmill.execution.claim import others_at_work
 from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, mix_asset, place
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.maintenance.gc import find_strays, remove_strays
 
 DOCUMENTS = place(documents_asset("pages", "v0"), SNAPSHOT)
 WORDS = place(attributes_asset("pages", "v0", "words-1"), SNAPSHOT)
@@ -119,4 +123,62 @@ def test_gc_keeps_what_a_ledger_names_again(mill: Mill) -> None:
     mill.convert()
     mill.store.put(DOCUMENTS.run, note)  # an old note names what is data again
     assert main(["gc", str(mill.root)]) == 0
+    assert mill.ids(DOCUMENTS, "b") == ["back"]
+
+
+FOREIGN = [
+    f"{RAW}a.jsonl.gz",
+    WORDS.shard("a"),
+    DOCUMENTS.ledger,
+    "releases/first.json",
+    f"{DOCUMENTS.folder}../../../raw/2024/a.jsonl.gz",
+    "/etc/hostname",
+]
+
+
+def name(mill: Mill, *paths: str) -> None:
+    """The note of the last run names these objects as left behind."""
+    note = msgspec.structs.replace(read_run_note(mill.store, DOCUMENTS), left=paths)
+    mill.store.put(DOCUMENTS.run, dump(note))
+
+
+@pytest.mark.parametrize("path", FOREIGN)
+def test_gc_deletes_nothing_that_a_note_names_elsewhere_and_tells_it(
+    mill: Mill, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    made(mill)
+    mill.store.put("releases/first.json", b"{}")
+    mill.store.put(DOCUMENTS.shard("left"), b"")
+    name(mill, path, DOCUMENTS.shard("left"))
+    before = mill.stamps()
+    assert main(["gc", str(mill.root)]) == 1
+    said = capsys.readouterr().out
+    assert f"WRONG  {DOCUMENTS.run}: it names {path!r} as left by a run" in said
+    assert mill.stamps() == {each: etag for each, etag in before.items() if each != DOCUMENTS.shard("left")}
+    assert main(["verify", str(mill.root), "--asset", DOCUMENTS.asset]) == 1
+    assert f"{DOCUMENTS.run}: it names {path!r} as left by a run" in capsys.readouterr().out
+
+
+def test_gc_shows_the_names_before_it_removes_and_says_so_after(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    leave(mill)
+    mill.store.delete([WORDS.claim])
+    assert main(["gc", str(mill.root)]) == 0
+    before, *names, after, _ = capsys.readouterr().out.splitlines()
+    assert before.startswith("removing sources/pages/v0/documents (2024): 2 objects left by a run, ")
+    assert [each.strip() for each in names] == [DOCUMENTS.shard("b"), DOCUMENTS.index("b")]
+    assert after == before.replace("removing", "removed")
+
+
+def test_leftovers_that_a_run_or_a_ledger_wants_meanwhile_are_kept(mill: Mill) -> None:
+    leave(mill)
+    mill.store.delete([WORDS.claim])
+    (left,) = find_strays(mill.store, mill.said.append)
+    assert len(left.entries) == 2
+    for claim in (WORDS.claim, DOCUMENTS.claim):  # a reader, then a run on the partition itself
+        mill.store.put(claim, ANOTHER)
+        assert not remove_strays(mill.store, left)
+        mill.store.delete([claim])
+    mill.raw("b.jsonl.gz", [{"id": "back", "text": "again", "source": "pages"}])
+    mill.convert()
+    assert remove_strays(mill.store, left)
     assert mill.ids(DOCUMENTS, "b") == ["back"]

@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,28 @@ def test_an_aborted_upload_leaves_no_part_in_the_bucket(remote: BucketStore, sea
     assert len(client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix).get("Uploads", [])) == 1
     parts.abort()
     assert client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix).get("Uploads", []) == []
+
+
+def test_unfinished_uploads_below_the_lake_are_listed_with_their_begin_and_aborted(
+    remote: BucketStore, seaweed: Seaweed
+) -> None:
+    began = time.time()
+    neighbour = BucketStore(f"{remote.url}-too", seaweed.options)
+    open_ = [remote.open_parts(path, None) for path in ("a/b", "a/b", "c")]
+    theirs = neighbour.open_parts("a/b", None)
+    for parts in (*open_, theirs):
+        parts.send(PART)
+    found = remote.unfinished()
+    assert sorted(upload.path for upload in found) == ["a/b", "a/b", "c"]
+    assert len({upload.id for upload in found}) == 3
+    assert all(began - 5 <= upload.began <= time.time() + 5 for upload in found)
+    for upload in found:
+        remote.abort(upload)
+        remote.abort(upload)  # it has ended: no error
+    assert remote.unfinished() == []
+    assert [upload.path for upload in neighbour.unfinished()] == ["a/b"]
+    for parts in (*open_, theirs):
+        parts.abort()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""gc and parts of token caches: what holds a part, and what comes between the search and the removal."""
+
+from pathlib import Path
+
+import pytest
+from testkit import Mill
+from wholelake import CACHE, make_cache, make_whole
+
+from gristmill.errors import StoreError
+from gristmill.lake.address import part_at
+from gristmill.maintenance.gc import find_unnamed, remove_unnamed
+
+ANOTHER = b'{"token":"another"}'
+TRAIN = f"{CACHE.asset}/train/"
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Mill:
+    """A lake with one of everything; its cache has one part."""
+    return make_whole(tmp_path / "lake")
+
+
+def folders(mill: Mill) -> list[str]:
+    """The folders of the parts that are in the lake."""
+    return sorted({part[1] for entry in mill.store.list(TRAIN) if (part := part_at(entry.path))})
+
+
+def only_the_ledger_names_them(mill: Mill) -> None:
+    """Neither the merged ledger nor the index is there, as before a slice is first indexed."""
+    index = [entry.path for entry in mill.store.list("token_caches/even/tiny-1/index/")]
+    mill.store.delete([f"{TRAIN}shard_ledger.json", *index])
+
+
+def test_a_part_that_its_slices_ledger_alone_names_is_kept(whole: Mill) -> None:
+    only_the_ledger_names_them(whole)
+    assert len(folders(whole)) == 1
+    assert find_unnamed(whole.store, whole.said.append) == []
+    whole.store.delete([CACHE.ledger])
+    assert [part.folder for part in find_unnamed(whole.store, whole.said.append)] == folders(whole)
+
+
+def test_a_run_that_came_meanwhile_keeps_its_parts(whole: Mill) -> None:
+    only_the_ledger_names_them(whole)
+    ledger = whole.store.read(CACHE.ledger)
+    whole.store.delete([CACHE.ledger])
+    found = find_unnamed(whole.store, whole.said.append)
+    whole.store.put(CACHE.claim, ANOTHER)
+    before = whole.stamps()
+    assert [remove_unnamed(whole.store, part) for part in found] == [False]
+    assert whole.stamps() == before
+    whole.store.delete([CACHE.claim])
+    whole.store.put(CACHE.ledger, ledger)  # the run has published them
+    assert [remove_unnamed(whole.store, part) for part in found] == [False]
+    whole.store.delete([CACHE.ledger])
+    assert [remove_unnamed(whole.store, part) for part in found] == [True]
+    assert folders(whole) == []
+
+
+def test_a_slice_that_is_being_made_loses_no_part(whole: Mill) -> None:
+    """A receipt alone is enough: its run was killed, or has not yet taken its claim away."""
+    only_the_ledger_names_them(whole)
+    whole.store.delete([CACHE.ledger])
+    for sign in (CACHE.claim, CACHE.receipt("00000")):
+        whole.store.put(sign, ANOTHER)
+        assert find_unnamed(whole.store, whole.said.append) == []
+        whole.store.delete([sign])
+    assert len(find_unnamed(whole.store, whole.said.append)) == 1
+    make_cache(whole)
+    assert find_unnamed(whole.store, whole.said.append) == []
+
+
+def test_a_part_behind_a_link_out_of_the_lake_is_not_removed(whole: Mill, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_bytes(b"precious")
+    (Path(whole.lake.url) / TRAIN / CACHE.snapshot / "part-00009-0123456789abcdef").symlink_to(outside)
+    (part,) = find_unnamed(whole.store, whole.said.append)
+    with pytest.raises(StoreError, match="a link leads out of the lake"):
+        remove_unnamed(whole.store, part)
+    assert (outside / "precious").read_bytes() == b"precious"
