@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 from counted import EVEN, everywhere, journey
 from msgspec.structs import replace
-from testkit import Mill, lines, make_documents
+from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents
 
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.plan import Target, Want, is_finished, plan_changes, read_state
+from gristmill.execution.survey import survey
 from gristmill.lake.address import raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt, read_run_note
-from gristmill.recipes.mix import Stream
+from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.conversion import step as conversion_step
+from gristmill.stages.mixing.step import stream_step
 
 
 def test_a_table_edited_by_hand_is_made_again_and_not_believed(mill: Mill) -> None:
@@ -115,6 +117,8 @@ def test_a_draft_replaces_nothing_that_was_made_by_no_draft_not_even_in_two_step
     mill.revise()
     mill.mix(EVEN)
     before = mill.stamps()
+    marked = stream_step(Mix(name="blend", streams=(EVEN,), draft=True), "pages", SNAPSHOT, SHELVES)
+    assert [found.finished for found in survey(marked, mill.store)] == [True]
     mill.mix(EVEN, draft=True)  # the same recipe, now marked: nothing to do
     assert mill.stamps() == before
     with pytest.raises(RecipeError, match="a draft replaces only what a draft made"):
