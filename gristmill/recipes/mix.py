@@ -11,6 +11,7 @@ from gristmill.errors import RecipeError
 from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weights
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
+from gristmill.recipes.option_types import check_types
 from gristmill.recipes.row_format import Format, Text, format_of
 from gristmill.recipes.selection import Selection
 
@@ -44,6 +45,7 @@ class Stream(Selection):
             RecipeError: one of them is not valid.
         """
         super().__post_init__()
+        check_types(self, f"stream {self.name or self.source!r}")
         object.__setattr__(self, "format", format_of(self.format))
         check_name(self.source, "source")
         check_name(self.key, "stream")
@@ -92,6 +94,7 @@ class Mix:
         Raises:
             RecipeError: a name is not valid or used twice, there is no stream, or a number is out of range.
         """
+        check_types(self, f"mix {self.name!r}")
         check_name(self.name, "mix")
         keys = [stream.key for stream in self.streams]
         if not keys or len(set(keys)) != len(keys):

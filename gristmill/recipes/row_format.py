@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from gristmill.errors import RecipeError
 from gristmill.formats.levanter.dtype import DType
+from gristmill.recipes.option_types import check_types
 
 OnTrouble = Literal["raise", "drop", "keep"]
 """The effect of a row with an error. raise: its shard fails. drop: the row is left out. keep: the row is kept as far as
@@ -228,13 +229,14 @@ def _check(declared: Format) -> None:
     """
     for name, choices in _CHOICES.items():
         value = getattr(declared, name, None)
-        if value is not None and value not in choices:
+        if value is not None and not (isinstance(value, str) and value in choices):
             raise RecipeError(f"format {declared.type}: {name} is {value!r}; give one of {', '.join(choices)}")
     pack = declared.pack
     if not isinstance(pack, bool | None) and (not isinstance(pack, int) or pack < 1):
         raise RecipeError(
             f"format {declared.type}: pack is {pack!r}; give true, false, or a number of documents per example"
         )
+    check_types(declared, f"format {declared.type}")
     for option in fields(declared):
         if option.name.endswith(("_key", "_field")) and getattr(declared, option.name) == "":
             raise RecipeError(f"format {declared.type}: {option.name} is empty; name a field of the documents")

@@ -9,6 +9,7 @@ import msgspec
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_name, check_numbered
 from gristmill.lake.identity import digest_of
+from gristmill.recipes.option_types import check_types
 
 
 class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +83,14 @@ class Training:
     sample: float = 1.0
     special: tuple[str, ...] = ("<|pad|>",)
 
+    def __post_init__(self) -> None:
+        """Checks the types of the options.
+
+        Raises:
+            RecipeError: an option has a value of another type.
+        """
+        check_types(self, f"training on mix {self.mix!r}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tokenizer:
@@ -127,9 +136,8 @@ class Tokenizer:
             RecipeError: the name has no number, not exactly one of training and file is given, or an option is not
                 valid.
         """
+        check_types(self, f"tokenizer {self.name!r}")
         check_numbered(self.name, "tokenizer")
-        if self.specials not in {"tokens", "text", "refuse"}:
-            raise RecipeError(f"tokenizer {self.name!r}: specials is {self.specials!r}; give tokens, text or refuse")
         if (self.training is None) == (self.file is None):
             raise RecipeError(f"tokenizer {self.name!r}: give either training= or file= (with sha256=)")
         if self.file is not None and not self.sha256:

@@ -8,14 +8,17 @@ import numpy as np
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.row_format import Chat
-from gristmill.stages.token_cache.chat_template import ChatTemplate, Span, Turn, Unrendered
+from gristmill.stages.chat_templates.budget import Unrendered
+from gristmill.stages.chat_templates.template import UNDEFINED, ChatTemplate, Span, Turn
 from gristmill.stages.token_cache.rows import MISSING, SPECIAL, CacheRows, RowError, field_of, words_of
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.offsets import TokenOffsets
 from gristmill.text.utf8 import sizes_of
 
-FORBIDDEN = ("tokenize", "return_assistant_tokens_mask", "return_dict")
-"""Variables that a row may not set: they are arguments of the rendering function, not of the template."""
+_ARGUMENTS = ("conversations", "return_assistant_tokens_mask", "return_dict", "return_message_spans", "self")
+FORBIDDEN = frozenset((*_ARGUMENTS, "tokenize", "tokenizer", "messages", "bos_token", "eos_token"))
+"""Variables that a row may not set. They are the template's own, such as `eos_token`, or arguments of the functions
+that render in Levanter."""
 
 
 class _Conversation(msgspec.Struct):
@@ -26,8 +29,11 @@ class _Conversation(msgspec.Struct):
 
 
 class _Rendered(NamedTuple):
-    text: str
-    spans: list[Span]
+    """What a template made of a row; `brought` is a special token that comes from the row, although it may not."""
+
+    text: str = ""
+    spans: Sequence[Span] = ()
+    brought: str | None = None
 
 
 class ChatRows:
@@ -64,22 +70,16 @@ class ChatRows:
     def _compiled(self, template: str, *, strict: bool) -> ChatTemplate:
         options = self._encoder.options
         bos, eos = options.bos or "", options.eos or ""
-        return ChatTemplate(template, bos=bos, eos=eos, strict=strict, today=self._declared.today)
+        today, refused = self._declared.today, self._encoder.refused
+        return ChatTemplate(template, bos=bos, eos=eos, strict=strict, today=today, specials=refused)
 
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
         """See RowEncoder."""
         troubles: list[RowError] = []
         rendered: list[_Rendered] = []
         for number, document in enumerate(documents):
-            try:
-                messages, variables = self._messages(document), self._variables(document)
-            except Unrendered as error:
-                troubles.append(RowError(number, error.reason, error.detail, keepable=False))
-                rendered.append(_Rendered("", []))
-                continue
-            conversation, trouble = self._render(messages, variables, number)
+            conversation, trouble = self._rendered(document, number)
             rendered.append(conversation)
-            trouble = trouble or self._special(messages, number)
             if trouble:
                 troubles.append(trouble)
         ids, lengths = self._encoder.encode_bare([conversation.text for conversation in rendered])
@@ -94,28 +94,40 @@ class ChatRows:
         sizes = sizes_of([conversation.text for conversation in rendered])
         return CacheRows({"input_ids": (ids, lengths), "assistant_masks": (masks, lengths)}, troubles, sizes)
 
+    def _rendered(self, document: Any, number: int) -> tuple[_Rendered, RowError | None]:
+        """The text of a document's conversation, and the error of its row."""
+        try:
+            messages, variables = self._messages(document), self._variables(document)
+            template = self._template
+            if "chat_template" in variables:
+                template = self._own(variables.pop("chat_template"))
+            special = self._special(messages, number)
+        except Unrendered as error:
+            return _Rendered(), RowError(number, error.reason, error.detail, keepable=False)
+        except RecursionError:
+            return _Rendered(), RowError(number, "not rendered", "its turns are nested too deep", keepable=False)
+        conversation, trouble = self._render(template, messages, variables, number)
+        if special is None and conversation.brought is not None:
+            special = RowError(number, SPECIAL, f"{conversation.brought!r} in the rendered text, not from the template")
+        return conversation, trouble or special
+
     def _render(
-        self, messages: Sequence[Turn], variables: Mapping[str, Any], number: int
+        self, template: ChatTemplate, messages: Sequence[Turn], variables: Mapping[str, Any], number: int
     ) -> tuple[_Rendered, RowError | None]:
         """The text of a conversation. An undefined variable renders as nothing, and the row can still be kept."""
-        own = variables.get("chat_template")
         try:
-            if own is not None:
-                variables = {name: value for name, value in variables.items() if name != "chat_template"}
-                template = self._own(own)
-                return _Rendered(*template.render(messages, variables)), None
-            return _Rendered(*self._template.render(messages, variables)), None
+            return _Rendered(*template.render(messages, variables)), None
         except Unrendered as error:
             trouble = RowError(number, error.reason, error.detail, keepable=False)
-        if own is None and trouble.reason == "undefined template variable":
+        if template is self._template and trouble.reason == UNDEFINED:
             try:
                 return _Rendered(*self._lenient.render(messages, variables)), trouble._replace(keepable=True)
             except Unrendered:
                 pass
-        return _Rendered("", []), trouble
+        return _Rendered(), trouble
 
     def _special(self, messages: Sequence[Turn], number: int) -> RowError | None:
-        """The error of a conversation that contains a special token, if the recipe refuses these."""
+        """The error of a conversation whose turns hold a special token, if the recipe refuses these."""
         refused = self._encoder.refused
         if refused is None:
             return None
@@ -168,9 +180,8 @@ class ChatRows:
         if not isinstance(variables, dict):
             what = f"metadata.{key} is {words_of(variables)}, not a mapping"
             raise Unrendered("template variables are not valid", what)
-        for name in FORBIDDEN:
-            if name in variables:
-                raise Unrendered("template variables are not valid", f"metadata.{key} may not set {name}")
+        for name in sorted(FORBIDDEN & variables.keys()):
+            raise Unrendered("template variables are not valid", f"metadata.{key} may not set {name}")
         return {name: value for name, value in variables.items() if name != "add_generation_prompt"}
 
 

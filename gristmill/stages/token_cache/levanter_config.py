@@ -36,7 +36,11 @@ def data_yaml(root: str, mix: Mix, tokenizer: Tokenizer, folders: Mapping[str, s
     components: dict[str, Any] = {}
     for stream in mix.streams:
         folder = (folders or {}).get(stream.key) or cache_asset(mix.name, tokenizer.name, stream.key)
-        declared = {name: value for name, value in stream.format.as_levanter().items() if value is not None}
+        declared = {
+            name: value
+            for name, value in stream.format.as_levanter().items()
+            if value is not None or name == "chat_template_kwargs"  # the one option that is not null by default there
+        }
         component: dict[str, Any] = {"type": "cached", "cache_dir": f"{root}/{folder}", "format": declared}
         if isinstance(stream.format, Text) and stream.format.pack is not None:
             component["pack"] = stream.format.pack

@@ -155,7 +155,7 @@ class TokenCacheStep:
                 f"{where}: no chat template: neither its format has a chat_template, nor has the tokenizer"
                 f" {self.tokenizer.name} one in tokenizer_config.json or chat_template.jinja; add one"
             )
-        from gristmill.stages.token_cache.chat_template import ChatTemplate  # noqa: PLC0415 - imports Jinja
+        from gristmill.stages.chat_templates.template import ChatTemplate  # noqa: PLC0415 - imports Jinja
 
         if declared.mask_user_turns and not ChatTemplate(template, today=declared.today).has_generation:
             raise RecipeError(

@@ -45,5 +45,5 @@ def test_a_tokenizer_that_is_neither_trained_nor_brought_and_pinned_is_refused()
         Tokenizer(name="words-1")
     with pytest.raises(RecipeError, match="give the sha256= of its file"):
         Tokenizer(name="words-1", file="tokenizer.json")
-    with pytest.raises(RecipeError, match="specials is 'none'; give tokens, text or refuse"):
+    with pytest.raises(RecipeError, match="specials is 'none'; give tokens, text, refuse"):
         brought(specials="none")

@@ -1,0 +1,98 @@
+"""The work that one rendering may do. It is counted, not timed, so that a row has the same result on every machine."""
+
+from collections.abc import Mapping, MappingView
+
+STEPS = 2_000_000
+"""Steps of one rendering. A pass through a loop, a call and a filter are one step each, and so are 1,024 characters or
+16 elements that one of these reads or makes. They take about five seconds."""
+LONGEST = 2**28
+"""Characters of the longest string that a rendering may make."""
+DEEPEST = 48
+"""How deep calls of macros may nest, and containers that are printed or compared."""
+UNBOUNDED = "not bounded"
+"""The reason counted for rows whose rendering does too much."""
+
+
+class Unrendered(Exception):  # noqa: N818 - caught by chat_rows alone, which counts it by its reason
+    """A conversation that a template cannot render.
+
+    Args:
+        reason: short and stable, because the ledger counts rows by it.
+        detail: what exactly is wrong.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        self.reason, self.detail = reason, detail
+        super().__init__(f"{reason}: {detail}")
+
+
+class Budget:
+    """Counts the steps of one rendering.
+
+    Attributes:
+        left: steps that are left.
+        depth: the number of calls that have begun and not ended.
+    """
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Begins a rendering."""
+        self.left = STEPS
+        self.depth = 0
+
+    def spend(self, steps: int) -> None:
+        """Counts steps.
+
+        Raises:
+            Unrendered: the rendering has done too many.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise Unrendered(UNBOUNDED, f"rendering takes more than {STEPS:,} steps")
+
+    def begin_call(self) -> None:
+        """Counts one call that begins.
+
+        Raises:
+            Unrendered: calls are nested too deep.
+        """
+        self.depth += 1
+        self.spend(1)
+        if self.depth > DEEPEST:
+            raise Unrendered(UNBOUNDED, f"more than {DEEPEST} calls are nested")
+
+    def characters(self, count: int) -> None:
+        """Counts the characters of a string, before it is made if possible.
+
+        Raises:
+            Unrendered: the string is too long, or the rendering has done too much.
+        """
+        if count > LONGEST:
+            raise Unrendered(UNBOUNDED, f"a string has more than {LONGEST:,} characters")
+        self.spend(count >> 10)
+
+    def value(self, value: object) -> None:
+        """Counts a value, but not what is inside its elements."""
+        if isinstance(value, str):
+            self.characters(len(value))
+        elif isinstance(value, list | tuple | Mapping | range):
+            self.spend(len(value) >> 4)
+
+    def whole(self, value: object, depth: int = 0) -> None:
+        """Counts a value with everything inside. A list that holds another one twice counts it twice, as its text does.
+
+        Raises:
+            Unrendered: it is nested too deep, or the rendering has done too much.
+        """
+        if isinstance(value, str):
+            self.characters(len(value))
+        elif isinstance(value, MappingView):
+            self.whole([*value], depth)  # type: ignore[misc] # all three views can be iterated
+        elif isinstance(value, list | tuple | Mapping):
+            if depth > DEEPEST:
+                raise Unrendered(UNBOUNDED, f"a value is nested more than {DEEPEST} deep")
+            self.spend(len(value))
+            for part in (*value.keys(), *value.values()) if isinstance(value, Mapping) else value:
+                self.whole(part, depth + 1)

@@ -1,0 +1,327 @@
+"""Jinja's sandbox for chat templates: work is counted, and nothing that differs from run to run can be printed.
+
+Jinja's own sandbox keeps templates from Python. Ours also bounds their time and memory (see `budget` and `guards`), and
+refuses to print functions and iterators, because their text has an address.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
+from functools import wraps
+from typing import Any, NoReturn
+
+import jinja2
+import jinja2.ext
+import jinja2.nodes
+import jinja2.runtime
+import jinja2.sandbox
+import jinja2.utils
+import jinja2.visitor
+
+from gristmill.errors import RecipeError
+from gristmill.stages.chat_templates.budget import LONGEST, UNBOUNDED, Budget, Unrendered
+from gristmill.stages.chat_templates.guards import (
+    FILTER_GROWTH,
+    METHOD_GROWTH,
+    REMOVED_FILTERS,
+    check_method,
+    count_growth,
+    formatted,
+    size_of,
+)
+
+_BITS = 1024
+_PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple})
+"""Types of most values. They are handled first, for speed."""
+_METHOD_OWNERS = (str, list, tuple, Mapping, int, float, bytes, AbstractSet)
+_OF_DICTS = frozenset(dir(dict))
+_OTHER_FILES = (jinja2.nodes.Include, jinja2.nodes.Import, jinja2.nodes.FromImport, jinja2.nodes.Extends)
+_PRINTABLE = (jinja2.Undefined, jinja2.runtime.Macro, jinja2.runtime.LoopContext, type)
+
+
+class _Unprintable:
+    """A value whose text has an address, so that it would differ from run to run."""
+
+    def __repr__(self) -> NoReturn:
+        raise Unrendered(
+            "not rendered", "the template prints a function or an iterator; its text differs from run to run"
+        )
+
+    __str__ = __repr__
+
+
+class _Function(_Unprintable):
+    """A function, as a template sees it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Calls it."""
+        return self.function(*args, **named)
+
+
+class _Stream(_Unprintable):
+    """An iterator, as a template sees it. Each element is a step."""
+
+    def __init__(self, iterator: Iterator[Any], budget: Budget) -> None:
+        self._iterator, self._budget = iterator, budget
+
+    def __iter__(self) -> Iterator[Any]:
+        """Itself."""
+        return self
+
+    def __next__(self) -> Any:
+        """The next element."""
+        self._budget.spend(1)
+        return next(self._iterator)
+
+
+class _Cycler(jinja2.utils.Cycler, _Unprintable):
+    __repr__ = _Unprintable.__repr__
+
+
+class _Joiner(jinja2.utils.Joiner, _Unprintable):
+    __repr__ = _Unprintable.__repr__
+
+
+class _Namespace(jinja2.utils.Namespace, _Unprintable):
+    __repr__ = _Unprintable.__repr__
+
+
+class _Counted(jinja2.visitor.NodeTransformer):
+    """Puts the environment's counting around the parts of a template that Jinja gives no other hook for."""
+
+    def visit_For(self, node: jinja2.nodes.For) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
+        """Loops: their passes."""
+        node.iter = asked("passes", [node.iter], node)  # type: ignore[list-item] # Jinja's type is too wide
+        return self.generic_visit(node)
+
+    def visit_Concat(self, node: jinja2.nodes.Concat) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """The operator `~`: its text."""
+        return self.generic_visit(asked("joined", node.nodes, node))
+
+    def visit_Getitem(self, node: jinja2.nodes.Getitem) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """Slices: their elements."""
+        self.generic_visit(node)
+        return asked("kept", [node], node) if isinstance(node.arg, jinja2.nodes.Slice) else node
+
+    def visit_Compare(self, node: jinja2.nodes.Compare) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """Comparisons: what they read. A comparison with a short constant reads no more than the constant has."""
+        self.generic_visit(node)
+        for operand in node.ops:
+            if operand.op in {"in", "notin"}:
+                operand.expr = asked("searched", [operand.expr], node)
+            elif not _is_short(operand.expr):
+                operand.expr = asked("read", [operand.expr], node)
+        return node
+
+
+def asked(name: str, values: Sequence[jinja2.nodes.Expr], node: jinja2.nodes.Node) -> jinja2.nodes.Filter:
+    """The value that one of our own filters makes. Its name has a space, so that no template can write it."""
+    made = jinja2.nodes.Filter(values[0], f"our {name}", [*values[1:]], [], None, None)
+    made.set_lineno(node.lineno)
+    return made
+
+
+def _is_short(node: jinja2.nodes.Expr) -> bool:
+    return isinstance(node, jinja2.nodes.Const) and size_of(node.value) < 256
+
+
+class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
+    """The environment that compiles and runs chat templates.
+
+    Attributes:
+        budget: counts the work of the rendering that runs.
+    """
+
+    intercepted_binops = frozenset({"+", "-", "*", "**", "%"})
+
+    def __init__(self, undefined: type[jinja2.Undefined], extensions: list[Any]) -> None:
+        self.budget = Budget()
+        super().__init__(
+            undefined=undefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=[jinja2.ext.loopcontrols, *extensions],
+            finalize=self._printed,
+            optimized=False,
+        )
+        for name in REMOVED_FILTERS:
+            del self.filters[name]
+        self.filters.update({name: self._guarded(name, function) for name, function in self.filters.items()})
+        for name in ("in", "eq", "==", "equalto", "ne", "!=", "lt", "<", "le", "<=", "gt", ">", "ge", ">="):
+            self.tests[name] = self._reading(self.tests[name])
+        ours = {
+            "passes": self.passes,
+            "joined": self.joined,
+            "kept": self.kept,
+            "read": self.read,
+            "searched": self.searched,
+        }
+        self.filters.update({f"our {name}": function for name, function in ours.items()})
+        del self.globals["lipsum"]
+        self.globals["range"] = _Function(jinja2.sandbox.safe_range)
+        self.globals |= {"cycler": _Cycler, "joiner": _Joiner, "namespace": _Namespace}
+
+    def offer(self, filters: Mapping[str, Callable[..., Any]], functions: Mapping[str, Callable[..., Any]]) -> None:
+        """Gives templates further filters and functions."""
+        self.filters.update({name: self._guarded(name, function) for name, function in filters.items()})
+        self.globals.update({name: _Function(function) for name, function in functions.items()})
+
+    def _generate(self, source: jinja2.nodes.Template, *others: Any, **named: Any) -> str:
+        for node in source.find_all(_OTHER_FILES):
+            raise RecipeError(f"the chat template has a {type(node).__name__.lower()}; it must be one file")
+        for _ in source.find_all(jinja2.nodes.ScopedEvalContextModifier):
+            raise RecipeError("the chat template has an autoescape block; remove it, because its text is no HTML")
+        self.rewrite(source)
+        return super()._generate(source, *others, **named)
+
+    def rewrite(self, source: jinja2.nodes.Template) -> None:
+        """Changes a parsed template before it is compiled."""
+        _Counted().visit(source)
+
+    def call(self, context: jinja2.runtime.Context, function: Any, /, *args: Any, **named: Any) -> Any:
+        """Calls a function for a template."""
+        self.budget.begin_call()
+        try:
+            if isinstance(function, _Function):
+                function = function.function
+                owner = getattr(getattr(function, "__wrapped__", function), "__self__", None)
+                if isinstance(owner, _METHOD_OWNERS):
+                    return self.kept(self._method(function, owner, args, named))
+            elif isinstance(function, jinja2.runtime.LoopContext):
+                args = tuple(map(self.passes, args))
+            return self.kept(super().call(context, function, *args, **named))
+        finally:
+            self.budget.depth -= 1
+
+    def _method(self, method: Any, owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        for own in ("_loop_vars", "_block_vars"):  # Jinja's compiler adds them for functions that take a context
+            named.pop(own, None)
+        name = method.__name__
+        check_method(name, owner)
+        if name == "join" and args:
+            args = (self._listed(args[0]), *args[1:])
+        count_growth(self.budget, METHOD_GROWTH, name, owner, args, named)
+        return method(*args, **named)
+
+    def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A filter whose work is counted."""
+        first = 0 if jinja2.utils._PassArg.from_obj(function) is None else 1  # noqa: SLF001 - Jinja has no other way
+
+        @wraps(function)
+        def guarded(*args: Any, **named: Any) -> Any:
+            self.budget.spend(1)
+            given, value, others = args[:first], args[first], args[first + 1 :]
+            if name in {"join", "sum", "sort", "unique", "min", "max", "groupby"}:
+                value = self._listed(value)
+            count_growth(self.budget, FILTER_GROWTH, name, value, others, named)
+            return self.kept(function(*given, value, *others, **named))
+
+        return guarded
+
+    def _reading(self, test: Any) -> Callable[..., bool]:
+        """A test whose work is counted."""
+
+        @wraps(test)
+        def reading(*args: Any) -> bool:
+            for each in args:
+                self.read(each)
+            result: bool = test(*args)
+            return result
+
+        return reading
+
+    def _listed(self, value: Any) -> Any:
+        """The elements of an iterator as a list; other values as they are."""
+        if isinstance(value, str | list | tuple | jinja2.Undefined) or not isinstance(value, Iterable):
+            return value
+        return list(self.passes(value))
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """The attribute of a value, for a template."""
+        if isinstance(obj, dict) and attribute in obj and attribute[:1] != "_" and attribute not in _OF_DICTS:
+            return obj[attribute]  # what the sandbox does, without its further questions
+        value = super().getattr(obj, attribute)
+        return value if type(value) in _PLAIN else self.kept(value)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """The item of a value, for a template."""
+        if type(argument) is not str:
+            self.budget.whole(argument)  # an error's words would print it
+        value = super().getitem(obj, argument)
+        return value if type(value) in _PLAIN else self.kept(value)
+
+    def kept(self, value: Any) -> Any:
+        """A value that a template now has: counted, and without a text if that would differ from run to run."""
+        if type(value) in _PLAIN or isinstance(value, str):
+            self.budget.value(value)
+            return value
+        if isinstance(value, Iterator) and not isinstance(value, _Stream | jinja2.runtime.LoopContext):
+            return _Stream(value, self.budget)
+        if callable(value) and not isinstance(value, (_Unprintable, *_PRINTABLE)):
+            return _Function(value)
+        self.budget.value(value)
+        return value
+
+    def passes(self, values: Any) -> Any:
+        """What a loop goes through: counted. An iterator counts its elements itself."""
+        if isinstance(values, Sized) and not isinstance(values, jinja2.Undefined):
+            self.budget.spend(len(values))
+        return values
+
+    def read(self, value: Any) -> Any:
+        """What a comparison reads: counted."""
+        self.budget.whole(value)
+        return value
+
+    def searched(self, value: Any) -> Any:
+        """What is searched for an element: counted. A mapping is not read to the end."""
+        return value if isinstance(value, Mapping) else self.read(value)
+
+    def joined(self, *values: Any) -> str:
+        """The operator `~`."""
+        return str(self.concat(str(self._printed(value)) for value in values))
+
+    def _printed(self, value: Any) -> Any:
+        """A value that is printed: counted with everything inside."""
+        if type(value) is not str:
+            self.budget.whole(value)
+        return value
+
+    def concat(self, pieces: Iterable[str]) -> str:
+        """Joins the pieces of a text, and stops as soon as they are too long."""
+        parts: list[str] = []
+        total = 0
+        for piece in pieces:
+            parts.append(piece)
+            total += len(piece)
+            if total > LONGEST:
+                raise Unrendered(UNBOUNDED, f"a text has more than {LONGEST:,} characters")
+        self.budget.characters(total)
+        return "".join(parts)
+
+    def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
+        """An operator between two values. What it would make is counted first."""
+        if operator == "+" and type(left) is str and type(right) is str:
+            self.budget.characters(len(left) + len(right))
+            return left + right
+        if operator == "+":
+            self.budget.characters(size_of(left) + size_of(right))
+        elif operator == "-" and not (isinstance(left, int | float) and isinstance(right, int | float)):
+            if not isinstance(left, jinja2.Undefined) and not isinstance(right, jinja2.Undefined):
+                raise Unrendered("not rendered", "only numbers can be subtracted: a set has no order")
+        elif operator == "%" and isinstance(left, str):
+            self.budget.characters(formatted(self.budget, left, right if isinstance(right, tuple) else (right,)))
+        elif operator in {"*", "**"}:
+            self._multiply(operator, left, right)
+        return super().call_binop(context, operator, left, right)
+
+    def _multiply(self, operator: str, left: Any, right: Any) -> None:
+        if isinstance(left, int) and isinstance(right, int):
+            bits = left.bit_length() * right if operator == "**" else left.bit_length() + right.bit_length()
+            if bits > _BITS:
+                raise Unrendered(UNBOUNDED, f"a number of more than {_BITS} bits")
+        for value, times in ((left, right), (right, left)):
+            if isinstance(times, int):
+                self.budget.characters(size_of(value) * max(times, 0))

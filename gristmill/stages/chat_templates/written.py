@@ -1,0 +1,162 @@
+"""Tells the text that a template writes from the text that a row brings, character by character.
+
+A template's own strings are `Written`: they compare like other strings, but they print with other characters, their
+twins. After rendering, each character of the text that is a twin was written by the template. Twins are lone
+surrogates, which no data can hold.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self, SupportsIndex
+
+import jinja2
+import jinja2.nodes
+import jinja2.runtime
+import jinja2.visitor
+
+from gristmill.errors import RecipeError
+from gristmill.stages.chat_templates.sandbox import TemplateSandbox, asked
+
+ROLES = frozenset(("assistant", "developer", "function", "ipython", "model", "system", "tool", "user"))
+"""Names of roles. Templates make special tokens of them, such as `<|user|>`, so they count as the template's own."""
+_FIRST, _LAST = 0xDC00, 0xDFFF
+
+
+class Written(str):
+    """A string that a template wrote, or that has parts which it wrote.
+
+    Attributes:
+        shown: the same string with twins; it is what is printed. It has the same length.
+    """
+
+    __slots__ = ("shown",)
+    shown: str
+
+    def __new__(cls, plain: str, shown: str) -> Self:
+        """From the string and its twins."""
+        made = super().__new__(cls, plain)
+        made.shown = shown
+        return made
+
+    def __str__(self) -> str:
+        """What is printed."""
+        return self.shown
+
+    def __add__(self, other: str) -> str:
+        """Joins two strings."""
+        return Written(str.__add__(self, other), self.shown + shown_of(other))
+
+    def __radd__(self, other: str) -> str:
+        """Joins two strings."""
+        return Written(other + plain_of(self), shown_of(other) + self.shown)
+
+    def __getitem__(self, places: SupportsIndex | slice) -> str:
+        """A part."""
+        return Written(str.__getitem__(self, places), self.shown[places])
+
+    def lstrip(self, chars: str | None = None, /) -> str:
+        """Without characters at the beginning."""
+        return self[len(self) - len(str.lstrip(self, chars)) :]
+
+    def rstrip(self, chars: str | None = None, /) -> str:
+        """Without characters at the end."""
+        return self[: len(str.rstrip(self, chars))]
+
+    def strip(self, chars: str | None = None, /) -> str:
+        """Without characters at both ends."""
+        return Written.lstrip(Written.rstrip(self, chars), chars)  # type: ignore[arg-type] # a part is Written too
+
+
+def shown_of(text: str) -> str:
+    """What is printed of a string."""
+    return text.shown if isinstance(text, Written) else text
+
+
+def plain_of(text: str) -> str:
+    """The string itself, of Python's own type."""
+    return str.__str__(text)
+
+
+class Writer:
+    """Gives characters their twins."""
+
+    def __init__(self) -> None:
+        self._twins: dict[int, str] = {}
+        self._plain: dict[int, str] = {}
+
+    def shown(self, text: str) -> str:
+        """A string with twins.
+
+        Raises:
+            RecipeError: the template has too many different characters.
+        """
+        for char in set(text):
+            if ord(char) not in self._twins:
+                twin = _FIRST + len(self._twins)
+                if twin > _LAST:
+                    raise RecipeError(
+                        f"the chat template has more than {_LAST - _FIRST + 1} different characters; with"
+                        " specials='refuse' it may not; give the tokenizer specials='tokens'"
+                    )
+                self._twins[ord(char)] = chr(twin)
+                self._plain[twin] = char
+        return text.translate(self._twins)
+
+    def written(self, text: str) -> Written:
+        """A string that the template writes."""
+        return Written(text, self.shown(text))
+
+    def plain(self, shown: str) -> str:
+        """The string without twins."""
+        return shown.translate(self._plain)
+
+    def wrote(self, shown: str, span: tuple[int, int]) -> bool:
+        """Whether the template wrote every character of a span."""
+        begin, end = span
+        return all(ord(char) in self._plain for char in shown[begin:end])
+
+    def with_role(self, turn: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A turn of the same type. Its role counts as written by the template if it is one of ROLES."""
+        role = turn.get("role")
+        if not isinstance(role, str) or role not in ROLES:
+            return turn
+        return type(turn)({**turn, "role": self.written(role)})  # type: ignore[call-arg] # turns are dicts
+
+
+class _Strings(jinja2.visitor.NodeTransformer):
+    """Puts twins into a template's strings."""
+
+    def __init__(self, writer: Writer, strings: list[Written]) -> None:
+        self._writer, self._strings = writer, strings
+
+    def visit_TemplateData(self, node: jinja2.nodes.TemplateData) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
+        """Text outside of blocks is output, so it gets its twins at once."""
+        node.data = self._writer.shown(node.data)
+        return node
+
+    def visit_Const(self, node: jinja2.nodes.Const) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """A string in an expression."""
+        if not isinstance(node.value, str):
+            return node
+        self._strings.append(self._writer.written(node.value))
+        return asked("string", [jinja2.nodes.Const(len(self._strings) - 1)], node)
+
+
+class WrittenSandbox(TemplateSandbox):
+    """The sandbox, with twins in all that a template writes."""
+
+    def __init__(self, undefined: type[jinja2.Undefined], extensions: list[Any], writer: Writer) -> None:
+        self._writer = writer
+        self._strings: list[Written] = []
+        super().__init__(undefined, extensions)
+        self.filters["our string"] = self._strings.__getitem__
+
+    def rewrite(self, source: jinja2.nodes.Template) -> None:
+        """See TemplateSandbox."""
+        super().rewrite(source)
+        _Strings(self._writer, self._strings).visit(source)
+
+    def concat(self, pieces: Iterable[str]) -> str:
+        """See TemplateSandbox."""
+        shown = super().concat(map(shown_of, pieces))
+        plain = self._writer.plain(shown)
+        return shown if plain == shown else Written(plain, shown)
