@@ -199,10 +199,12 @@ _STRINGS = (
     "urlencode",
 )
 FILTER_GROWTH: dict[str, Growth] = {
-    **dict.fromkeys(("tojson", "wordcount", *_STRINGS), _printed),
+    **dict.fromkeys(("tojson", *_STRINGS), _printed),
     **dict.fromkeys(("dictsort", "groupby", "max", "min", "sort", "unique"), _compared),
     **dict.fromkeys(("batch", "slice"), _filled),
-    **dict.fromkeys(("list", "map", "reject", "rejectattr", "reverse", "select", "selectattr"), _passed),
+    **dict.fromkeys(
+        ("float", "int", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "wordcount"), _passed
+    ),
     **dict.fromkeys(("center", "truncate"), _padded),
     "format": formatted,
     "indent": _indented,

@@ -183,7 +183,7 @@ class ChatTemplate:
         known = {**self._known, **variables, "messages": turns}
         marked = self._rendered(known, (_BEGIN, _END))
         count = self._generation.count
-        text, spans = _without_marks(marked, count)
+        text, spans = _without_marks(marked, count, again=self._hidden)
         del marked  # it may be huge
         if self._hidden and self._rendered(known, ("", "")) != text:
             raise Unrendered(
@@ -225,12 +225,13 @@ def _is_generation(node: jinja2.nodes.Node) -> bool:
     return isinstance(called, jinja2.nodes.ExtensionAttribute) and called.name == "said"
 
 
-def _without_marks(marked: str, count: int) -> tuple[str, list[Span]]:
+def _without_marks(marked: str, count: int, *, again: bool) -> tuple[str, list[Span]]:
     """The text without marks, and the spans between them. Of blocks inside each other the innermost counts.
 
     Args:
         marked: the text with marks.
         count: the number of blocks that the template ran.
+        again: whether the template may output the text of a block more than once.
     """
     pieces: list[str] = []
     spans: list[Span] = []
@@ -250,7 +251,7 @@ def _without_marks(marked: str, count: int) -> tuple[str, list[Span]]:
         else:
             pieces.append(piece)
             length += len(piece)
-    if depth or seen < count:
+    if depth or seen < count or (seen > count and not again):
         raise Unrendered(
             "assistant's words are lost",
             "the template cuts or drops the text of a generation block; put the block around what is output",

@@ -1,0 +1,36 @@
+from itertools import count
+
+import pytest
+
+from gristmill.stages.chat_templates.budget import DEEPEST, LONGEST, STEPS, Budget, Unrendered
+
+
+def test_steps_characters_and_elements_are_counted() -> None:
+    budget = Budget()
+    for value, steps in (("a" * 1023, 0), ("a" * 1024, 1), ([0] * 32, 2), ({1: 2}, 0), (None, 0), (7, 0)):
+        budget.renew()
+        budget.value(value)
+        assert STEPS - budget.left == steps
+    budget.renew()
+    budget.whole([["a" * 2048, {"k": [1, 2]}], ()])
+    assert STEPS - budget.left == 2 + 2 + 2 + 1 + 2
+    with pytest.raises(Unrendered, match="not bounded: rendering takes more than 2,000,000 steps"):
+        for _ in count():
+            budget.spend(STEPS // 4)
+
+
+def test_what_is_too_long_or_too_deep_is_told() -> None:
+    budget = Budget()
+    budget.characters(LONGEST)
+    with pytest.raises(Unrendered, match="a string has more than"):
+        budget.characters(LONGEST + 1)
+    deep: list[object] = []
+    for _ in range(DEEPEST):
+        deep = [deep]
+    budget.whole(deep)
+    with pytest.raises(Unrendered, match="nested more than"):
+        budget.whole([deep])
+    for _ in range(DEEPEST):
+        budget.begin_call()
+    with pytest.raises(Unrendered, match="calls are nested"):
+        budget.begin_call()
