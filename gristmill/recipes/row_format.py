@@ -26,6 +26,9 @@ Pack = bool | int | None
 """Documents per example. True: at most 64. A number: at most that many. False: one, and a longer one is an error.
 None: the default of the format."""
 
+NULL_KEYS = ("reasoning_content", "tool_calls")
+"""Keys that are null in a turn of Levanter's that does not have them."""
+
 SEGMENTS = 64
 """Largest number of documents in a packed example, unless the recipe gives a number."""
 
@@ -74,8 +77,8 @@ class Chat:
         system_prompt: the field with a system prompt: a string, or a turn without its role.
         chat_template_kwargs: the field with the row's own variables for the template.
         row_templates: whether that field may also hold a `chat_template`. Then templates from data are run, sandboxed.
-        undefined: the effect of a variable that does not exist. `levanter`: an error in the row. `transformers`: it
-            renders as nothing, and `tools` and `documents` are null.
+        undefined: the effect of a variable that does not exist. `levanter`: an error in the row, but for the keys in
+            NULL_KEYS of a turn. `transformers`: it renders as nothing, and `tools` and `documents` are null.
         today: the date for `strftime_now`, such as `2026-11-30`. Without it, a template that asks for the date is an
             error, because the same rows would get other ids tomorrow.
         pack: number of documents per example; by default up to 64.
@@ -219,6 +222,24 @@ def parameters_of(declared: Format) -> dict[str, Any]:
     trained = {"pack", "slice_strategy"}
     options = {option.name: getattr(declared, option.name) for option in fields(declared)}
     return {"type": declared.type, **{name: value for name, value in options.items() if name not in trained}}
+
+
+def asks_for_null_keys(declared: Format, template: str | None = None) -> bool:
+    """Whether the rows of a format depend on NULL_KEYS.
+
+    Before these keys were null, its template gave other rows, or none. So only recipes of such formats record the keys,
+    and only their caches are made again.
+
+    Args:
+        declared: the format.
+        template: its chat template; None: the one that the format declares.
+
+    >>> asks_for_null_keys(Chat(chat_template="{{ messages[0].tool_calls }}")), asks_for_null_keys(Chat())
+    (True, False)
+    """
+    if not isinstance(declared, Chat) or declared.undefined != "levanter":
+        return False
+    return any(key in (template or declared.chat_template or "") for key in NULL_KEYS)
 
 
 def _check(declared: Format) -> None:

@@ -23,6 +23,7 @@ import jinja2.parser
 import jinja2.runtime
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.recipes.row_format import NULL_KEYS
 from gristmill.stages.chat_templates.budget import Unrendered
 from gristmill.stages.chat_templates.sandbox import TemplateSandbox
 from gristmill.stages.chat_templates.written import Writer, WrittenSandbox
@@ -33,8 +34,6 @@ Span = tuple[int, int]
 
 UNDEFINED = "undefined template variable"
 """The reason counted for rows whose template asks for a variable that does not exist."""
-NULL_KEYS = ("reasoning_content", "tool_calls")
-"""Keys that are null in a turn of Levanter's that does not have them."""
 _BEGIN, _END = "\udbfe", "\udbff"
 _MARKS = re.compile(f"([{_BEGIN}{_END}])")
 _SURROGATES = re.compile("[\ud800-\udfff]")

@@ -84,12 +84,12 @@ class PrebuiltRows:
         if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
             what = f"metadata.{key} is {words_of(values)}, not a list of numbers"
             return nothing, RowError(number, "no loss weights", what, keepable=False)
-        weights = np.array(values, np.float64)
-        if len(weights) != count:
-            what = f"metadata.{key} has {len(weights)} weights for {count} ids"
+        if len(values) != count:
+            what = f"metadata.{key} has {len(values)} weights for {count} ids"
             return nothing, RowError(number, "wrong number of loss weights", what, keepable=False)
-        if not np.isfinite(weights).all() or np.abs(weights).max(initial=0) > np.finfo(np.float32).max:
+        largest = float(np.finfo(np.float32).max)
+        if not all(-largest <= value <= largest for value in values):  # as Python's: an int may exceed every float
             return nothing, RowError(
                 number, "loss weights out of range", f"metadata.{key} exceeds float32", keepable=False
             )
-        return weights.astype(np.float32), None
+        return np.array(values, np.float32), None

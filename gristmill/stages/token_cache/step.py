@@ -17,7 +17,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.row_format import Chat, Text, parameters_of
+from gristmill.recipes.row_format import NULL_KEYS, Chat, Text, asks_for_null_keys, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
 from gristmill.stages.token_cache.part import CLEVEL, part_records
@@ -85,6 +85,7 @@ class TokenCacheStep:
                 self.mix.validation,
                 *([] if tokenizer.specials == "tokens" else [tokenizer.specials]),
                 *([] if declared == Text() else [parameters_of(declared)]),
+                *(NULL_KEYS if asks_for_null_keys(declared) else ()),
             ]
         )
 
@@ -106,6 +107,8 @@ class TokenCacheStep:
             "validation_seed": VALIDATION_SEED,
             "parts": self.mix.parts,
         }
+        if asks_for_null_keys(declared, template):
+            parameters["null keys"] = NULL_KEYS
         name = f"{self.mix.name}/{self.tokenizer.name}/{self.stream}"
         return Recipe(name, TOKENIZING, parameters, self.mix.draft or self.tokenizer.draft)
 

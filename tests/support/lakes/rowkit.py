@@ -3,8 +3,9 @@
 import gzip
 import json
 import os
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import CacheRows
+from gristmill.stages.tokenization.reference import ask_reference
 
 EOS, BOS = "<|endoftext|>", "<|begin|>"
 
@@ -85,8 +87,19 @@ def tokenizer_files(folder: Path) -> dict[str, tuple[bytes, str | None]]:
     return found
 
 
-def ours(declared: Format, data: bytes, bos: str | None, rows: list[dict[str, Any]], template: str | None) -> CacheRows:
-    encoder, _ = row_encoder(declared, "t-1", data, TokenizerOptions(eos=EOS, bos=bos, chat_template=template))
+facts_of = cache(ask_reference)
+
+
+def ours(
+    declared: Format,
+    data: bytes,
+    bos: str | None,
+    rows: list[dict[str, Any]],
+    template: str | None,
+    specials: Literal["tokens", "refuse"] = "tokens",
+) -> CacheRows:
+    options = TokenizerOptions(eos=EOS, bos=bos, chat_template=template, specials=specials)
+    encoder, _ = row_encoder(declared, "t-1", data, options, facts_of(data))
     documents = [
         {"id": str(number), "source": "s", "text": str(row.get("text", "")), "metadata": row}
         for number, row in enumerate(rows)

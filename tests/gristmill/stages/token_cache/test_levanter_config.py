@@ -6,8 +6,9 @@ from testkit import SNAPSHOT
 
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.checksums import verify_checksums
-from gristmill.recipes.row_format import Chat
+from gristmill.recipes.row_format import Chat, format_of
 from gristmill.stages.token_cache.index import index_cache
+from gristmill.stages.token_cache.levanter_config import data_yaml
 
 
 def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path) -> None:
@@ -34,3 +35,12 @@ def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path
     before = mill.tree()
     index_cache(mill.store, mix, BYTES, sources, {"pages": [SNAPSHOT]}, consolidated=True)
     assert mill.tree() == before
+
+
+def test_an_option_that_is_null_here_but_not_in_levanter_is_written() -> None:
+    declared = Chat(chat_template=TEMPLATE, chat_template_kwargs=None)
+    config = json.loads(data_yaml("lake", mix_of(declared), BYTES))
+    written = config["components"]["pages"]["format"]
+    assert written["chat_template_kwargs"] is None
+    assert not {"system_prompt", "pack"} & written.keys()
+    assert format_of(written) == declared
