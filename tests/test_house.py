@@ -21,7 +21,10 @@ TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p
 HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
 BELOW_STAGES = {"recipes", "execution", "formats.levanter", "text", *LAKE}
-STAGES = {f"stages.{name}" for name in ("conversion", "tagging", "mixing", "tokenization", "token_cache", "packing")}
+STAGES = {
+    f"stages.{name}"
+    for name in ("conversion", "tagging", "mixing", "tokenization", "chat_templates", "token_cache", "packing")
+}
 ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "text", "errors", "lake.rows"}
 EVERYTHING = {
@@ -51,7 +54,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.tagging": BELOW_STAGES,
     "stages.mixing": BELOW_STAGES,
     "stages.tokenization": BELOW_STAGES,
-    "stages.token_cache": {"stages.tokenization", "stages.mixing", *BELOW_STAGES},
+    "stages.chat_templates": {"recipes", "errors"},
+    "stages.token_cache": {"stages.tokenization", "stages.chat_templates", "stages.mixing", *BELOW_STAGES},
     "stages.packing": {"stages.token_cache", "reports", *BELOW_STAGES},
     "verification": ACROSS,
     "tracing": ACROSS,

@@ -1,7 +1,7 @@
 """Tells the text that a template writes from the text that a row brings, character by character.
 
-A template's own strings are `Written`: they compare like other strings, but they print with other characters, their
-twins. After rendering, each character of the text that is a twin was written by the template. Twins are lone
+A template's own strings are `TemplateText`: they compare like other strings, but they print with other characters,
+their twins. After rendering, each character of the text that is a twin was written by the template. Twins are lone
 surrogates, which no data can hold.
 """
 
@@ -21,7 +21,7 @@ ROLES = frozenset(("assistant", "developer", "function", "ipython", "model", "sy
 _FIRST, _LAST = 0xDC00, 0xDFFF
 
 
-class Written(str):
+class TemplateText(str):
     """A string that a template wrote, or that has parts which it wrote.
 
     Attributes:
@@ -43,15 +43,15 @@ class Written(str):
 
     def __add__(self, other: str) -> str:
         """Joins two strings."""
-        return Written(str.__add__(self, other), self.shown + shown_of(other))
+        return TemplateText(str.__add__(self, other), self.shown + shown_of(other))
 
     def __radd__(self, other: str) -> str:
         """Joins two strings."""
-        return Written(other + plain_of(self), shown_of(other) + self.shown)
+        return TemplateText(other + plain_of(self), shown_of(other) + self.shown)
 
     def __getitem__(self, places: SupportsIndex | slice) -> str:
         """A part."""
-        return Written(str.__getitem__(self, places), self.shown[places])
+        return TemplateText(str.__getitem__(self, places), self.shown[places])
 
     def lstrip(self, chars: str | None = None, /) -> str:
         """Without characters at the beginning."""
@@ -63,12 +63,12 @@ class Written(str):
 
     def strip(self, chars: str | None = None, /) -> str:
         """Without characters at both ends."""
-        return Written.lstrip(Written.rstrip(self, chars), chars)  # type: ignore[arg-type] # a part is Written too
+        return TemplateText.lstrip(TemplateText.rstrip(self, chars), chars)  # type: ignore[arg-type] # a part is TemplateText too
 
 
 def shown_of(text: str) -> str:
     """What is printed of a string."""
-    return text.shown if isinstance(text, Written) else text
+    return text.shown if isinstance(text, TemplateText) else text
 
 
 def plain_of(text: str) -> str:
@@ -101,9 +101,9 @@ class Writer:
                 self._plain[twin] = char
         return text.translate(self._twins)
 
-    def written(self, text: str) -> Written:
+    def written(self, text: str) -> TemplateText:
         """A string that the template writes."""
-        return Written(text, self.shown(text))
+        return TemplateText(text, self.shown(text))
 
     def plain(self, shown: str) -> str:
         """The string without twins."""
@@ -125,7 +125,7 @@ class Writer:
 class _Strings(jinja2.visitor.NodeTransformer):
     """Puts twins into a template's strings."""
 
-    def __init__(self, writer: Writer, strings: list[Written]) -> None:
+    def __init__(self, writer: Writer, strings: list[TemplateText]) -> None:
         self._writer, self._strings = writer, strings
 
     def visit_TemplateData(self, node: jinja2.nodes.TemplateData) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
@@ -146,7 +146,7 @@ class WrittenSandbox(TemplateSandbox):
 
     def __init__(self, undefined: type[jinja2.Undefined], extensions: list[Any], writer: Writer) -> None:
         self._writer = writer
-        self._strings: list[Written] = []
+        self._strings: list[TemplateText] = []
         super().__init__(undefined, extensions)
         self.filters["our string"] = self._strings.__getitem__
 
@@ -159,4 +159,4 @@ class WrittenSandbox(TemplateSandbox):
         """See TemplateSandbox."""
         shown = super().concat(map(shown_of, pieces))
         plain = self._writer.plain(shown)
-        return shown if plain == shown else Written(plain, shown)
+        return shown if plain == shown else TemplateText(plain, shown)

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.chat_templates.written import Writer, Written
+from gristmill.stages.chat_templates.written import TemplateText, Writer
 
 
 def test_a_written_string_is_the_same_string_but_prints_with_twins() -> None:
@@ -25,12 +25,12 @@ def test_a_written_string_is_the_same_string_but_prints_with_twins() -> None:
         shown = str(made)
         assert writer.plain(shown) == plain
         assert sum(writer.wrote(shown, (at, at + 1)) for at in range(len(shown))) == own
-    assert isinstance(end + end, Written)
+    assert isinstance(end + end, TemplateText)
 
 
 def test_a_role_is_the_templates_own_only_if_it_is_a_known_one() -> None:
     writer = Writer()
-    assert isinstance(writer.with_role({"role": "user"})["role"], Written)
+    assert isinstance(writer.with_role({"role": "user"})["role"], TemplateText)
     for role in ("end", "", None, ["user"]):
         assert writer.with_role({"role": role}) == {"role": role}
 
