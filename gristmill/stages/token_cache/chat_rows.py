@@ -1,6 +1,6 @@
 """Rows of conversations: rendered by a chat template, encoded once, with a mask of the assistant's tokens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,8 +10,17 @@ from gristmill.errors import RecipeError
 from gristmill.recipes.row_format import Chat
 from gristmill.stages.chat_templates.budget import Unrendered
 from gristmill.stages.chat_templates.template import UNDEFINED, ChatTemplate, Span, Turn
-from gristmill.stages.token_cache.rows import MISSING, SPECIAL, CacheRows, RowError, field_of, words_of
-from gristmill.stages.tokenization.encoder import Encoder
+from gristmill.stages.token_cache.rows import (
+    MISSING,
+    NORMALIZED,
+    SPECIAL,
+    CacheRows,
+    RowError,
+    RowLengths,
+    field_of,
+    words_of,
+)
+from gristmill.stages.tokenization.encoder import Encoder, Ids
 from gristmill.stages.tokenization.offsets import TokenOffsets
 from gristmill.text.utf8 import sizes_of
 
@@ -91,6 +100,7 @@ class ChatRows:
             masks[start:end] = self._offsets.mask(conversation.text, ids[start:end], conversation.spans)
             if self._declared.mask_user_turns and number not in in_trouble and not masks[start:end].any():
                 troubles.append(RowError(number, "no assistant turn", "nothing in it would be learnt"))
+        troubles += self._normalized(rendered, ids, lengths, in_trouble)
         sizes = sizes_of([conversation.text for conversation in rendered])
         return CacheRows({"input_ids": (ids, lengths), "assistant_masks": (masks, lengths)}, troubles, sizes)
 
@@ -125,6 +135,18 @@ class ChatRows:
             except Unrendered:
                 pass
         return _Rendered(), trouble
+
+    def _normalized(
+        self, rendered: Sequence[_Rendered], ids: Ids, lengths: RowLengths, in_trouble: set[int]
+    ) -> Iterator[RowError]:
+        """The errors of conversations that have more special tokens than their texts have special strings."""
+        refused = self._encoder.refused
+        if refused is None:
+            return
+        counts = self._encoder.specials_in(ids, lengths).tolist()
+        for number, (conversation, count) in enumerate(zip(rendered, counts, strict=True)):
+            if number not in in_trouble and count > sum(1 for _ in refused.finditer(conversation.text)):
+                yield RowError(number, SPECIAL, NORMALIZED)
 
     def _special(self, messages: Sequence[Turn], number: int) -> RowError | None:
         """The error of a conversation whose turns hold a special token, if the recipe refuses these."""

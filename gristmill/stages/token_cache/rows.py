@@ -21,6 +21,9 @@ MISSING = object()
 SPECIAL = "special token in the text"
 """The reason counted for texts that contain a special token which the recipe refuses."""
 
+NORMALIZED = "the tokenizer's normalizer makes one of other characters"
+"""What is wrong with a text that becomes a special token, although it has no such string."""
+
 
 class RowError(NamedTuple):
     """An error of a row.

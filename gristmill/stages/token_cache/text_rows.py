@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gristmill.recipes.row_format import Text
-from gristmill.stages.token_cache.rows import SPECIAL, CacheRows, RowError, field_of, words_of
+from gristmill.stages.token_cache.rows import NORMALIZED, SPECIAL, CacheRows, RowError, field_of, words_of
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.text.utf8 import sizes_of
 
@@ -62,10 +62,18 @@ class TextRows:
         return self._rows(texts, troubles)
 
     def _rows(self, texts: Sequence[str], troubles: list[RowError]) -> CacheRows:
+        ids, lengths = self._encoder.encode(texts)
         refused = self._encoder.refused
         if refused is not None:
-            for number, text in enumerate(texts):
+            options = self._encoder.options
+            ours = sum(
+                token is not None and refused.fullmatch(token) is not None for token in (options.bos, options.eos)
+            )
+            counts = self._encoder.specials_in(ids, lengths).tolist()
+            for number, (text, count) in enumerate(zip(texts, counts, strict=True)):
                 match = refused.search(text)
                 if match:
                     troubles.append(RowError(number, SPECIAL, f"{match[0]!r} at character {match.start()}"))
-        return CacheRows({"input_ids": self._encoder.encode(texts)}, troubles, sizes_of(texts))
+                elif count > ours:
+                    troubles.append(RowError(number, SPECIAL, NORMALIZED))
+        return CacheRows({"input_ids": (ids, lengths)}, troubles, sizes_of(texts))

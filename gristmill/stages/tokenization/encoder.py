@@ -105,6 +105,7 @@ class Encoder:
         self.options = options
         self.special_strings = special_strings(facts.special)
         self.refused = self.special_strings if options.specials == "refuse" else None
+        self._special_ids = np.array([facts.added[token] for token in facts.special if token in facts.added], np.int32)
         self._bos, self._eos = self._id(facts, "bos", options.bos), self._id(facts, "eos", options.eos)
         self._clean = options.eos_style == "clean"
         self._plain = _specials_as_text(tokenizer_json) if options.specials == "text" else None
@@ -162,6 +163,20 @@ class Encoder:
         counts: list[int] = []
         ids, lengths = self._encoded(self._split(texts, counts), texts)
         return ids, _sums(lengths, counts)
+
+    def specials_in(self, ids: Ids, lengths: Lengths) -> Lengths:
+        """The number of special tokens in each text's ids.
+
+        It may exceed the number of special strings in the text: a normalizer may have made one of other characters.
+
+        Args:
+            ids: see `encode`.
+            lengths: see `encode`.
+        """
+        sums = np.concatenate(([0], np.cumsum(np.isin(ids, self._special_ids))))
+        ends = np.cumsum(lengths)
+        counts: Lengths = sums[ends] - sums[ends - lengths]
+        return counts
 
     def _pieces(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
         """The strings that are encoded separately, with EOS. Each text's number of pieces is appended to `counts`."""

@@ -5,7 +5,7 @@ import json
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -96,7 +96,7 @@ def ours(
     bos: str | None,
     rows: list[dict[str, Any]],
     template: str | None,
-    specials: Literal["tokens", "refuse"] = "tokens",
+    specials: Any = "tokens",
 ) -> CacheRows:
     options = TokenizerOptions(eos=EOS, bos=bos, chat_template=template, specials=specials)
     encoder, _ = row_encoder(declared, "t-1", data, options, facts_of(data))

@@ -3,8 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowkit import BOS, ours, trained
 from talklake import TEMPLATE, mix_of, row, spelled, started, talk
 from testkit import SHELVES, SNAPSHOT
+from tokenizers import AddedToken, normalizers
 
 from gristmill.errors import RecipeError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
@@ -16,6 +18,19 @@ from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.verification.audit import audit_reencoding
+
+
+def test_a_special_token_that_a_normalizer_makes_is_refused() -> None:
+    tokenizer = trained(normalizer=normalizers.NFKC())
+    tokenizer.add_special_tokens([AddedToken("<|pad|>", special=True, normalized=True)])
+    data, wide = tokenizer.to_str().encode(), "a\uff1c|pad|\uff1eb"
+    rows: list[dict[str, Any]] = [{"text": wide, **talk("Hi", wide)}, {"text": "a|pad|b", **talk("Hi", "a|pad|b")}]
+    for declared in (Text(), Chat(chat_template=TEMPLATE)):
+        template = TEMPLATE if isinstance(declared, Chat) else None
+        for specials, troubled in (("refuse", [0]), ("tokens", [])):
+            made = ours(declared, data, BOS, rows, template, specials)
+            assert [trouble.row for trouble in made.troubles] == troubled
+            assert {trouble.reason for trouble in made.troubles} <= {"special token in the text"}
 
 
 def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path) -> None:
