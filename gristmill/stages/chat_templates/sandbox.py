@@ -290,7 +290,11 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return value
 
     def concat(self, pieces: Iterable[str]) -> str:
-        """Joins the pieces of a text, and stops as soon as they are too long."""
+        """Joins the pieces of a text."""
+        return "".join(self.gathered(pieces))
+
+    def gathered(self, pieces: Iterable[str]) -> list[str]:
+        """The pieces of a text. It stops as soon as they are too long."""
         parts: list[str] = []
         total = 0
         for piece in pieces:
@@ -299,7 +303,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
             if total > LONGEST:
                 raise Unrendered(UNBOUNDED, f"a text has more than {LONGEST:,} characters")
         self.budget.characters(total)
-        return "".join(parts)
+        return parts
 
     def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
         """An operator between two values. What it would make is counted first."""

@@ -12,7 +12,7 @@ Source: Hugging Face, "Writing a chat template"; marin-levanter 0.2, `levanter.t
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NoReturn
 
@@ -184,7 +184,7 @@ class ChatTemplate:
         count = self._generation.count
         text, spans = _without_marks(marked, count, again=self._hidden)
         del marked  # it may be huge
-        if self._hidden and self._rendered(known, ("", "")) != text:
+        if self._hidden and "".join(self._rendered(known, ("", ""))) != text:
             raise Unrendered(
                 "assistant's words are measured",
                 "the template changes or measures the text of a generation block; put the block around what is output",
@@ -195,13 +195,14 @@ class ChatTemplate:
         brought = (match[0] for match in self._specials.finditer(plain) if not self._writer.wrote(text, match.span()))
         return plain, spans, next(brought, None)
 
-    def _rendered(self, known: Mapping[str, Any], marks: tuple[str, str]) -> str:
+    def _rendered(self, known: Mapping[str, Any], marks: tuple[str, str]) -> list[str]:
+        """The pieces of the text. They are not joined, because a text with one mark takes twice the memory."""
         environment, generation = self._environment, self._generation
         environment.budget.renew()
         generation.marks, generation.count = marks, 0
         try:
             context = self._template.new_context(dict(known))
-            return str(environment.concat(self._template.root_render_func(context)))
+            return environment.gathered(self._template.root_render_func(context))
         except Unrendered:
             raise
         except jinja2.UndefinedError as error:
@@ -224,18 +225,18 @@ def _is_generation(node: jinja2.nodes.Node) -> bool:
     return isinstance(called, jinja2.nodes.ExtensionAttribute) and called.name == "said"
 
 
-def _without_marks(marked: str, count: int, *, again: bool) -> tuple[str, list[Span]]:
+def _without_marks(marked: Sequence[str], count: int, *, again: bool) -> tuple[str, list[Span]]:
     """The text without marks, and the spans between them. Of blocks inside each other the innermost counts.
 
     Args:
-        marked: the text with marks.
+        marked: the pieces of the text with marks.
         count: the number of blocks that the template ran.
         again: whether the template may output the text of a block more than once.
     """
     pieces: list[str] = []
     spans: list[Span] = []
     length, depth, start, seen = 0, 0, -1, 0
-    for piece in _MARKS.split(marked):
+    for piece in _split(marked):
         if piece == _BEGIN:
             start = length
             depth += 1
@@ -256,6 +257,14 @@ def _without_marks(marked: str, count: int, *, again: bool) -> tuple[str, list[S
             "the template cuts or drops the text of a generation block; put the block around what is output",
         )
     return "".join(pieces), spans
+
+
+def _split(marked: Sequence[str]) -> Iterator[str]:
+    for piece in marked:
+        if _BEGIN in piece or _END in piece:
+            yield from _MARKS.split(piece)
+        else:
+            yield piece
 
 
 def _has_generation(environment: jinja2.Environment, text: str) -> bool:

@@ -157,6 +157,10 @@ class WrittenSandbox(TemplateSandbox):
 
     def concat(self, pieces: Iterable[str]) -> str:
         """See TemplateSandbox."""
-        shown = super().concat(map(shown_of, pieces))
+        shown = super().concat(pieces)
         plain = self._writer.plain(shown)
         return shown if plain == shown else TemplateText(plain, shown)
+
+    def gathered(self, pieces: Iterable[str]) -> list[str]:
+        """See TemplateSandbox."""
+        return super().gathered(map(shown_of, pieces))
