@@ -8,6 +8,7 @@ from gristmill.stages.chat_templates.template import ChatTemplate
 TALK = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]
 
 BOMBS = r"""
+{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}
 {{ 'a' * 10**9 }}
 {{ 'a' * 1000000000 }}
 {{ 1000000000 * [1] }}
