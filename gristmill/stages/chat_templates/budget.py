@@ -3,8 +3,8 @@
 from collections.abc import Mapping, MappingView
 
 STEPS = 2_000_000
-"""Steps of one rendering. A pass through a loop, a call and a filter are one step each, and so are 1,024 characters or
-16 elements that one of these reads or makes. They take about five seconds."""
+"""Steps of one rendering: a call is four; a pass through a loop and a filter are one each, and so are 1,024 characters
+or 16 elements that one of these reads or makes. They take about five seconds."""
 LONGEST = 2**28
 """Characters of the longest string that a rendering may make."""
 DEEPEST = 48
@@ -59,7 +59,7 @@ class Budget:
             Unrendered: calls are nested too deep.
         """
         self.depth += 1
-        self.spend(1)
+        self.spend(4)
         if self.depth > DEEPEST:
             raise Unrendered(UNBOUNDED, f"more than {DEEPEST} calls are nested")
 
