@@ -158,7 +158,13 @@ class Multipart:
         self._client, self._bucket, self._url = client, bucket, url
 
     def begin(self, key: str, path: str, etag: str | None) -> Parts:
-        """Begins an upload; the arguments are as in Parts."""
+        """A new upload.
+
+        Args:
+            key: of the object in the bucket.
+            path: of the object in the lake, for messages.
+            etag: as in Parts.
+        """
         return Parts(self._client, self._bucket, key, path, self._url, etag)
 
     def unfinished(self, prefix: str) -> list[UnfinishedUpload]:
@@ -177,7 +183,12 @@ class Multipart:
             where |= {"KeyMarker": page["NextKeyMarker"], "UploadIdMarker": page["NextUploadIdMarker"]}
 
     def abort(self, key: str, upload: UnfinishedUpload) -> None:
-        """Aborts an upload; one that has ended is no error."""
+        """Aborts an upload; one that has ended is no error.
+
+        Args:
+            key: of its object in the bucket.
+            upload: the upload.
+        """
 
         def abort() -> None:
             try:
