@@ -9,7 +9,8 @@ import xxhash
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
-from gristmill.lake.rows.shard_file import blocks, unpacked
+from gristmill.lake.rows.row_blocks import ROW_LIMIT, blocks
+from gristmill.lake.rows.shard_file import MEMBER, unpacked, unpacked_whole
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 
@@ -92,14 +93,14 @@ class ShardProof:
         if not offsets or offsets[0] != 0 or any(b <= a for a, b in pairwise(offsets)):
             if offsets:
                 self._trouble.append(Finding(self.path, None, "the members' offsets in its ledger do not rise", MEND))
-            yield from blocks(unpacked(pieces, self.path))
+            yield from blocks(unpacked(pieces, self.path), self.path)
             return
         for number, packed in enumerate(_cut(pieces, offsets)):
             first = self._members[number][1]
             if first != self._rows:
                 what = f"the gzip member at byte {offsets[number]} begins with row {self._rows}, not {first}"
                 self._trouble.append(Finding(self.path, self._rows, what, MEND))
-            plain = b"".join(unpacked([packed], self.path))
+            plain = unpacked_whole(packed, self.path, MEMBER + ROW_LIMIT)
             if plain and not plain.endswith(b"\n"):
                 raise DataError(f"the gzip member at byte {offsets[number]} does not end with a row")
             if plain:

@@ -17,7 +17,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.ledger.renamed import current_head, current_shard
-from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
+from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked_whole
 from gristmill.lake.store.protocol import Store
 
 SCHEMA = 1
@@ -144,7 +144,7 @@ def table_lines(store: Store, place: Place) -> bytes:
         DataError: the object is not valid gzip.
     """
     tagged = store.read_tagged(place.table)
-    return b"".join(unpacked([tagged[0]], place.table)) if tagged else b""
+    return unpacked_whole(tagged[0], place.table) if tagged else b""
 
 
 def read_table(store: Store, place: Place) -> list[Shard]:

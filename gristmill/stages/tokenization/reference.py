@@ -83,6 +83,8 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
     try:
         declared = parse_tokenizer_json(tokenizer_json)
         reference = Tokenizer.from_buffer(tokenizer_json)
+    except MemoryError:
+        raise
     except Exception as error:  # `tokenizers` raises only Exception itself
         raise RecipeError(f"tokenizer.json cannot be loaded: {error}") from error
     for name, setting in (("truncation", declared.truncation), ("padding", declared.padding)):

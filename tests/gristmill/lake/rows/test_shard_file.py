@@ -18,7 +18,6 @@ from gristmill.lake.rows.shard_file import (
     MEMBER,
     ShardWriter,
     Written,
-    blocks,
     gzip_bytes,
     member_of,
     member_rows,
@@ -245,21 +244,6 @@ def test_another_object_than_the_ledger_names_is_a_store_error(lake: FolderStore
     write(lake, "a.gz", b"two\n")
     with pytest.raises(StoreError, match=r"a\.gz: not the object that its ledger names"):
         read(lake, "a.gz", written.sha256)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    rows=st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=30),
-    cut=st.integers(1, 40),
-    size=st.integers(1, 60),
-)
-def test_blocks_are_whole_rows_however_the_pieces_come(rows: list[bytes], cut: int, size: int) -> None:
-    data = b"".join(row + b"\n" for row in rows)
-    found = list(blocks((data[i : i + cut] for i in range(0, len(data), cut)), size))
-    assert b"".join(found) == data
-    assert all(block.endswith(b"\n") for block in found)
-    assert all(len(block) + cut > size for block in found[:-1])
-    assert [row for block in found for row in rows_of(block)] == rows
 
 
 COPY = """

@@ -4,7 +4,7 @@ import json
 import pytest
 from testkit import Mill, make_documents, notes
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 
 
 def test_a_converter_that_reads_nothing_of_its_raw_object_is_no_error(mill: Mill) -> None:
@@ -62,9 +62,33 @@ def test_too_many_refused_rows_fail_the_shard_and_say_which(mill: Mill) -> None:
     assert not any("/quarantine/" in path for path in mill.tree())
 
 
-def test_ten_refused_rows_are_let_pass_whatever_their_share(mill: Mill) -> None:
-    notes(mill, *[f"r{n} !refuse" for n in range(10)])
+def test_ten_refused_rows_are_let_pass_whatever_their_share_if_a_row_is_kept(mill: Mill) -> None:
+    notes(mill, "a text", *[f"r{n} !refuse" for n in range(10)])
     assert mill.convert("notes").totals["quarantined"] == 10
+
+
+def test_a_shard_that_keeps_nothing_fails_after_one_refused_row(mill: Mill) -> None:
+    notes(mill, "r !refuse")
+    with pytest.raises(DataError, match=r"all of its 1 rows refused, so nothing would be left.*a\.txt line 0"):
+        mill.convert("notes")
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "named"),
+    [
+        ("!memory", StoreError, r"shard 0\d: out of memory"),
+        ("!dict", RecipeError, r"the converter yielded a dict, \{'id': 'b'.*Document, a Copied row or a Refused row"),
+        ("!text", RecipeError, r"a Refused row is \(reason: str, where: str, raw: bytes\), not Refused\("),
+    ],
+)
+def test_memory_and_wrong_types_are_told_as_what_they_are(
+    mill: Mill, word: str, kind: type[GristmillError], named: str
+) -> None:
+    notes(mill, "a text", f"b {word}")
+    with pytest.raises(kind, match=named) as told:
+        mill.convert("notes")
+    assert "Traceback" not in str(told.value)
+    assert "converter failed" not in str(told.value)
 
 
 def test_a_converter_that_raises_names_the_raw_object(mill: Mill) -> None:
