@@ -15,6 +15,7 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.rows.row_blocks import blocks
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.open import open_store
+from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Entry, Store
 
 NAME = "manifest.json"
@@ -77,12 +78,13 @@ class Inventory:
         """The time of the report; replaces the clock of a watch, in seconds since 1970."""
         return self.created
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:  # noqa: ARG002 - see Store
         """The entries of all objects below a folder, in the order of the report.
 
         Args:
             prefix: as in Store.list().
             after: as in Store.list().
+            tell: is not used: a report names objects only.
 
         Raises:
             DataError: a file of the report contradicts its manifest.

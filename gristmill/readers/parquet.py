@@ -95,7 +95,8 @@ def _dictionary_bytes(data: bytes, column: pq.ColumnChunkMetaData) -> int:
         return size
     if page[1][0] != _DICTIONARY:
         return 0
-    return sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(page[2])) >> 1
+    unpacked: bytes = page[2]
+    return sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(unpacked)) >> 1
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

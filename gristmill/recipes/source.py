@@ -181,6 +181,8 @@ class Source:
         draft: whether the recipe may change under its name.
         quiet: seconds for which a snapshot's listing must not change before the sensor reports it, for slow uploads.
         marker: name of the file, such as `_SUCCESS`, that marks a snapshot as complete; it is not data.
+        mounted: name of a hidden file, such as `.mounted`, at the top of the raw data. Without it, their disk counts as
+            not mounted: nothing is read or decided.
         inventory: `s3://` address of an S3 Inventory of the bucket that holds the raw snapshots; the sensor reads it.
     """
 
@@ -203,13 +205,14 @@ class Source:
     draft: bool = False
     quiet: float = 0.0
     marker: str | None = None
+    mounted: str | None = None
     inventory: str | None = None
 
     def __post_init__(self) -> None:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: the name, the revisions, a limit, quiet, the marker or the inventory is not valid.
+            RecipeError: the name, the revisions, a limit, quiet, a marker or the inventory is not valid.
         """
         check_name(self.name, "source")
         if not 0 < self.row_limit <= ROW_LIMIT:
@@ -220,6 +223,10 @@ class Source:
             raise RecipeError(f"source {self.name!r}: quiet is {self.quiet!r}; give seconds, 0 or more")
         if self.marker is not None and (not self.marker or "/" in self.marker):
             raise RecipeError(f"source {self.name!r}: marker is {self.marker!r}; give a file name, without folders")
+        if self.mounted is not None and (not self.mounted.startswith(".") or "/" in self.mounted):
+            raise RecipeError(
+                f"source {self.name!r}: mounted is {self.mounted!r}; give a file name that begins with '.'"
+            )
         if self.inventory is not None and not self.inventory.startswith("s3://"):
             raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
         expected = [f"v{i + 1}" for i in range(len(self.revisions))]
