@@ -48,8 +48,9 @@ class NameWatch(msgspec.Struct):
     Two names that clash begin with the same stem, and a listing gives all names that begin with it one after another.
 
     Attributes:
-        stems: (start of the name, shard) of the objects that the next name may begin with, each the start of the next.
-        claims: the first object that needs a folder where a shard has a file, by snapshot and shard.
+        stems: for each object with a start with which the next name may begin: this start, its snapshot and shard, and
+            its name. Each start is the start of the next one.
+        claims: the first object that needs a folder where a shard has a file, by this shard and its snapshot.
     """
 
     stems: list[tuple[str, str, str]] = []
@@ -67,15 +68,21 @@ class NameWatch(msgspec.Struct):
         Returns:
             The name of an object that it clashes with; None if no such object has been seen.
         """
-        while self.stems and not name.startswith(self.stems[-1][0]):
-            self.stems.pop()
-        found = self.claims.get(f"{snapshot}/{shard}")
-        needed = set(hosts(shard)) if ".json" in shard or ".xxh128" in shard else set()
-        for _, key, other in self.stems:
-            if key == f"{snapshot}/{shard}" or key.removeprefix(f"{snapshot}/") in needed:
-                found = found or other
+        stems, key = self.stems, f"{snapshot}/{shard}"
+        while stems and not name.startswith(stems[-1][0]):
+            stems.pop()
+        found = self.claims.get(key) if self.claims else None
+        needed = self._claim(snapshot, shard, name) if ".json" in shard or ".xxh128" in shard else ()
+        for _, earlier, other in stems:
+            if found is None and (earlier == key or earlier in needed):
+                found = other
+        stems.append((start, key, name))
+        return found
+
+    def _claim(self, snapshot: str, shard: str, name: str) -> set[str]:
+        """Remembers, and returns, the snapshot and name of each shard with a file where this one needs a folder."""
+        needed = {f"{snapshot}/{host}" for host in hosts(shard)}
         for host in needed:
             if len(self.claims) < MOST:
-                self.claims.setdefault(f"{snapshot}/{host}", name)
-        self.stems.append((start, f"{snapshot}/{shard}", name))
-        return found
+                self.claims.setdefault(host, name)
+        return needed

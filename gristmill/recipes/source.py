@@ -39,8 +39,10 @@ class OneToOne:
         >>> OneToOne().shard("en/tales.jsonl.gz")
         'en/tales'
         """
-        stem = next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
-        return check_shard(stem)
+        for end in PACKED:
+            if name.endswith(end):
+                return check_shard(name.removesuffix(end))
+        return check_shard(name)
 
     def parameters(self) -> list[Any]:
         """The parameters in a recipe, as JSON."""

@@ -59,13 +59,13 @@ def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEnt
             raise StoreError(f"{prefix}: {reason}") from error
         tell(Unlisted(prefix.rstrip("/"), reason, hides=True))
         return []
-    if tell is None:
+    wrong = [item for item in items if not item.name.isascii() and not _is_utf8(item.name)]
+    if tell is None or not wrong:
         return items
-    for item in items:
-        if not _is_utf8(item.name):
-            path = f"{prefix}{os.fsencode(item.name).decode('utf-8', 'backslashreplace')}"
-            tell(Unlisted(path, "its name is not UTF-8; rename it"))
-    return [item for item in items if _is_utf8(item.name)]
+    for item in wrong:
+        path = f"{prefix}{os.fsencode(item.name).decode('utf-8', 'backslashreplace')}"
+        tell(Unlisted(path, "its name is not UTF-8; rename it"))
+    return [item for item in items if item not in wrong]
 
 
 def is_folder(item: "os.DirEntry[str]") -> bool:
@@ -136,4 +136,4 @@ def _no_file(status: os.stat_result) -> str:
 
 def _is_utf8(name: str) -> bool:
     """Whether a name from the file system is text. Python keeps other bytes as lone surrogates."""
-    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+    return not any("\ud800" <= character <= "\udfff" for character in name)

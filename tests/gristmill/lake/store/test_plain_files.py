@@ -15,7 +15,8 @@ import sys
 from gristmill.errors import StoreError
 from gristmill.lake.store.folder import FolderStore
 store = FolderStore(sys.argv[1])
-for read in (store.read, store.read_tagged, lambda path: store.read_range(path, 0, 1), lambda path: list(store.stream(path))):
+ways = (store.read, store.read_tagged, lambda path: store.read_range(path, 0, 1), lambda path: [*store.stream(path)])
+for read in ways:
     try:
         read(sys.argv[2])
     except StoreError as error:
