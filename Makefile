@@ -11,7 +11,7 @@ export DAGSTER_HOME ?= $(CURDIR)/.dagster
 export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help demo tour ui test test-fast lint types proofs sample record live verify faults bench scale audit screenshots lock clean
+.PHONY: help demo tour ui test test-fast lint types proofs sample record live verify faults attack bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -46,7 +46,7 @@ test: $(VENV)/.test  ## lint, types, and the tests that take minutes, not hours:
 	@$(MAKE) --no-print-directory -j3 lint types test-fast
 
 test-fast: $(VENV)/.test  ## the tests alone
-	@$(BIN)/python -m pytest -m "not slow and not live" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow and not live and not attack" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(VENV)/.test  ## ruff, format and rules
 	@$(BIN)/ruff format --check --quiet .
@@ -56,10 +56,10 @@ types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
 proofs: $(VENV)/.test .cache/levanter/.done  ## all slow tests: real Levanter, kills, S3, clusters
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live" $(BESIDE) $(ARGS)
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not attack" $(BESIDE) $(ARGS)
 
 sample: $(VENV)/.test .cache/levanter/.done  ## the slow tests that CI runs: one comparison of each kind, some of the kills
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive" $(BESIDE) $(ARGS)
+	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive and not attack" $(BESIDE) $(ARGS)
 
 record: $(VENV)/.test .cache/levanter/.done  ## asks real Levanter anew for the answers that the fast tests compare with
 	@rm -f tests/real_levanter/recorded/*.json.gz
@@ -75,6 +75,9 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
 	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves $(BIN)/python -m mishaps.suite
+
+attack: $(VENV)/.test  ## corruption and hostile input by whole classes, at most 15 minutes; SEED=n repeats, BUDGET=minutes
+	@SEED=$${SEED:-$$(date +%s)} $(BIN)/python -m pytest tests/attack -m attack -rs $(BESIDE) $(ARGS)
 
 bench: $(VENV)/.test  ## us and the peers on the same files; BENCH=name for one
 	@$(BIN)/python -m bench.run $(BENCH)
