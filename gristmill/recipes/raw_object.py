@@ -133,12 +133,12 @@ class RawObject:
             rows: how many rows they hold.
 
         Raises:
-            DataError: they are more than 256 MiB and `limits.unpack` bytes for each byte of the object. Each row counts
-                as 256 bytes more, because a row costs work however short it is.
+            DataError: they are more than 256 MiB and `limits.unpack` bytes for each byte that was read so far. Each row
+                counts as 256 bytes more, because a row costs work however short it is.
         """
-        if size + _PER_ROW * rows > _FLOOR + self.limits.unpack * self.size:
+        if size + _PER_ROW * rows > _FLOOR + self.limits.unpack * self._seen:
             raise DataError(
-                f"{self.path}: its {self.size:,} bytes unpack to more than {size:,} bytes and {rows:,} rows, as a"
+                f"{self.path}: its first {self._seen:,} bytes unpack to {size:,} bytes and {rows:,} rows, as a"
                 f" decompression bomb does; remove it, or, if it is honest, give its source an unpack_limit of more"
                 f" than {self.limits.unpack}"
             )

@@ -1,12 +1,11 @@
 import io
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from peak_memory import run_with_peak
 from talklake import talk_file
 from testkit import lines
 
@@ -49,21 +48,23 @@ def test_a_row_that_is_too_long_is_refused_and_the_others_are_read(tmp_path: Pat
 def test_a_file_of_billions_of_rows_is_told_by_its_index(tmp_path: Path) -> None:
     data = parquet({"text": pa.DictionaryArray.from_arrays(pa.array([0] * 2_000_000, pa.int8()), [""])})
     assert len(data) < 10_000
-    with pytest.raises(DataError, match=r"a\.parquet: its [\d,]+ bytes unpack .* and 2,000,000 rows.*unpack_limit"):
+    with pytest.raises(
+        DataError, match=r"a\.parquet: its first [\d,]+ bytes unpack .* and 2,000,000 rows.*unpack_limit"
+    ):
         list(ParquetRows(source="talks")(talk_file(tmp_path, "a.parquet", data)))
 
 
 LARGE = """
-import io, resource, sys
+import io, sys
 import pyarrow as pa, pyarrow.parquet as pq
 from gristmill.lake.store.folder import FolderStore
 from gristmill.readers.parquet import ParquetRows
 from gristmill.recipes.raw_object import RawObject
 data = open(sys.argv[1] + "/a.parquet", "rb").read()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 raw = RawObject(FolderStore(sys.argv[1]), "a.parquet", "a.parquet", len(data))
 rows = sum(1 for _ in ParquetRows(source="talks")(raw))
-print(len(data), rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(len(data), rows, peak() - before)
 """
 
 
@@ -71,7 +72,6 @@ def test_one_large_value_in_every_row_of_a_small_file_costs_little_memory(tmp_pa
     """100 rows of 8 MB each: 800 MB in a few kilobytes."""
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int8()), ["x" * 8_000_000])
     (tmp_path / "a.parquet").write_bytes(parquet({"text": repeated}))
-    done = subprocess.run([sys.executable, "-c", LARGE, tmp_path], capture_output=True, text=True, check=True)
-    size, rows, peak = map(int, done.stdout.split())
+    size, rows, more = map(int, run_with_peak(LARGE, tmp_path).split())
     assert (size < 20_000, rows) == (True, 100)
-    assert peak < 550 << 10  # kilobytes
+    assert more < 550  # MiB

@@ -38,9 +38,11 @@ def test_an_object_of_one_row_has_the_length_of_a_row_at_most(mill: Mill) -> Non
     ],
 )
 def test_an_object_may_not_unpack_to_far_more_than_its_size(mill: Mill, size: int, rows: int, words: str) -> None:
+    mill.store.put("a.gz", b"1")
     raw = RawObject(mill.store, "a.gz", "a.gz", 1, Limits(unpack=2000))
+    assert raw.read() == b"1"
     if words:
-        with pytest.raises(DataError, match=rf"^a\.gz: its 1 bytes unpack to .* {words}"):
+        with pytest.raises(DataError, match=rf"^a\.gz: its first 1 bytes unpack to .* {words}"):
             raw.check_unpacked(size, rows)
     else:
         raw.check_unpacked(size, rows)

@@ -87,7 +87,9 @@ def test_millions_of_empty_rows_in_a_small_file_are_told_before_they_are_read(mi
     bomb = gzip.compress(b"\n" * 8_000_000)
     assert len(bomb) < 10_000
     mill.raw("bomb.jsonl.gz", bomb, source="capped")
-    with pytest.raises(DataError, match=r"raw/2024/bomb\.jsonl\.gz: its 7,\d{3} bytes unpack .*rows.*unpack_limit"):
+    with pytest.raises(
+        DataError, match=r"raw/2024/bomb\.jsonl\.gz: its first 7,\d{3} bytes unpack .*rows.*unpack_limit"
+    ):
         mill.convert("capped")
 
 
