@@ -1,5 +1,8 @@
 import gzip
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from testkit import Mill, make_documents, notes
@@ -143,3 +146,27 @@ def test_a_raw_object_that_changes_while_it_is_read_is_tried_again(mill: Mill) -
     tally = grind(planned, Inline(), mill.said.append)
     assert [failed.error for failed in tally.failed] == [StoreError.__name__]
     assert mill.convert().totals["rows"] == 3
+
+
+STARVED = """
+import resource, sys
+from testkit import Mill
+from pathlib import Path
+from gristmill.errors import GristmillError
+mill = Mill(Path(sys.argv[1]))
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), resource.RLIM_INFINITY))
+try:
+    mill.convert()
+except GristmillError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_shard_for_which_the_memory_is_not_enough_says_so(mill: Mill) -> None:
+    mill.raw("big.jsonl", b'{"id":"big","text":"' + b"x" * (150 << 20) + b'"}')
+    given = [sys.executable, "-c", STARVED, str(mill.root)]
+    done = subprocess.run(
+        given, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert done.stdout.strip() == "StoreError shard big: out of memory; use fewer workers, or smaller shards"
