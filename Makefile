@@ -37,7 +37,7 @@ tour: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## on the demo's lake: one chan
 	@$(BIN)/python -m scripts.tour
 
 ui: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## Dagster's UI on http://127.0.0.1:3000, sensors included
-	@$(BIN)/dagster dev -h 127.0.0.1 -p $${PORT:-3000}
+	@$(BIN)/python -m scripts.ui -p $${PORT:-3000}
 
 verify: $(VENV)/.app  ## proves the whole lake from its bytes
 	@$(BIN)/python -m gristmill verify $${GRISTMILL_LAKE:-lake}
@@ -96,6 +96,8 @@ lock:  ## resolves the requirement files anew (needs uv)
 	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/app.txt
 	uv pip compile pyproject.toml --all-extras -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/extras.txt
+	uv pip compile tests/real_levanter/levanter.in --python-version 3.12 --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/levanter.txt
 	uv pip compile --group test pyproject.toml -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/test.txt
 

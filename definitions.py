@@ -28,6 +28,7 @@ from gristmill.environment import Environment, read_environment
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from resources.engine import engine_resource
 from resources.lake import lake_resource
+from resources.no_files import NoFiles
 from sensors.automation import automation_sensors
 from sensors.blocklists import blocklist_sensors
 from sensors.raw_arrivals import raw_arrival_sensors
@@ -80,7 +81,11 @@ def build(
         steps = steps_of(catalogue)
         assets = assets_of(catalogue, steps)
     common: dict[str, Any] = {
-        "resources": {"lake": lake_resource(environment), "engine": engine_resource(environment)},
+        "resources": {
+            "lake": lake_resource(environment),
+            "engine": engine_resource(environment),
+            "io_manager": NoFiles(),
+        },
         "executor": dg.in_process_executor,
         "loggers": dict(loggers) if loggers else None,
     }

@@ -1,11 +1,12 @@
 """Audits: checks for the UI that read all bytes again and trust no ledger, one for each blocking check."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import dagster as dg
 
 from assets.support.keys import address_of, key_of, plain, snapshots_of
+from assets.support.last_reading import NEVER, READ, WRONG, last_result, repeated, show_last, still_wrong
 from assets.support.report import failures
 from gristmill.lake.address import place
 from gristmill.lake.store.protocol import Store
@@ -36,53 +37,73 @@ def audit_checks(source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.Ass
     # Not partitioned, though their assets are: Dagster's pages can execute a check alone only if it has no partitions.
     @dg.multi_asset_check(name=f"{plain(source)}__audits", specs=specs, can_subset=True, pool="audit")
     def audit(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
+        keys = sorted(context.selected_asset_check_keys)
         if context.run.asset_selection:  # "Materialize" selects every check; audits run only by themselves
-            context.log.info("this run makes assets, and runs their blocking checks; audits run only by themselves")
+            yield from (repeated(context.instance, key) for key in keys)
             return
         named = context.run.tags.get("dagster/partition")
         snapshots = (
             [named] if named else sorted(context.instance.get_dynamic_partitions(snapshots_of(source).name or ""))
         )
-        results: dict[dg.AssetKey, tuple[list[str], list[str]]] = {}
-        for key in sorted(context.selected_asset_check_keys):
-            if key.asset_key not in results:
+        readings: dict[dg.AssetKey, _Reading] = {}
+        for key in keys:
+            if key.asset_key not in readings:
                 with failures(lake):
-                    results[key.asset_key] = _audit(lake.store(), address_of(key.asset_key), snapshots, context)
-            findings, read = results[key.asset_key]
-            yield dg.AssetCheckResult(
-                passed=not findings and bool(read),
-                asset_key=key.asset_key,
-                check_name=key.name,
-                description=_description(findings, read),
-                metadata=_metadata(findings, read),
-            )
+                    readings[key.asset_key] = _audit(lake.store(), address_of(key.asset_key), snapshots, context)
+            last = last_result(context.instance, key) if named else None
+            result = _result(key, readings[key.asset_key], last[1] if last else None)
+            yield result
+            show_last(context.instance, context.run.run_id, key, result)
 
     return audit
 
 
-def _audit(
-    store: Store, address: str, snapshots: Sequence[str], context: dg.AssetCheckExecutionContext
-) -> tuple[list[str], list[str]]:
-    """The findings, and the finished snapshots, which were read."""
-    findings: list[str] = []
-    read: list[str] = []
+class _Reading(NamedTuple):
+    """The findings of an audit, the finished snapshots, which were read, and those of them that have findings."""
+
+    findings: list[str]
+    read: list[str]
+    wrong: list[str]
+
+
+def _audit(store: Store, address: str, snapshots: Sequence[str], context: dg.AssetCheckExecutionContext) -> _Reading:
+    reading = _Reading([], [], [])
     for snapshot in snapshots:
         partition = place(address, snapshot)
         if store.head(partition.ledger) is None:
             continue
         context.log.info(f"{address} ({snapshot}): reading all of it")
-        findings += [str(finding) for finding in audit_ledger(store, partition.ledger, context.log.info)]
-        read.append(snapshot)
-    return findings, read
+        findings = audit_ledger(store, partition.ledger, context.log.info)
+        reading.findings.extend(str(finding) for finding in findings)
+        reading.read.append(snapshot)
+        if findings:
+            reading.wrong.append(snapshot)
+    return reading
+
+
+def _result(key: dg.AssetCheckKey, reading: _Reading, last: dg.AssetCheckEvaluation | None) -> dg.AssetCheckResult:
+    """The result of an audit. `last`: the result before, if only one snapshot was asked for; what it found stays."""
+    findings, read, wrong = reading
+    before = still_wrong(last, read)
+    description = _description(findings, read)
+    if before:
+        description += f"; {', '.join(before)} had findings in an earlier audit, and was not read again"
+    return dg.AssetCheckResult(
+        passed=not findings and bool(read) and not before,
+        asset_key=key.asset_key,
+        check_name=key.name,
+        description=description,
+        metadata={
+            "findings": len(findings),
+            READ: ", ".join(read) or NEVER,
+            WRONG: ", ".join([*wrong, *before]) or NEVER,
+            # An entry for each finding: Dagster's page does not show Markdown unfolded.
+            **{f"finding {n}": line for n, line in enumerate(findings[:_SHOWN], 1)},
+        },
+    )
 
 
 def _description(findings: Sequence[str], read: Sequence[str]) -> str:
     if findings:
         return findings[0]
     return f"every byte of {', '.join(read)} is as its ledger says" if read else "no snapshot is finished"
-
-
-def _metadata(findings: Sequence[str], read: Sequence[str]) -> dict[str, Any]:
-    """The findings as metadata, with an entry for each: Dagster's page does not show Markdown unfolded."""
-    lines = {f"finding {n}": line for n, line in enumerate(findings[:_SHOWN], 1)}
-    return {"findings": len(findings), "snapshots read": ", ".join(read) or "none"} | lines

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from assets.support.keys import key_of, plain, snapshots_of
+from assets.support.last_reading import repeated, show_last
 from assets.support.report import check_result, failures
 from gristmill.lake.address import documents_asset
 from gristmill.recipes.source import Source
@@ -25,11 +26,14 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
     @dg.multi_asset_check(name=f"{plain(source.name)}__ids_across", specs=[spec], can_subset=True, pool="audit")
     def across(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         if context.run.asset_selection:  # "Materialize" selects every check; this one runs only by itself
+            yield repeated(context.instance, spec.key)
             return
         keys = context.instance.get_dynamic_partitions(snapshots_of(source.name).name or "")
         with failures(lake):
             verdict = ids_across(lake.store(), documents_asset(source.name, "v0"), keys)
-        yield check_result(verdict, key)
+        result = check_result(verdict, key)
+        yield result
+        show_last(context.instance, context.run.run_id, spec.key, result)
 
     return across
 

@@ -51,7 +51,8 @@ def environment(folder: Path, requirements: Path, fitting: Sequence[str] = FITTI
     print(f"installing {requirements.name} into {folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder}")
     shutil.rmtree(folder, ignore_errors=True)
     _succeed([_fitting(fitting), "-m", "venv", str(folder)])
-    _succeed([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)])
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _succeed([*pip, "--no-deps", "--require-hashes", "-r", str(requirements)])
     done.write_text(wanted)
     return python
 

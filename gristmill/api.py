@@ -26,7 +26,7 @@ from gristmill.pipeline.steps import all_snapshots
 from gristmill.recipes.catalogue import Catalogue, known
 from gristmill.recipes.catalogue import read_catalogue as _read_catalogue
 from gristmill.recipes.row_format import Format
-from gristmill.recipes.shelf import HOME
+from gristmill.recipes.shelf import HOME, check_outside
 from gristmill.stages.packing import plans
 from gristmill.stages.packing.examples import Decode, TrainingExample, TrainingExamples, show
 from gristmill.stages.packing.examples import examples_of as _examples_of
@@ -104,6 +104,7 @@ def make(
         StoreError: the lake does not answer: try again.
     """
     packages = tuple(shelves)
+    check_outside(lake.url, packages)
     with closing(open_engine(engine, workers, address)) as opened:
         yield from Maker(_read_catalogue(packages), packages, lake, opened, say).named(name, snapshots)
 
@@ -119,6 +120,7 @@ def plan(lake: Lake, *, shelves: Sequence[str] = (HOME,)) -> Iterator[Prospect]:
         The state of each tokenizer and partition, also of finished ones. Inputs come before what is made from them.
     """
     packages = tuple(shelves)
+    check_outside(lake.url, packages)
     dry = DryRun(_read_catalogue(packages), packages, lake)
     yield from dry.tokenizers()
     for source in dry.catalogue.sources.values():
@@ -140,6 +142,7 @@ def make_tokenizer(
         RecipeError: the name is on no shelf, or the lake has another tokenizer of this name.
         DataError: documents that it is trained on are not finished.
     """
+    check_outside(lake.url, shelves)
     recipe = known("tokenizer", read_catalogue(shelves).tokenizers, name, "make_tokenizer()")
     return training.make_tokenizer(lake.store(), recipe, say)[0]
 
@@ -183,6 +186,7 @@ def trace(
         DataError: there is no such document.
         StoreError: the lake does not answer, or is being rebuilt.
     """
+    check_outside(lake.url, shelves)
     return document_trace(lake.store(), source, id_, Shelves(tuple(shelves), lake.options), snapshot)
 
 
@@ -213,6 +217,7 @@ def trace_token(
     Raises:
         DataError: the split has no such token, or its document no longer exists.
     """
+    check_outside(lake.url, shelves)
     asset = cache_asset(mix, tokenizer, stream)
     return token_trace(lake.store(), asset, split, offset, Shelves(tuple(shelves), lake.options))
 

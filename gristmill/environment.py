@@ -1,17 +1,22 @@
 """Environment variables of Gristmill. Only this file reads and validates them."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.engines.kinds import ENGINES, EngineKind, check_address
 from gristmill.errors import RecipeError
-from gristmill.recipes.shelf import HOME
+from gristmill.lake.store.endpoint import check_endpoint, check_lake_url
+from gristmill.recipes.shelf import HOME, check_outside
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 INTERVAL = 30
 """Seconds between two ticks of a sensor, unless GRISTMILL_INTERVAL says otherwise."""
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+"""The last one is read by the bucket client alone."""
 
 RETRY_DELAY = 5
 """Seconds between a StoreError in an op and its retry, unless GRISTMILL_RETRY_DELAY says otherwise."""
@@ -31,6 +36,7 @@ class Environment:
         region: AWS_REGION or AWS_DEFAULT_REGION.
         interval: GRISTMILL_INTERVAL: least number of seconds between two ticks of a sensor.
         retry_delay: GRISTMILL_RETRY_DELAY: seconds between a StoreError in an op and its retry.
+        ui_hosts: GRISTMILL_UI_HOSTS: names by which browsers reach the UI, besides the loopback ones, by commas.
     """
 
     lake: str
@@ -48,6 +54,7 @@ class Environment:
         return {key: value for key, value in (("endpoint", self.endpoint), ("region", self.region)) if value}
 
     retry_delay: float = RETRY_DELAY
+    ui_hosts: tuple[str, ...] = ()
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -61,9 +68,13 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """
     given = os.environ if variables is None else variables
     lake = given.get("GRISTMILL_LAKE") or str(CHECKOUT / "lake")
-    if "://" in lake and not lake.startswith("s3://"):
-        raise RecipeError(f"GRISTMILL_LAKE is {lake!r}; give a folder or s3://bucket/prefix")
-    more = [name.strip() for name in given.get("GRISTMILL_SHELVES", "").split(",") if name.strip()]
+    check_lake_url(lake, "GRISTMILL_LAKE")
+    lake = lake if lake.startswith("s3://") else str(Path(lake).expanduser().absolute())
+    for name in _ENDPOINTS:
+        check_endpoint(given.get(name) or "", name)
+    shelves = tuple(dict.fromkeys((HOME, *_names(given, "GRISTMILL_SHELVES"))))
+    check_outside(lake, shelves)
+    _check_home(lake, given.get("DAGSTER_HOME") or "")
     workers = given.get("GRISTMILL_WORKERS") or str(os.cpu_count() or 1)
     if not workers.isdigit() or int(workers) < 1:
         raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 or more")
@@ -76,8 +87,8 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     interval = _seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor")
     retry_delay = _seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again")
     return Environment(
-        lake=lake if lake.startswith("s3://") else str(Path(lake).expanduser().absolute()),
-        shelves=tuple(dict.fromkeys((HOME, *more))),
+        lake=lake,
+        shelves=shelves,
         workers=int(workers),
         endpoint=given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or "",
         region=given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or "",
@@ -85,7 +96,34 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         retry_delay=retry_delay,
         engine=engine,
         address=address,
+        ui_hosts=_hosts(given),
     )
+
+
+def _check_home(lake: str, home: str) -> None:
+    """Refuses Dagster's settings in a folder lake: they name code that runs."""
+    if home and "://" not in lake and Path(home).resolve().is_relative_to(Path(lake).resolve()):
+        raise RecipeError(
+            f"DAGSTER_HOME is {home}, in the lake {lake}; whoever may write data there could run code by its"
+            " dagster.yaml. Move it out of the lake"
+        )
+
+
+def _names(given: Mapping[str, str], name: str) -> list[str]:
+    """A list that is separated by commas."""
+    return [each.strip() for each in given.get(name, "").split(",") if each.strip()]
+
+
+def _hosts(given: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the UI, as a browser writes them into the header Host."""
+    hosts = tuple(host.lower() for host in _names(given, "GRISTMILL_UI_HOSTS"))
+    for host in hosts:
+        if not re.fullmatch(r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]+)?", host):
+            raise RecipeError(
+                f"GRISTMILL_UI_HOSTS has {host!r}; give names as browsers show them, such as ui.example.org or"
+                " 10.0.0.1:3000, separated by commas"
+            )
+    return hosts
 
 
 def _seconds(given: Mapping[str, str], name: str, default: int, which: str) -> int:

@@ -12,19 +12,23 @@ from gristmill.execution.work import Engine
 
 
 class EngineResource(dg.ConfigurableResource[Any]):
-    """The engine of a deployment; a run can choose another in the launchpad. Its workers live as long as the run.
+    """The engine of a run: that of the deployment, unless its run configuration names another. It ends with the run.
 
     A machine has at most as many worker processes as concurrent runs (dagster.yaml) times `workers`. A cluster has its
-    own workers.
+    own workers; its address comes from the environment alone.
+
+    Attributes:
+        deployment: settings of the environment. To Dagster it is a dependency, which a run cannot configure.
     """
+
+    deployment: dg.ResourceDependency[Environment]
 
     kind: EngineKind = Field(
         default="local",
         description="local: worker processes on this machine; inline: the process of the run, for debugging;"
-        " dask, ray: the cluster at `address`.",
+        " dask, ray: the cluster at GRISTMILL_ENGINE_ADDRESS.",
     )
     workers: int = Field(default=2, ge=1, le=256, description="Worker processes of a run with the engine local.")
-    address: str = Field(default="", description="tcp://host:8786 of a Dask scheduler, or host:6379 of a Ray head.")
     force: bool = Field(default=False, description="Grind every shard again, even if nothing changed.")
 
     _engine: OpenEngine | None = PrivateAttr(default=None)
@@ -36,7 +40,7 @@ class EngineResource(dg.ConfigurableResource[Any]):
             RecipeError: the address of the cluster is missing, or does not fit its kind.
         """
         if self._engine is None:
-            self._engine = open_engine(self.kind, self.workers, self.address)
+            self._engine = open_engine(self.kind, self.workers, self.deployment.address)
         return self._engine
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002 - Dagster's signature
@@ -48,4 +52,4 @@ class EngineResource(dg.ConfigurableResource[Any]):
 
 def engine_resource(environment: Environment) -> EngineResource:
     """The engine of this deployment."""
-    return EngineResource(kind=environment.engine, workers=environment.workers, address=environment.address)
+    return EngineResource(deployment=environment, kind=environment.engine, workers=environment.workers)

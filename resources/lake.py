@@ -1,11 +1,11 @@
 """The lake resource: assets and sensors open the lake with it."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-from pydantic import Field
 
-from gristmill.environment import RETRY_DELAY, Environment
+from gristmill.environment import Environment
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
@@ -14,22 +14,20 @@ if TYPE_CHECKING:
 
 
 class LakeResource(dg.ConfigurableResource[Any]):
-    """The address of the lake, and the packages whose shelves hold the recipes."""
+    """The lake of a deployment, and the packages whose shelves hold the recipes.
 
-    url: str = Field(description="A folder, or s3://bucket/prefix.")
-    shelves: list[str] = Field(default=["gristmill"], description="Packages whose shelves are read.")
-    endpoint: str = Field(default="", description="Endpoint of a bucket that is not Amazon's.")
-    region: str = Field(default="", description="Region of the bucket.")
-    retry_delay: float = Field(
-        default=RETRY_DELAY,
-        ge=0,
-        description="Seconds until an op is tried again if the lake did not answer; then three times as many.",
-    )
+    Both come from the environment of the process. They are no run configuration: whoever may launch a run could name a
+    package of his own, and its code would run.
+
+    Attributes:
+        deployment: settings of the environment. To Dagster it is a dependency, which a run cannot configure.
+    """
+
+    deployment: dg.ResourceDependency[Environment]
 
     def lake(self) -> Lake:
         """The lake, for steps and workers. It has no credentials: each process reads them from its environment."""
-        options = {"endpoint": self.endpoint, "region": self.region}
-        return Lake(self.url, {key: value for key, value in options.items() if value})
+        return Lake(self.deployment.lake, self.deployment.options)
 
     def store(self) -> Store:
         """The store of the lake."""
@@ -38,22 +36,20 @@ class LakeResource(dg.ConfigurableResource[Any]):
     @property
     def packages(self) -> tuple[str, ...]:
         """The packages whose shelves hold the recipes."""
-        return tuple(self.shelves)
+        return self.deployment.shelves
+
+    @property
+    def retry_delay(self) -> float:
+        """Seconds until an op is tried again if the lake did not answer; then three times as many."""
+        return self.deployment.retry_delay
 
 
 def lake_resource(environment: Environment) -> LakeResource:
     """The lake of this deployment. The connection to its bucket is that of dagster-aws's S3Resource."""
-    endpoint, region = environment.endpoint, environment.region
     if environment.lake.startswith("s3://"):
         client = s3_resource(environment)
-        endpoint, region = client.endpoint_url or "", client.region_name or ""
-    return LakeResource(
-        url=environment.lake,
-        shelves=list(environment.shelves),
-        endpoint=endpoint,
-        region=region,
-        retry_delay=environment.retry_delay,
-    )
+        environment = replace(environment, endpoint=client.endpoint_url or "", region=client.region_name or "")
+    return LakeResource(deployment=environment)
 
 
 def s3_resource(environment: Environment) -> "S3Resource":

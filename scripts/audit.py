@@ -8,6 +8,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from gristmill.environment import CHECKOUT
+from scripts.ci import NO_SERVICE
 from scripts.progress import say, stop
 
 LOCKS = ("app", "extras", "test")
@@ -20,9 +21,9 @@ def lock(name: str) -> Path:
     return CHECKOUT / "requirements" / f"{name}.txt"
 
 
-def pinned() -> set[str]:
-    """The names of all packages that a lock names."""
-    lines = (line for name in LOCKS for line in lock(name).read_text().splitlines())
+def pins(name: str) -> set[str]:
+    """The names of all packages of a lock."""
+    lines = lock(name).read_text().splitlines()
     return {_plain(line.split("==")[0]) for line in lines if re.match(r"[A-Za-z0-9]", line)}
 
 
@@ -32,43 +33,60 @@ def _plain(name: str) -> str:
 
 def strays() -> list[str]:
     """Installed packages that no lock names."""
-    return sorted({_plain(each.metadata["Name"]) for each in distributions()} - pinned() - OURS)
+    return sorted(
+        {_plain(each.metadata["Name"]) for each in distributions()}
+        - {pin for name in LOCKS for pin in pins(name)}
+        - OURS
+    )
 
 
-def advisories(name: str) -> tuple[int, int, list[str]]:
-    """How many packages of a lock were looked up, how many could not be, and what is known against them."""
+def advisories(name: str) -> tuple[int, list[str], list[str]]:
+    """Asks the service of advisories about a lock.
+
+    Returns:
+        How many packages it knew, the names of those that it did not know, and what it has against the others.
+    """
     command = [sys.executable, "-m", "pip_audit", "-r", str(lock(name)), "--no-deps", "--disable-pip"]
     command += ["-f", "json", "--progress-spinner", "off"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not done.stdout.strip():
-        return 0, 1, []
-    found = json.loads(done.stdout)["dependencies"]
+    found = json.loads(done.stdout)["dependencies"] if done.stdout.strip() else []
     known = [
         f"{each['name']} {each['version']}: {flaw['id']}, mended in {', '.join(flaw['fix_versions']) or 'no release'}"
         for each in found
         for flaw in each.get("vulns", [])
     ]
-    return sum("vulns" in each for each in found), sum("skip_reason" in each for each in found), known
+    if not found:
+        return 0, sorted(pins(name)), []
+    return sum("vulns" in each for each in found), [each["name"] for each in found if "skip_reason" in each], known
+
+
+def look_up() -> str:
+    """Asks about all locks; a line that says that nothing is known against them.
+
+    Raises:
+        SystemExit: something is known, or packages could not be looked up; with the word NO_SERVICE if none could.
+    """
+    looked, unknown, flaws = 0, set[str](), set[str]()
+    for name in LOCKS:
+        there, missing, known = advisories(name)
+        looked, unknown, flaws = looked + there, unknown | set(missing), flaws | set(known)
+    for flaw in sorted(flaws):
+        say(flaw)
+    if flaws:
+        stop(f"{len(flaws)} advisories against pinned packages: raise the pins (`make lock`)")
+    if not looked:
+        stop(f"{NO_SERVICE}: none of {len(unknown)} pinned packages was looked up; run `make audit` with a network")
+    if unknown:
+        stop(f"{len(unknown)} pinned packages could not be looked up: {', '.join(sorted(unknown))}")
+    return f"{looked} pins looked up, nothing known against them"
 
 
 def main() -> None:
-    """Exits with 1 if anything is known against a pinned package, or something unpinned is installed."""
+    """Exits with 1 at a finding, or if something unpinned is installed."""
     unpinned = strays()
     if unpinned:
         stop(f"installed, but in no file of requirements/: {', '.join(unpinned)}")
-    looked = skipped = 0
-    flaws: list[str] = []
-    for name in LOCKS:
-        there, missing, known = advisories(name)
-        looked, skipped, flaws = looked + there, skipped + missing, flaws + known
-    for flaw in sorted(set(flaws)):
-        say(flaw)
-    if flaws:
-        stop(f"{len(set(flaws))} advisories against pinned packages: raise the pins (`make lock`)")
-    if skipped:
-        say(f"NOT AUDITED: the service of advisories knew {looked} of {looked + skipped} pins, or did not answer")
-    else:
-        say(f"{looked} pins looked up, nothing known against them; nothing installed that no lock names")
+    say(f"{look_up()}; nothing installed that no lock names")
 
 
 if __name__ == "__main__":

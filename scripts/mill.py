@@ -14,6 +14,7 @@ from assets.jobs import index_name, journey_name, refresh_name
 from assets.support.arrivals import report_arrivals
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import is_shown, shown_lake
+from assets.support.last_reading import AS_OF
 from definitions import build
 from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.execution.step import Step
@@ -55,7 +56,7 @@ class Mill:
     Attributes:
         runs: runs launched so far.
         kept: partitions that were found finished.
-        checks: whether each check of these runs passed.
+        checks: whether each check passed that these runs evaluated; repeated results do not count.
     """
 
     environment: Environment
@@ -105,7 +106,7 @@ class Mill:
 
     def _finish(self, job: str, result: dg.ExecuteInProcessResult) -> None:
         self.runs += 1
-        self.checks += [evaluation.passed for evaluation in result.get_asset_check_evaluations()]
+        self.checks += [each.passed for each in result.get_asset_check_evaluations() if AS_OF not in each.metadata]
         if not result.success:
             for event in result.all_events:
                 if event.is_step_failure:

@@ -29,16 +29,15 @@ _ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
 
 
 class Server:
-    """`dagster dev` over the lake and the DAGSTER_HOME of this process."""
+    """What `make ui` starts, over the lake and the DAGSTER_HOME of this process."""
 
     def __init__(self, log: Path) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        dagster = str(Path(sys.executable).with_name("dagster"))
         with log.open("wb") as sink:
             self._process = subprocess.Popen(
-                [dagster, "dev", "-h", "127.0.0.1", "-p", self.url.rpartition(":")[2]],
+                [sys.executable, "-m", "scripts.ui", "-p", self.url.rpartition(":")[2]],
                 cwd=CHECKOUT,
                 env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
                 stdout=sink,

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -12,7 +12,7 @@ from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import Lister, Store
+from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.inventory import Inventory
 from gristmill.raw_data.scan import RawScan
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
@@ -103,26 +103,33 @@ def _tick(
     if read and read == mind.read and not mind.due:
         return f"nothing new; waits for an inventory after {read}"
     messages: list[str] = []
+
+    def late() -> bool:
+        return time.monotonic() - began > pace.reporting
+
     if not mind.due:
         scan = mind.look(source, lister, now, lambda: time.monotonic() - began > pace.listing)
         if scan is None:
             messages += _broken_off(source, mind, context.log.warning)
         else:
             mind.read = read
-            messages += _decide(context.instance, source, mind, scan, now(), context.log.warning)
+            known = reported(context.instance, source.name)
+            messages += _decide(source, mind, scan, known, now(), context.log.warning)
             messages += _forget(context.instance, source, lake.store(), below, scan)
-    done = report(context.instance, source, mind.due, lambda: time.monotonic() - began > pace.reporting)
+            if not isinstance(lister, Inventory):
+                mind.look_again(source, lake.store(), lister, scan, known, late)
+    done = report(context.instance, source, mind.due, late)
     context.update_cursor(dump_watch(mind))
     remaining = f"{len(mind.due)} more are reported at the next tick" if mind.due else ""
     news = [] if mind.under_way else [_told(done) or "nothing new"]
     return "; ".join(words for words in [*news, remaining, *messages] if words)
 
 
-def _lister(source: Source, lake: LakeResource) -> Lister:
+def _lister(source: Source, lake: LakeResource) -> Store | Inventory:
     """The store of the raw objects, or its newest inventory if the source names one."""
     options = lake.lake().options
     if source.inventory:
-        return Inventory(source.inventory, source.raw or lake.url, options)
+        return Inventory(source.inventory, source.raw or lake.lake().url, options)
     return open_store(source.raw, options) if source.raw else lake.store()
 
 
@@ -148,11 +155,11 @@ def _broken_off(source: Source, mind: Watch, warn: Log) -> Iterator[str]:
 
 
 def _decide(
-    instance: dg.DagsterInstance, source: Source, mind: Watch, scan: RawScan, now: float, warn: Log
+    source: Source, mind: Watch, scan: RawScan, known: Mapping[str, str], now: float, warn: Log
 ) -> Iterator[str]:
     """Messages about a complete scan. The snapshots that must be reported are added to `mind.due`."""
     asset = raw_asset(source.name)
-    gone = mind.settle(source, scan, reported(instance, source.name), now)
+    gone = mind.settle(source, scan, known, now)
     for name, problem in [*scan.invalid.items(), *itertools.islice(scan.held.items(), NAMED)]:
         warn(f"{asset}/{name} is skipped: {problem}")
     if scan.hidden:

@@ -98,5 +98,48 @@ def test_every_declared_package_is_pinned_within_its_bounds(file: str, requireme
         assert fits, f"requirements/{file}.txt pins {pin}, but pyproject.toml asks for {requirement}: run make lock"
 
 
+LOCKS = sorted([*(ROOT / "requirements").iterdir(), *(ROOT / "bench").glob("requirements-*.txt")])
+"""All files that pip installs, or `acquire` downloads, packages from."""
+
+
+def unhashed(text: str) -> list[str]:
+    """The lines of a lock that do not fix the bytes of a package: options, addresses, and pins without a digest."""
+    lines = re.sub(r"#.*", "", text).replace("\\\n", " ").splitlines()
+    fixed = re.compile(r"[A-Za-z0-9._\[\]-]+==[^\s;*]+\s*(;[^#]*?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*")
+    return [line for line in lines if line.strip() and not fixed.fullmatch(line)]
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
+def test_every_file_of_requirements_is_hashed(path: Path) -> None:
+    assert path.suffix == ".txt"
+    assert unhashed(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "jax==0.10.*",
+        "jax",
+        "jax==0.10.1",
+        "jax>=1 --hash=sha256:" + "0" * 64,
+        "--index-url x",
+        "https://host/a.whl",
+        "-e .",
+    ],
+)
+def test_a_line_that_fixes_no_bytes_is_found(line: str) -> None:
+    assert unhashed(f"# a comment\nfine==1.0 ; python_version < '4' --hash=sha256:{'0' * 64}\n{line}\n") == [line]
+
+
+def test_whatever_installs_asks_for_hashes() -> None:
+    told = [path for room in ("scripts", "bench", "tests", "gristmill") for path in (ROOT / room).rglob("*.py")]
+    for path in (ROOT / "Makefile", *told):
+        if path == Path(__file__):
+            continue
+        for found in re.finditer(r'pip install|"pip", "install"', path.read_text()):
+            after = path.read_text()[found.start() : found.start() + 300]
+            assert "--require-hashes" in after, f"{path.relative_to(ROOT)}: {after.splitlines()[0]}"
+
+
 def numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]

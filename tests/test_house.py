@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "raw_data": {"recipes", *LAKE},
     "execution": {"formats.levanter", *LAKE},
     "engines": {"execution", *LAKE},
-    "environment": {"recipes", "engines", "errors"},
+    "environment": {"recipes", "engines", "lake.store", "errors"},
     "readers": {"recipes", "lake.rows", "errors"},
     "stages.conversion": {"raw_data", *BELOW_STAGES},
     "stages.tagging": BELOW_STAGES,
@@ -80,6 +80,7 @@ UNTESTED: dict[str, str] = {
     "assets/attributes.py": "declares what runs make: by tests/assets/support/test_step_graphs.py",
     "assets/documents.py": "by tests/assets/test_runs.py and tests/sensors/test_raw_ticks.py",
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
+    "assets/support/last_reading.py": "by tests/assets/test_checks.py, in runs",
     "assets/raw.py": "a declaration: by tests/test_definitions.py",
     "assets/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill

@@ -1,8 +1,9 @@
 """Raw arrivals: tells Dagster which raw snapshots exist. Used by the raw-arrival sensors and by the job `sync`.
 
 Dagster does not make raw data. So each new or changed raw snapshot is reported: its partition, and a materialization
-whose data version comes from the names, sizes and etags of its objects. A snapshot that has vanished is reported with
-the data version `EMPTY`.
+whose data version comes from the names, sizes and etags of its objects; if objects were rewritten with size and etag
+kept, from their bytes too (gristmill/raw_data/rewritten.py). A snapshot that has vanished is reported with the data
+version `EMPTY`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +71,7 @@ def report(
         The snapshots that were reported, sorted.
     """
     last_versions = reported(instance, source.name)
-    for snapshot in [key for key, seen in due.items() if last_versions.get(key) == seen.version]:
+    for snapshot in [key for key, seen in due.items() if seen.is_version(last_versions.get(key))]:
         del due[snapshot]
     if due:
         instance.add_dynamic_partitions(snapshots_of(source.name).name or "", sorted(due))

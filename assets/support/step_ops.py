@@ -140,7 +140,7 @@ def _left_by(before: str, context: dg.OpExecutionContext, lake: LakeResource, ad
     steps = context.run.step_keys_to_execute
     if context.retry_number > 0 or (steps is not None and f"{context.op_handle.parent}.{before}" not in steps):
         return None
-    planned = resume(lake.store(), place(address, context.partition_key), context.run_id)
+    planned = resume(lake.lake(), lake.packages, place(address, context.partition_key), context.run_id)
     if planned is None:
         context.log.info(f"{address}: another version of gristmill planned this run; it is planned again")
     return planned

@@ -7,7 +7,9 @@ from gristmill.engines.kinds import ENGINES
 from gristmill.engines.open import OpenEngine, open_engine
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
+from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import Lake
+from gristmill.recipes.shelf import check_outside
 
 
 def show(line: str = "") -> None:
@@ -41,16 +43,21 @@ def lake_of(arguments: Namespace) -> Lake:
     """The lake of the arguments. Options that are not given come from the environment.
 
     Raises:
-        RecipeError: an option is not KEY=VALUE, or a variable has a value that is not valid.
+        RecipeError: an option is not KEY=VALUE, is a secret, or the lake is a folder; or a variable has a value that is
+            not valid.
     """
     environment = read_environment()
+    url = environment.lake if arguments.lake == "-" else str(arguments.lake)
     options = environment.options
     for option in arguments.option:
         key, equals, value = str(option).partition("=")
         if not key or not equals:
-            raise RecipeError(f"--option {option}: write KEY=VALUE")
+            raise RecipeError("--option takes KEY=VALUE, such as endpoint=http://host:port")
+        check_options("--option", {key: value})
+        if "://" not in url:
+            raise RecipeError(f"--option {key}: the lake {url} is a folder, which has no options; leave it out")
         options[key] = value
-    return Lake(environment.lake if arguments.lake == "-" else str(arguments.lake), options)
+    return Lake(url, options)
 
 
 def add_shelves(parser: ArgumentParser) -> None:
@@ -64,13 +71,14 @@ def shelves_of(arguments: Namespace) -> tuple[str, ...]:
     """The packages of the arguments, by default those of the environment.
 
     Raises:
-        RecipeError: no package was named.
+        RecipeError: no package was named, or one is in the lake.
     """
-    if arguments.shelves is None:
-        return read_environment().shelves
-    packages = tuple(name.strip() for name in str(arguments.shelves).split(",") if name.strip())
+    packages = read_environment().shelves
+    if arguments.shelves is not None:
+        packages = tuple(name.strip() for name in str(arguments.shelves).split(",") if name.strip())
     if not packages:
         raise RecipeError("--shelves: name at least one package")
+    check_outside(lake_of(arguments).url, packages)
     return packages
 
 

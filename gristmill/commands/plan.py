@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> int:
     """Shows a line for each partition. Returns 1 if one of them is not finished, else 0.
 
     Raises:
-        RecipeError: there is no such source or mix on the shelves, or the lake holds nothing of them.
+        RecipeError: there is no such source or mix on the shelves, the lake holds nothing of them, or no such snapshot.
         DataError: the snapshot's key is not valid.
         StoreError: the lake does not answer, or a partition is being published at this moment: try again.
     """
@@ -63,8 +63,12 @@ def _prospects(arguments: Namespace, catalogue: Catalogue, shelves: tuple[str, .
         known("mix", catalogue.mixes, arguments.mix, "--mix")
     some = arguments.mix or arguments.source or arguments.snapshot
     yield from (prospect for prospect in dry.tokenizers() if not some)
-    for source in _sources(arguments, catalogue):
-        snapshots = [check_snapshot(arguments.snapshot)] if arguments.snapshot else all_snapshots(lake, source)
+    sources = _sources(arguments, catalogue)
+    there = {source.name: all_snapshots(lake, source) for source in sources}
+    if arguments.snapshot:
+        _check_there(check_snapshot(arguments.snapshot), there)
+    for source in sources:
+        snapshots = [key for key in there[source.name] if arguments.snapshot in {None, key}]
         for prospect in dry.partitions(source, snapshots):
             if not arguments.mix or names_of(prospect.asset).get("mix") == arguments.mix:
                 yield prospect
@@ -79,12 +83,24 @@ def _sources(arguments: Namespace, catalogue: Catalogue) -> list[Source]:
     return list(catalogue.sources.values())
 
 
+def _check_there(snapshot: str, there: Mapping[str, Sequence[str]]) -> None:
+    """Checks that one of the sources has a snapshot. `there`: the keys of each source, by its name.
+
+    Raises:
+        RecipeError: none has it; the message lists the keys that there are.
+    """
+    if not any(snapshot in keys for keys in there.values()):
+        shown = "; ".join(f"{source}: {', '.join(keys) or 'none'}" for source, keys in there.items())
+        raise RecipeError(f"--snapshot {snapshot}: no source has raw data or a ledger of it; there are {shown}")
+
+
 def _line(prospect: Prospect) -> str:
     partition = f"{prospect.asset} ({prospect.snapshot})" if prospect.snapshot else prospect.asset
     counts = [
         f"{number} {words}"
         for number, words in (
             (prospect.missing, "to grind"),
+            (prospect.again, "to look at again"),
             (prospect.gone, "to remove"),
             (prospect.kept if prospect.state == "make" else 0, "to keep"),
         )

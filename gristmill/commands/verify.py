@@ -1,20 +1,27 @@
 """`verify LAKE`: proves from its bytes that a lake, or one asset of it, is as its ledgers say."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 
-from gristmill.commands._terminal import add_lake, lake_of, show
+from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
+from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import Lake
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers, headless
+from gristmill.verification.lake_file import lake_file_findings
+from gristmill.verification.raw import audit_raw, raw_snapshots
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
 
 Audited = tuple[str, list[str], list[Finding]]
-"""A ledger's path, notes, and findings."""
+"""What was audited: a ledger's path, or a raw snapshot; notes, and findings."""
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -31,6 +38,12 @@ def declare(parser: ArgumentParser) -> None:
         metavar="SHARE",
         help="tokenize this share of the token caches again, with the reference engine",
     )
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        help="compare the raw objects with what the ledgers say they were: lost, changed, or new ones are findings",
+    )
+    add_shelves(parser)
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
 
 
@@ -51,6 +64,8 @@ def run(arguments: Namespace) -> int:
     lake = lake_of(arguments)
     paths = audited_ledgers(lake.store(), arguments.asset)
     lost = headless(lake.store(), arguments.asset)
+    if not arguments.asset:
+        lost += lake_file_findings(lake.store())
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:
@@ -59,7 +74,9 @@ def run(arguments: Namespace) -> int:
         below = f" below {arguments.asset}" if arguments.asset else ""
         raise RecipeError(f"{arguments.lake}: there is no finished partition{below}, so nothing to prove")
     wrong, proven = len(lost), 0
-    for path, notes, findings in _audits(lake, paths, arguments):
+    what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
+    audits = _audits_of(lake, paths, arguments)
+    for path, notes, findings in _run_all(audits, max(1, arguments.workers)):
         for note in notes:
             show(f"note   {note}")
         proven += not findings
@@ -68,21 +85,30 @@ def run(arguments: Namespace) -> int:
             show(f"       {finding}")
         wrong += len(findings)
         if wrong and not arguments.all:
-            show(f"stopped at the first finding; {proven} of {len(paths)} ledgers were proven before (--all lists all)")
+            show(f"stopped at the first finding; {proven} of {len(audits)} {what} were proven before (--all lists all)")
             return 1
-    show(f"{proven} of {len(paths)} ledgers proven, {wrong} findings")
+    show(f"{proven} of {len(audits)} {what} proven, {wrong} findings")
     return 1 if wrong else 0
 
 
-def _audits(lake: Lake, paths: Sequence[str], arguments: Namespace) -> Iterator[Audited]:
-    """The audit of each ledger, in the order of the paths."""
-    workers, share, first_only = max(1, arguments.workers), arguments.reencode, not arguments.all
+def _audits_of(lake: Lake, paths: Sequence[str], arguments: Namespace) -> list[Callable[[], Audited]]:
+    """The audits to run, in order: of each ledger, then of each raw snapshot if asked for."""
+    share, first_only = arguments.reencode, not arguments.all
+    audits: list[Callable[[], Audited]] = [partial(_audit, lake, path, share, first_only=first_only) for path in paths]
+    if arguments.raw:
+        shelves = shelves_of(arguments)
+        for source, snapshot in raw_snapshots(lake, read_catalogue(shelves).sources, arguments.asset):
+            audits.append(partial(_audit_raw, lake, shelves, source, snapshot, first_only=first_only))
+    return audits
+
+
+def _run_all(audits: Sequence[Callable[[], Audited]], workers: int) -> Iterator[Audited]:
+    """The results of audits, in their order."""
     if workers == 1:
-        for path in paths:
-            yield _audit(lake, path, share, first_only=first_only)
+        yield from (audit() for audit in audits)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        under_way = [pool.submit(_audit, lake, path, share, first_only=first_only) for path in paths]
+        under_way = [pool.submit(audit) for audit in audits]
         try:
             yield from (future.result() for future in under_way)
         finally:
@@ -100,3 +126,8 @@ def _audit(lake: Lake, path: str, share: float, *, first_only: bool) -> Audited:
     if share and not findings:
         findings = audit_reencoding(lake.store(), path, share, notes.append, first_only=first_only)
     return path, notes, findings
+
+
+def _audit_raw(lake: Lake, shelves: tuple[str, ...], name: str, snapshot: str, *, first_only: bool) -> Audited:
+    source = find("sources", Source, shelves, name)
+    return raw_asset(name) + f" ({snapshot})", [], audit_raw(lake, source, snapshot, first_only=first_only)

@@ -4,6 +4,7 @@ import re
 from typing import Literal, get_args
 
 from gristmill.errors import RecipeError
+from gristmill.lake.store.endpoint import check_no_password
 
 EngineKind = Literal["local", "inline", "dask", "ray"]
 
@@ -25,8 +26,9 @@ def check_address(kind: str, address: str, where: str) -> None:
         where: the setting that holds the address, for the message.
 
     Raises:
-        RecipeError: the address is missing, or does not fit this kind of cluster.
+        RecipeError: the address is missing, does not fit this kind of cluster, or holds a password.
     """
+    check_no_password(address, where)
     if kind not in CLUSTERS:
         return
     pattern, example = CLUSTERS[kind]

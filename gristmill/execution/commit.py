@@ -16,11 +16,20 @@ from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import check_claim, claimed_by, others_at_work
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.files import check_same_recipe, compose, dump, parse_head, table_bytes, unpack_rows
+from gristmill.lake.ledger.files import (
+    check_same_recipe,
+    compose,
+    dump,
+    parse_head,
+    recorded_recipe,
+    table_bytes,
+    unpack_rows,
+)
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
-from gristmill.lake.ledger.receipts import ObjectVersion, Receipt, RunNote, objects_of, read_run_note
+from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import ObjectVersion, Store
 
 
 class PartitionPlan(msgspec.Struct, frozen=True):
@@ -101,7 +110,7 @@ def claim_and_plan(
     store.delete([path for path in (place.receipt(want.name) for want in todo) if path in existing])
     partition = PartitionPlan(
         place=place,
-        recipe=target.recipe,
+        recipe=recorded_recipe(state.head.recipe if state.head else None, target.recipe),
         upstream=target.upstream,
         token=token,
         head_etag=state.head_etag,
@@ -185,11 +194,14 @@ def _check_untouched(
 ) -> tuple[str, ...]:
     """Checks that no late writer changed an object since its receipt. Returns the objects that no row names."""
     folders = place.folders
-    objects = {entry.path: (entry.size, entry.etag) for folder in folders for entry in store.list(folder)}
+    objects = {entry.path: entry for folder in folders for entry in store.list(folder)}
+    named = {path: sha256 for row in shards for path, sha256, _ in objects_of(row, place)}
     for path, stamp in stamps.items():
-        if path.startswith(folders) and objects.get(path) != stamp:
+        entry = objects.get(path)
+        if not path.startswith(folders) or (entry and stamp.same(entry)):
+            continue
+        if not entry or not stamp.same_stamp(entry) or sha256_of(store, path) != named.get(path):
             raise StoreError(f"{path}: changed while its partition was being made; run again")
-    named = {path for row in shards for path, _, _ in objects_of(row, place)}
     return tuple(path for path in objects if path not in named)
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.model import Input, Quarantine, Shard
-from gristmill.lake.ledger.receipts import ObjectVersion
 from gristmill.lake.rows.shard_file import ShardWriter
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import ObjectVersion, Store
 
 
 class DocumentWriter:
@@ -80,7 +79,7 @@ class DocumentWriter:
             quarantine=quarantine,
         )
         path = self._place.shard(self._name)
-        return row, {entry.path: (entry.size, entry.etag), path: (written.bytes, written.etag)}
+        return row, {entry.path: entry.version, path: written.version}
 
     def abort(self) -> None:
         """Ends both uploads without leaving an object."""

@@ -7,10 +7,9 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table
+from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table, recorded_recipe
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import (
-    ObjectVersion,
     RawVersion,
     Receipt,
     objects_of,
@@ -19,7 +18,7 @@ from gristmill.lake.ledger.receipts import (
 )
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 
 class Want(msgspec.Struct, frozen=True, gc=False):
@@ -28,10 +27,13 @@ class Want(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         name: of the shard.
         inputs: what it is made from; None while the content of an input is not known.
+        again: whether the content is not known only because inputs have other stamps. Their sizes are the same, and
+            reading them will tell.
     """
 
     name: str
     inputs: tuple[Input, ...] | None
+    again: bool = False
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -59,7 +61,7 @@ class PartitionState(msgspec.Struct, frozen=True):
         table_etag: etag of the ledger's table.
         table: rows of the ledger's table, if it is the one that the head names.
         receipts: the record of each shard, by its name.
-        raw: size, etag and digest of each raw object when it was read, by its name.
+        raw: the version of each raw object when it was read, by its name.
         objects: the objects in the partition's folders, by path.
     """
 
@@ -74,16 +76,17 @@ class PartitionState(msgspec.Struct, frozen=True):
     def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
         """The receipt with current stamps, if all its objects are as recorded; else None.
 
-        An object with another etag is hashed: a copied lake has new etags, but the same bytes.
+        An object with another etag or ctime is hashed: a copied lake has new ones, but the same bytes.
         """
         stamps: dict[str, ObjectVersion] = {}
         for path, sha256, size in objects_of(receipt.row, place):
             entry = self.objects.get(path)
             if entry is None or (size is not None and entry.size != size):
                 return None
-            if receipt.stamps.get(path) != (entry.size, entry.etag) and sha256_of(store, path) != sha256:
+            recorded = receipt.stamps.get(path)
+            if (recorded is None or not recorded.same(entry)) and sha256_of(store, path) != sha256:
                 return None
-            stamps[path] = (entry.size, entry.etag)
+            stamps[path] = entry.version
         inputs = (i.shard for i in receipt.row.inputs)
         raw = {name: self.raw[name] for name in inputs if name in self.raw} if self.raw else {}
         return Receipt(receipt.row, stamps, raw)
@@ -118,14 +121,6 @@ def read_state(store: Store, place: Place) -> PartitionState:
         raw=raw,
         objects=objects,
     )
-
-
-def raw_stamps(store: Store, place: Place) -> dict[str, RawVersion]:
-    """Size, etag and digest of each raw object that was read for a partition, by its name, at the time of reading."""
-    raw = dict(read_run_note(store, place).raw)
-    for receipt in read_receipts(store, place):
-        raw.update(receipt.raw)
-    return raw
 
 
 def _rows_of_table(data: bytes, place: Place, digests: set[str]) -> tuple[str, list[Shard]]:
@@ -187,7 +182,7 @@ def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], 
     if todo or state.head is None:
         return False
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-    ledger = compose(target.place, target.recipe, target.upstream, rows)
+    ledger = compose(target.place, recorded_recipe(state.head.recipe, target.recipe), target.upstream, rows)
     if ledger == state.head:
         return True
     # A table with counters of earlier names says the same in other bytes (lake/ledger/renamed.py).

@@ -23,7 +23,7 @@ def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], to
     if state.head is None:
         receipts = f"; {len(keep)} shards have their receipts from an interrupted run" if keep else ""
         return (f"never made{receipts}",)
-    return tuple(_reasons(state, target, keep, todo))
+    return tuple(_reasons(state, target, keep, todo)) or (_edited(state, target, keep),)
 
 
 def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
@@ -43,6 +43,14 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
         yield from _inputs(state.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
 
 
+def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> str:
+    """The reason if shards, recipe and inputs are as they should be: the head itself says something else."""
+    rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
+    right = compose(target.place, target.recipe, target.upstream, rows)
+    fields = (name for name in right.__struct_fields__ if getattr(right, name) != getattr(state.head, name))
+    return f"{target.place.ledger} was changed by hand ({', '.join(fields)}); it is written again"
+
+
 def _cause(receipt: Receipt | None, want: Want, target: Target) -> str:
     """Why one shard must be ground; empty if the change of the recipe is the reason, which is named already."""
     if receipt is None:
@@ -50,7 +58,7 @@ def _cause(receipt: Receipt | None, want: Want, target: Target) -> str:
     if receipt.row.recipe != target.recipe.digest:
         return ""
     if want.inputs is None:
-        return "raw data changed"
+        return "raw data must be looked at again (other stamps, same sizes)" if want.again else "raw data changed"
     before = {(upstream.asset, upstream.shard): upstream.content for upstream in receipt.row.inputs}
     now = {(upstream.asset, upstream.shard): upstream.content for upstream in want.inputs}
     changed = sorted(

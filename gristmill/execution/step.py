@@ -25,7 +25,7 @@ from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 
-PLAN_VERSION = 2
+PLAN_VERSION = 3
 """Version of the plans, jobs and items that are stored between plan and commit.
 
 A step whose stored plan has another version is planned again.
@@ -157,11 +157,15 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False) -> StoredPl
     return planned
 
 
-def resume(store: Store, place: Place, run: str) -> StoredPlan | None:
+def resume(lake: Lake, shelves: tuple[str, ...], place: Place, run: str) -> StoredPlan | None:
     """Reads the planned step that holds a claim, for a process that did not plan it.
 
+    The stored plan may have been changed by whoever may write to the lake. So it names neither the lake nor the
+    packages whose code runs: both are those of this process.
+
     Args:
-        store: the lake.
+        lake: the lake.
+        shelves: the packages whose shelves hold the recipes.
         place: a partition of the step.
         run: the beginning of the plan's token: the name of the run.
 
@@ -171,13 +175,15 @@ def resume(store: Store, place: Place, run: str) -> StoredPlan | None:
     Raises:
         Superseded: a newer run has claimed the partition.
     """
+    store = lake.store()
     token = claimed_by(store, place)
     if token is None or not token.startswith(run):
         check_claim(store, place, run)
     stored = store.read(_planned(place, token or ""))
     if msgspec.json.decode(stored, type=_Versioned).version != PLAN_VERSION:
         return None
-    return msgspec.json.decode(stored, type=StoredPlan)
+    planned = msgspec.json.decode(stored, type=StoredPlan)
+    return msgspec.structs.replace(planned, job=msgspec.structs.replace(planned.job, lake=lake, shelves=shelves))
 
 
 def _planned(place: Place, token: str) -> str:

@@ -2,9 +2,11 @@
 
 import msgspec
 
-from gristmill.execution.plan import is_finished, plan_changes, read_state
+from gristmill.execution.plan import PartitionState, Target, Want, is_finished, plan_changes, read_state
 from gristmill.execution.staleness import why_stale
 from gristmill.execution.step import Step
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.files import TORN
 from gristmill.lake.store.protocol import Store
 
 
@@ -17,8 +19,10 @@ class Survey(msgspec.Struct, frozen=True):
         finished: whether it is up to date.
         kept: number of shards that would be kept.
         missing: names of the shards that would be ground.
+        again: names of the shards whose inputs would be read again: they have other stamps, and perhaps the same bytes.
         gone: names of the shards that would be removed.
         why: reasons why the partition is out of date; empty if it is up to date.
+        torn: what is wrong with its ledger, and the mend; empty if nothing is.
     """
 
     asset: str
@@ -26,8 +30,10 @@ class Survey(msgspec.Struct, frozen=True):
     finished: bool
     kept: int
     missing: tuple[str, ...]
+    again: tuple[str, ...]
     gone: tuple[str, ...]
     why: tuple[str, ...] = ()
+    torn: str = ""
 
 
 def survey(step: Step, store: Store) -> list[Survey]:
@@ -41,6 +47,7 @@ def survey(step: Step, store: Store) -> list[Survey]:
     for target in step.plan(store).targets:
         state = read_state(store, target.place)
         keep, todo, gone = plan_changes(state, target, store)
+        again = [want for want in todo if _may_be_same(want, state, target)]
         finished = is_finished(state, target, keep, todo)
         surveys.append(
             Survey(
@@ -48,9 +55,24 @@ def survey(step: Step, store: Store) -> list[Survey]:
                 snapshot=target.place.snapshot,
                 finished=finished,
                 kept=len(keep),
-                missing=tuple(want.name for want in todo),
+                missing=tuple(want.name for want in todo if want not in again),
+                again=tuple(want.name for want in again),
                 gone=gone,
                 why=() if finished else why_stale(state, target, keep, todo),
+                torn=_torn(state, target.place, store),
             )
         )
     return surveys
+
+
+def _may_be_same(want: Want, state: PartitionState, target: Target) -> bool:
+    """Whether a shard would be kept if its inputs turn out to have the same bytes."""
+    receipt = state.receipts.get(want.name)
+    return want.again and receipt is not None and receipt.row.recipe == target.recipe.digest
+
+
+def _torn(state: PartitionState, place: Place, store: Store) -> str:
+    """What is wrong with a ledger whose table is not the one that the head names, although no run is at work."""
+    if state.head is None or len(state.table) == state.head.table.shards or store.head(place.claim) is not None:
+        return ""
+    return f"{place.table}: not the table that the ledger names: {TORN}"

@@ -69,6 +69,29 @@ class IdDigest:
         order = _order(hashes)
         return dump_hashes(hashes[order]) + order.astype(">u4").tobytes()
 
+    def first_other(self, index: bytes, rows: int) -> int | None:
+        """The first row whose pair is not the one that an id index has for it.
+
+        Args:
+            index: an id index.
+            rows: how many rows it is of.
+
+        Returns:
+            The row's number: that of the first missing or additional row if all others agree. None if the index has no
+            row numbers, or all pairs agree.
+        """
+        if len(index) < rows * (HASH_BYTES + ROW_BYTES):
+            return None
+        recorded = np.empty((rows, 2), np.uint64)
+        numbers = np.frombuffer(index, ">u4", rows, rows * HASH_BYTES)
+        recorded[numbers] = load_hashes(index[: rows * HASH_BYTES])
+        here = load_hashes(b"".join(self._hashes))
+        both = min(rows, self.rows)
+        other = np.flatnonzero((here[:both] != recorded[:both]).any(axis=1))
+        if len(other):
+            return int(other[0])
+        return both if rows != self.rows else None
+
 
 def load_hashes(index: bytes, *, ordered: bool = True) -> NDArray[np.uint64]:
     """The hashes of bytes.

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import survey
 from gristmill.lake.address import export_asset, mix_asset, place, tokenizer_asset
@@ -19,6 +19,7 @@ from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import read_tokenizer
 from gristmill.stages.tokenization.training import recipe_of
@@ -30,8 +31,8 @@ finished  it is up to date
 make      it would be made: shards must be ground or removed, or the ledger must be written
 follow    something that it reads would be made first; only then is it known what must be done
 wait      it, or something that it reads, is missing, and no step would make it
-refused   a declaration is not valid: the recipe changed without being a draft, or it names a missing blocklist
-wrong     an input is not valid
+refused   a declaration is not valid: the recipe of what is no draft changed, or it names a missing blocklist
+wrong     its ledger or an input is not valid
 """
 
 _STUCK = frozenset({"wait", "refused", "wrong"})
@@ -46,6 +47,7 @@ class Prospect(msgspec.Struct, frozen=True):
         state: see State.
         kept: number of shards that would be kept.
         missing: number of shards that would be ground. It is a lower bound while an input must be made first.
+        again: number of shards whose raw data would be read again, and that are kept if it has not changed.
         gone: number of shards that would be removed.
         why: reasons, for people; empty if it is up to date.
     """
@@ -55,6 +57,7 @@ class Prospect(msgspec.Struct, frozen=True):
     state: State
     kept: int = 0
     missing: int = 0
+    again: int = 0
     gone: int = 0
     why: tuple[str, ...] = ()
 
@@ -83,7 +86,10 @@ class Prospects:
         partition = place(export_asset(mix.name, export.name, stream), snapshot)
         documents = place(mix_asset(mix.name, stream), snapshot)
         due = self._state(documents.asset, snapshot) != "finished"
-        head, documents_head = read_head(self._store, partition), read_head(self._store, documents)
+        try:
+            head, documents_head = read_head(self._store, partition), read_head(self._store, documents)
+        except DataError as error:
+            return self._noted(Prospect(partition.asset, snapshot, "wrong", why=(str(error),)))
         why = (f"after {documents.asset}",) if due else ()
         if head is None:
             why = (*why, "never made")
@@ -105,21 +111,24 @@ class Prospects:
         due, stuck = self._above(step)
         try:
             surveys = survey(step, self._store)
-        except (DataError, RecipeError) as error:
+        except (DataError, RecipeError, StoreError) as error:
             if stuck:
                 return self._alike(step, "wait", tuple(f"for {each}" for each in stuck))
             if due:
                 return self._alike(step, "follow", tuple(f"after {each}" for each in due))
+            if isinstance(error, StoreError):
+                raise
             return self._alike(step, "refused" if isinstance(error, RecipeError) else "wrong", (str(error),))
         return [
             Prospect(
                 partition.asset,
                 partition.snapshot,
-                "follow" if due else "finished" if partition.finished else "make",
-                partition.kept,
-                len(partition.missing),
-                len(partition.gone),
-                (*(f"after {asset}" for asset in due), *partition.why),
+                "wrong" if partition.torn else "follow" if due else "finished" if partition.finished else "make",
+                kept=partition.kept,
+                missing=len(partition.missing),
+                again=len(partition.again),
+                gone=len(partition.gone),
+                why=(partition.torn,) if partition.torn else (*(f"after {asset}" for asset in due), *partition.why),
             )
             for partition in surveys
         ]
@@ -187,7 +196,9 @@ class DryRun:
         vanished = has_vanished(self._store, source, snapshot)
         options = self.lake.options
         for step in source_steps(self.catalogue, source, snapshot, self.shelves, options, vanished=vanished):
-            if isinstance(step, TaggingStep):
+            if isinstance(step, ConversionStep):
+                yield replace(step, look=True)
+            elif isinstance(step, TaggingStep):
                 yield from (replace(step, taggers=(tagger,)) for tagger in step.taggers)
             else:
                 yield step
@@ -209,5 +220,8 @@ def _tokenizer(store: Store, tokenizer: Tokenizer) -> Prospect:
     changed = [name for name in changed_fields(ledger.recipe, recipe) if name != "snapshots"]
     if not changed:
         return Prospect(asset, "", "finished")
-    why = f"the recipe changed: {', '.join(changed)}; " + ("train it by hand" if tokenizer.draft else "it is no draft")
-    return Prospect(asset, "", "wait" if tokenizer.draft else "refused", why=(why,))
+    draft = ledger.recipe.draft and tokenizer.draft
+    why = f"the recipe changed: {', '.join(changed)}; " + (
+        "train it by hand" if draft else "it was not made by a draft"
+    )
+    return Prospect(asset, "", "wait" if draft else "refused", why=(why,))

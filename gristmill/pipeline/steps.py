@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from gristmill.errors import DataError
 from gristmill.execution.step import Step
 from gristmill.lake.address import documents_asset, ledger_folder, place
 from gristmill.lake.ledger.files import list_ledgers, read_head
@@ -62,7 +63,10 @@ def cache_steps(
 
 def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
     """Whether a snapshot was made again after its raw data vanished: its ledger names no shards."""
-    head = read_head(store, place(documents_asset(source.name, "v0"), snapshot))
+    try:
+        head = read_head(store, place(documents_asset(source.name, "v0"), snapshot))
+    except DataError:
+        return False  # the plan of the snapshot's documents raises it again
     return head is not None and not head.totals.get("shards")
 
 

@@ -34,12 +34,16 @@ class Seen(msgspec.Struct):
         bytes: their total size.
         digest: the sum, modulo 2**128, of the XXH3-128 of each object's name, size and etag.
         marked: whether the snapshot has the source's marker.
+        changes: the sum, modulo 2**64, of the XXH3-64 of each object's name and ctime; 0 in a bucket.
+        rewritten: tells of objects with other bytes, but the same size and etag (rewritten.py); else empty.
     """
 
     objects: int = 0
     bytes: int = 0
     digest: int = 0
     marked: bool = False
+    changes: int = 0
+    rewritten: str = ""
 
     def add(self, name: str, entry: Entry) -> None:
         """Adds an object.
@@ -52,11 +56,18 @@ class Seen(msgspec.Struct):
         self.objects += 1
         self.bytes += entry.size
         self.digest = (self.digest + xxhash.xxh3_128_intdigest(record)) % _MODULUS
+        if entry.changed:
+            change = f"{name}\0{entry.changed}".encode("utf-8", "surrogateescape")
+            self.changes = (self.changes + xxhash.xxh3_64_intdigest(change)) % (1 << 64)
 
     @property
     def version(self) -> str:
-        """The digest as the raw asset's data version."""
-        return f"{self.digest:032x}"
+        """The raw asset's data version: the digest, and after a plus sign what tells of rewritten objects."""
+        return f"{self.digest:032x}+{self.rewritten}" if self.rewritten else f"{self.digest:032x}"
+
+    def is_version(self, version: str | None) -> bool:
+        """Whether a reported version is this one. A listing cannot tell whether objects were rewritten."""
+        return version is not None and (version == self.version or version.partition("+")[0] == self.version)
 
 
 EMPTY = Seen().version

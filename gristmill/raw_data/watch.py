@@ -11,7 +11,8 @@ import msgspec
 from gristmill.errors import DataError, GristmillError, shorten
 from gristmill.lake.address import check_snapshot, raw_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.store.protocol import Lister, check_path
+from gristmill.lake.store.protocol import Lister, Store, check_path
+from gristmill.raw_data.rewritten import Look
 from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present, raw_top
 from gristmill.recipes.source import Source
 
@@ -48,6 +49,7 @@ class Watch(msgspec.Struct):
         waiting: changes that are not reported yet, by snapshot.
         due: changes to report, by snapshot.
         read: the inventory of the last complete scan; it is not read again.
+        looked: the look at objects with another ctime.
     """
 
     of: str = ""
@@ -56,6 +58,7 @@ class Watch(msgspec.Struct):
     waiting: dict[str, Waiting] = {}
     due: dict[str, Seen] = {}
     read: str = ""
+    looked: Look = msgspec.field(default_factory=Look)
 
     def look(self, source: Source, store: Lister, now: Callable[[], float], late: Callable[[], bool]) -> RawScan | None:
         """Begins or resumes a scan.
@@ -84,6 +87,29 @@ class Watch(msgspec.Struct):
         self.void = 0
         return scan
 
+    def look_again(
+        self,
+        source: Source,
+        lake: Store,
+        raw: Store,
+        found: RawScan,
+        known: Mapping[str, str],
+        late: Callable[[], bool],
+    ) -> None:
+        """Looks for rewritten objects in the snapshots that are as they were reported; those that have some are due.
+
+        Args:
+            source: the recipe.
+            lake: the lake.
+            raw: holds the raw objects.
+            found: a complete scan.
+            known: the last reported data version of each snapshot.
+            late: whether time is up; the next call continues.
+        """
+        same = {key: seen for key, seen in present(source, found).items() if seen.is_version(known.get(key))}
+        rewritten = self.looked.go_on(source, lake, raw, same, late)
+        self.due.update({key: seen for key, seen in rewritten.items() if seen.version != known.get(key)})
+
     def settle(self, source: Source, found: RawScan, known: Mapping[str, str], now: float) -> list[str]:
         """Decides after a complete scan which changes to report, and which have to wait.
 
@@ -101,7 +127,7 @@ class Watch(msgspec.Struct):
         Returns:
             The snapshots that seem to have vanished, whether reported now or not.
         """
-        changed = {key: seen for key, seen in present(source, found).items() if known.get(key) != seen.version}
+        changed = {key: seen for key, seen in present(source, found).items() if not seen.is_version(known.get(key))}
         nonempty = {key for key, seen in found.seen.items() if seen.objects} | found.held.keys()
         were = {key for key, version in known.items() if version != EMPTY}
         gone = [] if found.hidden else sorted(were - nonempty)

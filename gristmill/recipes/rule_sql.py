@@ -2,7 +2,7 @@
 
 A rule cannot use the clock, random numbers, files, other rows or a locale. This file lists what is allowed.
 Everything else is refused, also functions that a later DuckDB adds. DuckDB gives the syntax tree
-(`json_serialize_sql`).
+(`json_serialize_sql`). Time and memory are bounded by the process that runs rules (rule_worker.py).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -149,6 +149,8 @@ def complaints(
             _walk(tree, scope, callable_)
         except _NotAllowed as refused:
             yield str(refused)
+        except RecursionError:
+            yield "it is nested too deeply"
         except (AttributeError, IndexError, KeyError, TypeError):  # another DuckDB, another tree
             yield "its syntax tree has an unknown form"
         else:

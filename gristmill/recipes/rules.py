@@ -3,19 +3,14 @@
 A rule is one boolean DuckDB expression over declared columns. gristmill/recipes/rule_sql.py lists what it may use.
 """
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from threading import Lock
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
-from gristmill.errors import RecipeError
-from gristmill.recipes.rule_sql import complaints, functions, sandbox
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from gristmill.errors import RecipeError, shorten
+from gristmill.recipes.rule_process import CHECK_LIMITS, RuleStopped, ask
+from gristmill.recipes.rule_worker import CheckRules, RuleAnswer
 
 FIELD_TYPES = ("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]")
 SQL_TYPES = {name: name for name in FIELD_TYPES} | {
@@ -180,55 +175,23 @@ def check_rules(columns: Sequence[Column], include: Sequence[Rule], exclude: Seq
         _check(tuple(columns), rules)
 
 
-@cache
-def _checker(_pid: int) -> tuple["DuckDBPyConnection", frozenset[str], Lock]:
-    """The connection that all checks of a process share, the functions that rules may call, and a lock.
-
-    A forked child makes its own connection. It must keep the inherited one: closing it crashes the process.
-    """
-    connection = sandbox()
-    return connection, functions(connection), Lock()
-
-
 @lru_cache(maxsize=1024)
 def _check(columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
-    """Checks the form of each rule, then the types of all."""
-    connection, callable_, lock = _checker(os.getpid())
-    names = [column.name for column in columns]
-    wheres = [rule.where for rule in rules]
-    with lock:
-        for rule, complaint in zip(rules, complaints(connection, wheres, names, callable_), strict=True):
-            if complaint is not None:
-                raise _refusal(rule, complaint, columns)
-        _check_types(connection, columns, rules)
-
-
-def _check_types(connection: "DuckDBPyConnection", columns: Sequence[Column], rules: Sequence[Rule]) -> None:
-    """Binds all rules at once. Only if that fails, it binds them one by one, to name the wrong one."""
-    import duckdb  # noqa: PLC0415 - takes 0.3 s to import
-
-    nulls = ", ".join(f"NULL::{SQL_TYPES[column.type]}" for column in columns)
-    names = ", ".join(f'"{column.name}"' for column in columns)
-    conditions = ", ".join(f"(\n{rule.where}\n)" for rule in rules)
+    """Checks rules in a process of their own. If they pass its limits, each is checked alone, to name the rule."""
+    types = tuple((column.name, SQL_TYPES[column.type]) for column in columns)
     try:
-        connection.execute(f"SELECT {conditions} FROM (VALUES ({nulls})) AS __rows({names})").fetchall()  # noqa: S608 - checked before
-    except duckdb.Error as error:
-        if len(rules) == 1:
-            raise _refusal(rules[0], first_line(error), columns) from None
+        answer, _ = ask(CheckRules(types, tuple(rule.where for rule in rules), CHECK_LIMITS))
+    except RuleStopped as stopped:
+        answer = RuleAnswer("memory", f"it {stopped} on a row of nulls")
+    if answer.wrong == "memory" and len(rules) > 1:
         for rule in rules:
-            _check_types(connection, columns, [rule])
-        raise  # each rule is valid alone, so the cause is not in the rules
-    for rule, bound in zip(rules, connection.description or (), strict=True):
-        if str(bound[1]) != "BOOLEAN":
-            raise _refusal(rule, f"its value is {bound[1]}, not BOOLEAN", columns)
+            _check(columns, (rule,))
+        raise RecipeError(f"rules {', '.join(rule.name for rule in rules)}: together: {answer.words}")
+    if answer.wrong:
+        raise _refusal(rules[answer.number], answer.words, columns)
 
 
 def _refusal(rule: Rule, complaint: str, columns: Sequence[Column]) -> RecipeError:
     """The error for a rule, with what is wrong with it."""
     names = ", ".join(column.name for column in columns)
-    return RecipeError(f"rule {rule.name!r}: {complaint} (in: {rule.where}); columns: {names}")
-
-
-def first_line(error: Exception) -> str:
-    """The first line of DuckDB's message, at most 200 characters. The next lines only point at the place in the SQL."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+    return RecipeError(f"rule {rule.name!r}: {complaint} (in: {shorten(rule.where, 1000)}); columns: {names}")

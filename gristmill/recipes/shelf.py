@@ -8,7 +8,8 @@ import importlib
 import importlib.util
 import pkgutil
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from gristmill.errors import RecipeError
@@ -16,6 +17,9 @@ from gristmill.errors import RecipeError
 T = TypeVar("T")
 
 HOME = "gristmill"
+
+KINDS = ("sources", "taggers", "mixes", "tokenizers", "exports")
+"""The folders of a package that are shelves."""
 
 
 def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) -> dict[str, T]:
@@ -43,6 +47,45 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
                 )
             recipes[name] = recipe
     return dict(sorted(recipes.items()))
+
+
+def check_outside(lake: str, packages: Sequence[str]) -> None:
+    """Refuses shelves in a folder lake, also by links: whoever may write data there could run code. Imports nothing.
+
+    Args:
+        lake: root of the lake; a bucket holds no packages.
+        packages: names of packages. One that cannot be found is left to `read_shelf`.
+
+    Raises:
+        RecipeError: a package, a shelf or a module on it is in the lake.
+    """
+    if "://" in lake:
+        return
+    root = Path(lake).resolve()
+    for package in packages:
+        for path in _places(package):
+            if path.resolve().is_relative_to(root):
+                raise RecipeError(
+                    f"the package {package} of GRISTMILL_SHELVES or --shelves is in the lake: {path}; whoever may write"
+                    " data there could run code by it. Move the package out of the lake"
+                )
+
+
+def _places(package: str) -> Iterator[Path]:
+    """The folders of a package and of the packages around it; its shelves, and the files on them."""
+    top, *inner = package.split(".")
+    spec = importlib.util.find_spec(top) if top else None
+    if spec is None:
+        return
+    folders = [Path(each) for each in spec.submodule_search_locations or ([spec.origin] if spec.origin else [])]
+    yield from folders
+    for name in inner:
+        folders = [folder / name for folder in folders]
+        yield from folders
+    for shelf in (folder / kind for folder in folders for kind in KINDS):
+        yield shelf
+        if shelf.is_dir():
+            yield from shelf.iterdir()
 
 
 def _modules(package: str, *, required: bool) -> list[str]:

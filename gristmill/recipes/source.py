@@ -14,6 +14,7 @@ from gristmill.lake.address import (
     check_shard,
 )
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
+from gristmill.lake.store.endpoint import check_lake_url
 from gristmill.recipes.raw_object import Converted, Limits, RawObject
 from gristmill.recipes.selection import Selection
 
@@ -214,7 +215,7 @@ class Source:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: the name, the revisions, a limit, quiet, a marker or the inventory is not valid.
+            RecipeError: the name, the revisions, a limit, quiet, a marker, raw or the inventory is not valid.
         """
         check_name(self.name, "source")
         if not 0 < self.row_limit <= ROW_LIMIT:
@@ -229,6 +230,8 @@ class Source:
             raise RecipeError(
                 f"source {self.name!r}: mounted is {self.mounted!r}; give a file name that begins with '.'"
             )
+        for field_name, address in (("raw", self.raw), ("inventory", self.inventory)):
+            check_lake_url(address or "", f"source {self.name!r}: {field_name}")
         if self.inventory is not None and not self.inventory.startswith("s3://"):
             raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
         expected = [f"v{i + 1}" for i in range(len(self.revisions))]

@@ -120,11 +120,10 @@ class _DocumentReading:
                 of_rows.setdefault(kind, finding)
             if parent and parent_rows is not None and "parent" not in of_rows:
                 of_rows.update(self._of_parent(parent, lines, first, block))
-        yield from of_rows.values()  # before the findings on the object's digest, because they say more
-        yield from proof.findings
         self.whole = proof.whole and "row" not in of_rows
-        if self.whole:
-            yield from self._of_ids()
+        of_ids = self._of_ids() if self.whole else ()
+        # A finding that names a row says more than one on the whole object, so it comes first.
+        yield from sorted([*of_rows.values(), *proof.findings, *of_ids], key=lambda finding: finding.row is None)
         if parent:
             yield from self._of_counts(parent, parent_rows)
 
@@ -155,15 +154,20 @@ class _DocumentReading:
 
     def _of_ids(self) -> Iterator[Finding]:
         shard = self._shard
-        if self.ids.hexdigest() != shard.ids:
-            yield Finding(self._path, None, differs("its ids' digest is", self.ids.hexdigest(), shard.ids), MEND)
         path = self._place.index(shard.name)
         wrong = list(prove_object(self._store, path, shard.index))
+        stored = b"" if wrong else self._store.read(path)
+        if self.ids.hexdigest() != shard.ids:
+            row = self.ids.first_other(stored, shard.rows)
+            what = differs("its ids' digest is", self.ids.hexdigest(), shard.ids)
+            if row is not None:
+                what = f"it does not have the id that the ledger has there; {what}"
+            yield Finding(self._path, row, what, MEND)
         yield from wrong
         if not wrong:
             index = self.ids.index()
-            stored = self._store.read(path)[: len(index)]  # v0 also has raw spans; Gristmill 0.1 wrote no row numbers
-            self.index_proven = stored in (index, index[: self.ids.rows * HASH_BYTES])
+            # v0 also has raw spans; Gristmill 0.1 wrote no row numbers
+            self.index_proven = stored[: len(index)] in (index, index[: self.ids.rows * HASH_BYTES])
             if not self.index_proven:
                 yield Finding(path, None, f"it is not the index of the ids in {self._path}", MEND)
 

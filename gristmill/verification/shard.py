@@ -2,15 +2,15 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import zip_longest
 
 import xxhash
 
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
-from gristmill.lake.rows.row_blocks import ROW_LIMIT, blocks
-from gristmill.lake.rows.shard_file import MEMBER, unpacked, unpacked_whole
+from gristmill.lake.rows.row_blocks import ROW_LIMIT
+from gristmill.lake.rows.unpacking import RAW_MEND, gunzipped
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 
@@ -36,6 +36,9 @@ def prove_object(store: Store, path: str, sha256: str, size: int | None = None) 
 class ShardProof:
     """Reads one shard. `findings` is complete when `blocks()` has ended.
 
+    The object is read as a plain gzip stream. So its rows can be named even if it is not the object that the ledger
+    describes. The offsets of the gzip members in the ledger are compared with those of the stream.
+
     Args:
         store: the lake.
         path: path of the object.
@@ -43,13 +46,14 @@ class ShardProof:
 
     Attributes:
         path: path of the object.
-        findings: differences between the object's bytes and the ledger, the gravest first.
+        findings: differences between the object's bytes and the ledger; one that names a row comes first.
         whole: whether all rows could be read.
     """
 
     def __init__(self, store: Store, path: str, recorded: Shard | Quarantine) -> None:
         self._store, self._recorded, self.path = store, recorded, path
-        self._members: Members = recorded.members if isinstance(recorded, Shard) else ()
+        self._begins: list[int] = []
+        self._members: list[tuple[int, int]] = []
         self._sha256 = hashlib.sha256()
         self._content = xxhash.xxh3_128()
         self._rows = self._length = self._size = 0
@@ -68,19 +72,14 @@ class ShardProof:
             return
         pieces = self._hashed()
         try:
-            for plain in self._plain(pieces):
-                first = self._rows
-                self._rows += plain.count(b"\n")
-                self._length += len(plain)
-                self._content.update(plain)
-                yield first, plain
+            yield from self._lines(gunzipped(pieces, self.path, self._begins))
             self.whole = True
         except DataError as error:
-            what = str(error).removeprefix(f"{self.path}: ")
-            self._trouble.append(Finding(self.path, self._rows, what, MEND))
+            what = str(error).removeprefix(f"{self.path}: ").removesuffix(f"; {RAW_MEND}")
+            self._trouble.append(Finding(self.path, self._damaged(), what, MEND))
         for _ in pieces:  # hash the rest too, so that the object's sha256 can be compared
             pass
-        self.findings = [*self._of_object(), *self._of_content()]
+        self.findings = [*self._trouble, *self._of_object(), *self._of_content()]
 
     def _hashed(self) -> Iterator[bytes]:
         for piece in self._store.stream(self.path):
@@ -88,34 +87,48 @@ class ShardProof:
             self._size += len(piece)
             yield piece
 
-    def _plain(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        offsets = [offset for offset, _ in self._members]
-        if not offsets or offsets[0] != 0 or any(b <= a for a, b in pairwise(offsets)):
-            if offsets:
-                self._trouble.append(Finding(self.path, None, "the members' offsets in its ledger do not rise", MEND))
-            yield from blocks(unpacked(pieces, self.path), self.path)
-            return
-        for number, packed in enumerate(_cut(pieces, offsets)):
-            first = self._members[number][1]
-            if first != self._rows:
-                what = f"the gzip member at byte {offsets[number]} begins with row {self._rows}, not {first}"
-                self._trouble.append(Finding(self.path, self._rows, what, MEND))
-            plain = unpacked_whole(packed, self.path, MEMBER + ROW_LIMIT)
-            if plain and not plain.endswith(b"\n"):
-                raise DataError(f"the gzip member at byte {offsets[number]} does not end with a row")
-            if plain:
-                yield plain
+    def _lines(self, pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Whole lines with the number of the first; notes the first row of each gzip member.
+
+        Raises:
+            DataError: the object is damaged, its last row does not end, or a row is too long.
+        """
+        rest: list[bytes] = []  # of a row that has not ended
+        length = 0
+        for plain in pieces:
+            self._members += [(begin, self._rows) for begin in self._begins[len(self._members) :]]
+            self._length += len(plain)
+            self._content.update(plain)
+            end = plain.rfind(b"\n") + 1
+            length = length + len(plain) if not end else len(plain) - end
+            if length > ROW_LIMIT:
+                raise DataError(f"row {self._rows} has more than {ROW_LIMIT} bytes, and a row has at most as many")
+            if not end:
+                rest.append(plain)
+                continue
+            block = b"".join([*rest, plain[:end]])
+            rest = [plain[end:]] if end < len(plain) else []
+            first = self._rows
+            self._rows += block.count(b"\n")
+            yield first, block
+        self._members += [(begin, self._rows) for begin in self._begins[len(self._members) :]]
+        if rest:
+            raise DataError("the last row does not end with a line feed")
+
+    def _damaged(self) -> int:
+        """The first row that may be damaged: gzip proves the bytes of a member at its end only."""
+        return self._members[-1][1] if len(self._members) == len(self._begins) and self._members else self._rows
 
     def _of_object(self) -> Iterator[Finding]:
         recorded = self._recorded
-        row = self._trouble[0].row if self._trouble else None
         if self._size != recorded.bytes:
-            yield Finding(self.path, row, differs("the object's bytes are", self._size, recorded.bytes), MEND)
+            yield Finding(self.path, None, differs("the object's bytes are", self._size, recorded.bytes), MEND)
         if self._sha256.hexdigest() != recorded.sha256:
-            yield Finding(self.path, row, differs("its sha256 is", self._sha256.hexdigest(), recorded.sha256), MEND)
+            yield Finding(self.path, None, differs("its sha256 is", self._sha256.hexdigest(), recorded.sha256), MEND)
+        elif isinstance(recorded, Shard) and self.whole and recorded.members != tuple(self._members):
+            yield Finding(self.path, None, _other_members(self._members, recorded.members), MEND)
 
     def _of_content(self) -> Iterator[Finding]:
-        yield from self._trouble
         if not self.whole:
             return
         recorded = self._recorded
@@ -129,24 +142,12 @@ class ShardProof:
             )
 
 
-def _cut(pieces: Iterator[bytes], offsets: Sequence[int]) -> Iterator[bytes]:
-    """Cuts a stream at these offsets; the first offset is 0.
+def _other_members(found: Members, recorded: Members) -> str:
+    """The first difference between the gzip members of an object and those in its ledger, which differ."""
+    pairs = zip_longest(found, recorded)
+    number, (here, there) = next((number, pair) for number, pair in enumerate(pairs) if pair[0] != pair[1])
+    return differs(f"its gzip member {number}", _begin(here), _begin(there))
 
-    Raises:
-        DataError: the stream ends before the last offset.
-    """
-    pending: list[bytes] = []
-    start = length = 0  # offset of the first pending byte, and number of pending bytes
-    ends = iter([*offsets[1:], None])
-    end = next(ends)
-    for piece in pieces:
-        pending.append(piece)
-        length += len(piece)
-        while end is not None and start + length >= end:
-            data = b"".join(pending)
-            yield data[: end - start]
-            pending, length, start = [data[end - start :]], len(data) - (end - start), end
-            end = next(ends)
-    if end is not None:
-        raise DataError(f"the object ends at byte {start + length}, but a gzip member should begin at byte {end}")
-    yield b"".join(pending)
+
+def _begin(member: tuple[int, int] | None) -> str:
+    return f"begins at byte {member[0]} with row {member[1]}" if member else "does not exist"

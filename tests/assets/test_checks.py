@@ -2,21 +2,34 @@
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run
 from dagster_kit import JOURNEY, LETTERS_V0, TINY_LETTERS, Result, Works, letters
 
 from assets.support.keys import key_of
 from gristmill.lake.address import place
 
 
-def audit(works: Works, *wanted: tuple[str, str], snapshot: str | None = None) -> Result:
-    """What the UI's button does: a run of checks alone."""
+def audit_job(works: Works, *wanted: tuple[str, str]) -> dg.JobDefinition:
     checks = [dg.AssetCheckKey(key_of(address), f"{name}_audit") for address, name in wanted]
-    job = works.definitions.resolve_implicit_global_asset_job_def().get_subset(
+    return works.definitions.resolve_implicit_global_asset_job_def().get_subset(
         asset_selection=set(), asset_check_selection=set(checks)
     )
+
+
+def audit(works: Works, *wanted: tuple[str, str], snapshot: str | None = None) -> Result:
+    """What the UI's button does: a run of checks alone."""
     tags = {"dagster/partition": snapshot} if snapshot else {}
-    result = job.execute_in_process(instance=works.instance, raise_on_error=False, tags=tags)
+    result = audit_job(works, *wanted).execute_in_process(instance=works.instance, raise_on_error=False, tags=tags)
     return Result(result.run_id, works.instance)
+
+
+def shown(works: Works) -> dg.AssetCheckEvaluation:
+    """What Dagster's page of the check shows."""
+    key = dg.AssetCheckKey(key_of(LETTERS_V0), "ids_unique_audit")
+    evaluation = works.instance.event_log_storage.get_latest_asset_check_execution_by_key([key])[key].evaluation
+    assert evaluation is not None
+    return evaluation
 
 
 def said(done: Result, address: str, name: str) -> tuple[bool, str, str]:
@@ -59,9 +72,65 @@ def test_an_audit_that_reads_nothing_does_not_pass(works: Works) -> None:
     assert found == (False, "no snapshot is finished", "none")
 
 
+def flip(works: Works, snapshot: str = "2024") -> str:
+    """Flips a bit of a shard, and returns its path."""
+    path = place(LETTERS_V0, snapshot).shard("a")
+    data = works.store.read(path)
+    works.store.put(path, data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
+    return path
+
+
 @pytest.mark.parametrize("address", [LETTERS_V0, JOURNEY[1]])
-def test_a_run_that_makes_an_asset_audits_nothing(made: Works, address: str) -> None:
+def test_a_run_that_makes_an_asset_audits_nothing_and_says_so(made: Works, address: str) -> None:
     done = made.run("__ASSET_JOB", only=[address])
     assert set(done.made) == {address}
     assert "letters__audits" in done.steps(dg.DagsterEventType.STEP_SUCCESS)
-    assert {name for name in done.checks if "_audit" in name or "_across" in name} == set()
+    audits = {name: each for name, each in done.checks.items() if "_audit" in name or "_across" in name}
+    assert audits
+    assert {(each.passed, each.severity, each.description) for each in audits.values()} == {
+        (False, dg.AssetCheckSeverity.WARN, "never read: press Execute on this check")
+    }
+    assert [entry.message for entry in done.entries if "did not yield" in entry.message] == []
+
+
+def test_a_failed_audit_stays_when_other_partitions_are_made(made: Works) -> None:
+    path = flip(made)
+    red = audit(made, (LETTERS_V0, "ids_unique"))
+    _, words, _ = said(red, LETTERS_V0, "ids_unique")
+    assert words.startswith(f"{path}: ")
+    for snapshot in ("2025", "2026"):
+        made.raw(letters(int(snapshot)), snapshot=snapshot)
+        made.arrive("letters")
+        done = made.run("__ASSET_JOB", snapshot, only=[LETTERS_V0])
+        assert said(done, LETTERS_V0, "ids_unique") == (
+            False,
+            f"as of run {red.run_id[:8]}, not read again: {words}",
+            "2024",
+        )
+        assert shown(made).passed is False
+
+
+def test_an_audit_of_one_partition_does_not_hide_what_is_wrong_in_another(made: Works) -> None:
+    made.raw(letters(4, 5), snapshot="2025")
+    made.arrive("letters")
+    assert made.run("letters_journey", "2025").success
+    flip(made)
+    assert not said(audit(made, (LETTERS_V0, "ids_unique")), LETTERS_V0, "ids_unique")[0]
+    one = audit(made, (LETTERS_V0, "ids_unique"), snapshot="2025")
+    words = "every byte of 2025 is as its ledger says; 2024 had findings in an earlier audit, and was not read again"
+    assert said(one, LETTERS_V0, "ids_unique") == (False, words, "2025")
+    assert made.run("letters_journey", only=[LETTERS_V0]).success  # grinds the shard again
+    assert said(audit(made, (LETTERS_V0, "ids_unique"), snapshot="2024"), LETTERS_V0, "ids_unique")[0]
+
+
+def test_an_audit_that_ends_after_a_later_run_is_what_dagster_shows(made: Works) -> None:
+    assert said(audit(made, (LETTERS_V0, "ids_unique")), LETTERS_V0, "ids_unique")[0]
+    path = flip(made)
+    made.raw(letters(4), snapshot="2025")
+    made.arrive("letters")
+    job = audit_job(made, (LETTERS_V0, "ids_unique"))
+    begun = made.instance.create_run_for_job(job)
+    assert made.run("__ASSET_JOB", "2025", only=[LETTERS_V0]).checks[f"{LETTERS_V0}:ids_unique_audit"].passed
+    execute_run(InMemoryJob(job), begun, made.instance)
+    assert shown(made).passed is False
+    assert path in (shown(made).description or "")

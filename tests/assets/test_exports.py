@@ -87,7 +87,7 @@ def export(works: Works, token: str = "one") -> Ledger:
             inputs=inputs[want.name],
             extra={"objects": objects},
         )
-        leave_receipt(store, HERE, Receipt(row, {path: (entry.size, entry.etag)}))
+        leave_receipt(store, HERE, Receipt(row, {path: entry.version}))
     return publish(store, partition, assemble(store, partition, lambda _: {}, {}))
 
 

@@ -82,3 +82,20 @@ def test_a_cache_of_ones_own_is_written_and_proven(tmp_path: Path) -> None:
 def test_a_tokenizer_that_no_shelf_has_is_refused(mill: Mill) -> None:
     with pytest.raises(RecipeError, match=r"make_tokenizer\(\) names the tokenizer 'nobody-1'"):
         api.make_tokenizer(api.open_lake(str(mill.root)), "nobody-1")
+
+
+def test_no_function_reads_shelves_that_lie_in_the_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "lake" / "theirs" / "sources"
+    folder.mkdir(parents=True)
+    (folder / "one.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.syspath_prepend(str(tmp_path / "lake"))
+    lake, shelves = api.open_lake(str(tmp_path / "lake")), ("theirs",)
+    for call in (
+        lambda: next(api.make(lake, "one", shelves=shelves)),
+        lambda: next(api.plan(lake, shelves=shelves)),
+        lambda: api.make_tokenizer(lake, "one-1", shelves=shelves),
+        lambda: api.trace(lake, "one", "id", shelves=shelves),
+        lambda: api.trace_token(lake, "mix", "one-1", "one", 0, shelves=shelves),
+    ):
+        with pytest.raises(RecipeError, match=r"the package theirs .* is in the lake"):
+            call()

@@ -1,9 +1,13 @@
 """Which engine a deployment has, and what it takes for an address."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from gristmill.engines.dask import DaskEngine
+from gristmill.engines.kinds import EngineKind
 from gristmill.engines.local import LocalPool
 from gristmill.engines.ray import RayEngine
 from gristmill.environment import read_environment
@@ -37,16 +41,73 @@ def test_an_engine_is_named_by_the_environment(kind: str, address: str, engine: 
     ("kind", "address"),
     [("dask", ""), ("dask", "10.0.0.1:8786"), ("dask", "tcp://10.0.0.1"), ("ray", ""), ("ray", "ray://10.0.0.1:10001")],
 )
-def test_an_address_that_is_none_is_refused_with_an_example(kind: str, address: str) -> None:
+def test_an_address_that_is_none_is_refused_with_an_example(kind: EngineKind, address: str) -> None:
     example = {"dask": "tcp://host:8786", "ray": "host:6379"}[kind]
     with pytest.raises(RecipeError, match=f"GRISTMILL_ENGINE_ADDRESS is '{address}'.*needs {example}"):
         resource(engine=kind, engine_address=address)
     with pytest.raises(RecipeError, match=f"the engine's address is '{address}'.*needs {example}"):
-        EngineResource.model_validate({"kind": kind, "address": address}).engine()
+        EngineResource(deployment=replace(read_environment({}), address=address), kind=kind).engine()
 
 
 def test_an_engine_that_nobody_knows_is_refused_with_the_known_ones() -> None:
     with pytest.raises(RecipeError, match="GRISTMILL_ENGINE is 'spark'; give one of local, inline, dask, ray"):
         resource(engine="spark")
     with pytest.raises(ValidationError):
-        EngineResource.model_validate({"kind": "spark"})
+        EngineResource(deployment=read_environment({}), kind="spark")  # type: ignore[arg-type]  # as a run asks
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("GRISTMILL_LAKE", "s3://me:hunter2@bucket/lake"),
+        ("GRISTMILL_LAKE", "s3://me:hun/ter2@bucket/lake"),
+        ("GRISTMILL_LAKE", "https://me:hunter2@host/lake"),
+        ("AWS_ENDPOINT_URL", "http://me:hunter2@host:9000"),
+        ("AWS_ENDPOINT_URL_S3", "http://hunter2@host:9000"),
+        ("AWS_ENDPOINT", "http://me:hunter2@host:9000"),
+        ("GRISTMILL_ENGINE_ADDRESS", "tcp://me:hunter2@host:8786"),
+        ("GRISTMILL_ENGINE_ADDRESS", "me:hunter2@host:6379"),
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_shown(variable: str, value: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{variable} holds a user or a password") as refused:
+        read_environment({variable: value})
+    assert "ter2" not in str(refused.value)
+
+
+def test_an_endpoint_is_the_url_of_a_server() -> None:
+    assert read_environment({"AWS_ENDPOINT_URL": "http://127.0.0.1:9000"}).endpoint == "http://127.0.0.1:9000"
+    with pytest.raises(RecipeError, match=r"^AWS_ENDPOINT_URL is '127.0.0.1:9000'; give http://host:port"):
+        read_environment({"AWS_ENDPOINT_URL": "127.0.0.1:9000"})
+
+
+def test_the_names_of_the_ui_are_names() -> None:
+    given = {"GRISTMILL_UI_HOSTS": "UI.example.org, 10.0.0.1:3000,[fd00::1]:3000"}
+    assert read_environment(given).ui_hosts == ("ui.example.org", "10.0.0.1:3000", "[fd00::1]:3000")
+    assert read_environment({}).ui_hosts == ()
+
+
+@pytest.mark.parametrize("host", ["*", "*.example.org", "https://ui.example.org", "ui.example.org/", "a b", "a:b"])
+def test_a_pattern_or_a_url_is_no_name_of_the_ui(host: str) -> None:
+    with pytest.raises(RecipeError, match=r"^GRISTMILL_UI_HOSTS has .*; give names as browsers show them"):
+        read_environment({"GRISTMILL_UI_HOSTS": host})
+
+
+def test_shelves_in_the_lake_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lake" / "theirs").mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(tmp_path / "lake"))
+    given = {"GRISTMILL_LAKE": str(tmp_path / "lake"), "GRISTMILL_SHELVES": "theirs"}
+    with pytest.raises(RecipeError, match=r"^the package theirs of GRISTMILL_SHELVES .* is in the lake: "):
+        read_environment(given)
+    read_environment({**given, "GRISTMILL_LAKE": str(tmp_path / "other")})
+
+
+def test_dagsters_settings_in_the_lake_are_refused(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    (lake / "home").mkdir(parents=True)
+    (tmp_path / "home").symlink_to(lake / "home")
+    for home in (lake, lake / "home", tmp_path / "home"):
+        with pytest.raises(RecipeError, match=r"^DAGSTER_HOME is .*, in the lake .*Move it out of the lake"):
+            read_environment({"GRISTMILL_LAKE": str(lake), "DAGSTER_HOME": str(home)})
+    read_environment({"GRISTMILL_LAKE": str(lake), "DAGSTER_HOME": str(tmp_path / "other")})
+    read_environment({"GRISTMILL_LAKE": "s3://bucket/lake", "DAGSTER_HOME": str(lake)})

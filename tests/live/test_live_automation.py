@@ -274,11 +274,13 @@ def test_a_changed_blocklist_makes_the_slice_that_holds_the_entry_and_its_tokens
     assert story.works.ids(BLEND_LETTERS, snapshot="2025") == ["letter-4"]
 
 
-def test_a_new_tagger_looks_at_old_snapshots_a_changed_one_is_refused_and_a_draft_is_followed(story: Story) -> None:
+def test_a_new_tagger_looks_at_old_snapshots_a_changed_one_is_refused_and_a_changed_draft_is_followed(
+    story: Story,
+) -> None:
     for snapshot in ("2024", "2025"):
         story.works.raw(letters(2, 3, source="diary"), snapshot=snapshot, source="diary")
     assert story.settle().made[DIARY_V0, "2025"] == 1
-    story.tagger(1, draft=False)
+    story.tagger(1, draft=True)
     wave = story.settle()
     assert (wave.made, wave.runs, wave.failed) == (once(DIARY_SIZE, snapshots=["2024", "2025"]), 2, [])
     story.tagger(2, draft=False)

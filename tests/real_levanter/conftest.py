@@ -9,7 +9,7 @@ import pytest
 from peer import Ask, Peer, Recorded
 
 HERE = Path(__file__).resolve().parent
-PINS = HERE.parents[1] / "requirements" / "levanter.txt"
+PINS = HERE / "levanter.in"
 QUIET = {"JAX_PLATFORMS": "cpu", "HF_HUB_OFFLINE": "1"}
 
 

@@ -42,7 +42,8 @@ def main(folder: Path) -> str:
         subprocess.run([found, "-m", "venv", str(folder)], check=True)
     installed = subprocess.run([python, "-c", "import levanter"], capture_output=True, check=False)
     if installed.returncode:
-        install = [str(python), "-m", "pip", "install", "--quiet", "--requirement", str(REQUIREMENTS)]
+        install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
+        install += ["--requirement", str(REQUIREMENTS)]
         subprocess.run(install, check=True, stdout=sys.stderr)
     return str(python)
 

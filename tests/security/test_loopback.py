@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from resources.guarded_webserver import serve_parser
+from scripts.ui import HOST
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 ANYWHERE = re.compile(r"0\.0\.0\.0|\[::\]|--host[= ]\*")
 
@@ -15,10 +18,20 @@ def shipped() -> list[Path]:
     return [path for path in found if path.is_file()]
 
 
-def test_the_ui_is_started_on_loopback() -> None:
-    lines = [line for line in (ROOT / "Makefile").read_text().splitlines() if "dagster dev" in line]
-    assert lines
-    assert all("-h 127.0.0.1" in line for line in lines)
+BARE = re.compile(
+    r'"dagster-webserver"|"dagster_webserver"|"dagster", "dev"|(\$ |bin/)dagster(-webserver| dev)|-m dagster_webserver'
+)
+"""Dagster's own web server does whatever a page in a browser of this machine asks."""
+
+
+def test_the_ui_listens_on_loopback() -> None:
+    assert '"-h", HOST' in (ROOT / "scripts" / "ui.py").read_text()
+    assert HOST == "127.0.0.1"
+    assert serve_parser().parse_args(["-w", "workspace.yaml"]).host == "127.0.0.1"
+
+
+def test_nothing_that_we_ship_starts_the_web_server_without_the_guard() -> None:
+    assert [path.name for path in shipped() if BARE.search(path.read_text())] == []
 
 
 def test_nothing_that_we_ship_binds_every_address() -> None:

@@ -42,6 +42,12 @@ RAW = "sources/letters/raw"
 KEYS = "snapshots/letters"
 
 
+def bucket_of(store: Store, seaweed: Seaweed) -> LakeResource:
+    """The lake of a deployment in a bucket."""
+    deployment = replace(environment_of(Path(store.url)), lake=store.url, endpoint=seaweed.endpoint, region=REGION)
+    return lake_resource(deployment)
+
+
 class Ticker:
     """The sensor of the letters, tick after tick; `warned` is what the last one warned of."""
 
@@ -112,7 +118,7 @@ def test_on_a_real_server_too(works: Works, seaweed: Seaweed, tmp_path: Path) ->
     store = seaweed.store(tmp_path.name)
     for snapshot, name in itertools.product(("2024", "2024-b", "2024.c"), ("a", "a-b", "b/c")):
         store.put(f"{RAW}/{snapshot}/{name}.jsonl", b"{}\n")
-    lake = LakeResource(url=store.url, endpoint=seaweed.endpoint, region=REGION)
+    lake = bucket_of(store, seaweed)
     ticker = Ticker(works, pace=AT_ONCE, lake=lake)
     assert until_whole(ticker) == (9, "2024, 2024-b, 2024.c reported")
     assert until_whole(ticker) == (9, "nothing new")
@@ -256,7 +262,7 @@ def test_a_source_with_an_inventory_is_not_listed(works: Works, seaweed: Seaweed
     reports = Reports(seaweed, tmp_path.name)
     store = reports.lake
     inventory = f"s3://{BUCKET}/{reports.top}"
-    lake = LakeResource(url=store.url, endpoint=seaweed.endpoint, region=REGION)
+    lake = bucket_of(store, seaweed)
     ticker = Ticker(works, replace(works.catalogue.sources["letters"], inventory=inventory), lake=lake)
     for snapshot in ("2024", "2025"):
         store.put(f"{RAW}/{snapshot}/a.jsonl", b"{}\n")
@@ -284,7 +290,7 @@ def test_due_reports_do_not_wait_for_the_next_inventory(works: Works, seaweed: S
     reports = Reports(seaweed, tmp_path.name)
     store = reports.lake
     source = replace(works.catalogue.sources["letters"], inventory=f"s3://{BUCKET}/{reports.top}")
-    lake = LakeResource(url=store.url, endpoint=seaweed.endpoint, region=REGION)
+    lake = bucket_of(store, seaweed)
     ticker = Ticker(works, source, Pace(reporting=0.0), lake)
     for snapshot in ("2024", "2025"):
         store.put(f"{RAW}/{snapshot}/a.jsonl", b"{}\n")
@@ -304,6 +310,31 @@ def test_reports_of_the_former_kind_are_replaced_once(works: Works) -> None:
 
 
 # snapshots that vanish
+
+
+def test_an_object_rewritten_with_its_time_set_back_is_reported_once_and_another_ctime_never(works: Works) -> None:
+    made, ticker = works, Ticker(works)
+    made.raw(letters(1, 2, 3))
+    assert ticker.tick() == "2024 reported"
+    assert made.run("letters_journey").success
+    assert ticker.tick() == "nothing new"
+    before, raw = ticker.events, made.root / RAW / "2024/a.jsonl.gz"
+    raw.chmod(0o640)
+    ticker.tick()
+    assert ticker.events == before
+    status, data = raw.stat(), raw.read_bytes()
+    with raw.open("r+b") as opened:
+        opened.write(data[:4] + b"\x01" + data[5:])
+    os.utime(raw, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert ticker.tick() == "2024 reported"
+    assert ticker.tick() == "nothing new"
+    ticker.cursor = None
+    assert ticker.tick() == "nothing new"
+    assert report_arrivals(made.instance, made.catalogue.sources["letters"], made.store) == ([], {})
+    assert made.run("letters_journey").success
+    ticker.cursor = None
+    assert ticker.tick() == "nothing new"
+    assert ticker.events == before + 1
 
 
 def drop(works: Works, snapshot: str, store: Store | None = None) -> None:

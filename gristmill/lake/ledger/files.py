@@ -157,7 +157,8 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
     """Head and table of a finished partition.
 
     Raises:
-        DataError: the partition is not finished, or its ledger is not valid.
+        DataError: the partition is not finished, or its ledger is not valid: also if the table is not the one that the
+            head names, although no run is at work.
         StoreError: the table is not the one that the head names; the partition is being rebuilt.
     """
     ledger = find_ledger(store, place)
@@ -173,8 +174,19 @@ def find_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None
         return None
     lines = table_lines(store, place)
     if hashlib.sha256(lines).hexdigest() != head.table.sha256:
-        raise StoreError(f"{place.table}: not the table that the ledger names: partition being rebuilt; try again")
+        raise _mismatch(store, place, head)
     return head, parse_table([lines] if lines else [], place.table)
+
+
+TORN = "one of them was torn or changed by hand; restore it, or run its asset again, which writes both"
+"""Why a head and a table do not belong together although no run is at work, and the mend."""
+
+
+def _mismatch(store: Store, place: Place, head: Ledger) -> DataError | StoreError:
+    """The error for a table that is not the one that the head names. A run at work changes both, one after another."""
+    if store.head(place.claim) is None and read_head(store, place) == head:
+        return DataError(f"{place.table}: not the table that the ledger names: {TORN}")
+    return StoreError(f"{place.table}: not the table that the ledger names: partition being rebuilt; try again")
 
 
 def pack_table(shards: Iterable[Shard]) -> bytes:
@@ -198,19 +210,33 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
         place: the partition, for the message.
 
     Raises:
-        RecipeError: the recipes differ, and the new one is not a draft; the message names the changed fields.
+        RecipeError: the recipes differ, and one of them is not a draft; the message names the changed fields.
     """
-    if old.digest == new.digest or new.draft:
+    if old.digest == new.digest or (old.draft and new.draft):
         return
     shown = "; ".join(
         f"{n} was {shorten(repr(getattr(old, n, old.parameters.get(n))))},"
         f" is {shorten(repr(getattr(new, n, new.parameters.get(n))))}"
         for n in changed_fields(old, new)
     )
+    mend = ", or mark the recipe draft=True" if old.draft else "; a draft replaces only what a draft made"
     raise RecipeError(
         f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {shown}."
-        " Declare the change under the next number (or version), or mark the recipe draft=True"
+        f" Declare the change under the next number (or version){mend}"
     )
+
+
+def recorded_recipe(old: Recipe | None, new: Recipe) -> Recipe:
+    """The declared recipe as the next ledger records it.
+
+    What a recipe that is no draft has made never becomes the work of a draft: the mark alone would lift its protection.
+
+    Args:
+        old: the recipe in the ledger; None if there is no ledger.
+        new: the declared recipe.
+    """
+    protected = old is not None and not old.draft and old.digest == new.digest
+    return msgspec.structs.replace(new, draft=False) if protected else new
 
 
 def list_ledgers(store: Store, prefix: str = "") -> list[Place]:

@@ -1,6 +1,6 @@
 """Receipts of finished shards, written before their ledger; and the run's note.
 
-A receipt has the size and etag of each object, so that a later run recognizes the object without reading it.
+A receipt has the version of each object, so that a later run recognizes the object without reading it.
 """
 
 from collections.abc import Iterable
@@ -12,18 +12,25 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.renamed import current_shard
-from gristmill.lake.store.protocol import Store
-
-ObjectVersion = tuple[int, str]
-"""(size in bytes, etag) of an object when it was written or read."""
+from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 
 class RawVersion(msgspec.Struct, frozen=True, gc=False):
-    """The version of a raw object that was read: its size in bytes, etag and sha256."""
+    """The version of a raw object that was read: as in ObjectVersion, and its sha256."""
 
     size: int
     etag: str
     sha256: str
+    changed: int = 0
+
+    @classmethod
+    def of(cls, version: ObjectVersion, sha256: str) -> "RawVersion":
+        """The version of an object with this sha256."""
+        return cls(version.size, version.etag, sha256, version.changed)
+
+    def same(self, entry: Entry) -> bool:
+        """See ObjectVersion.same()."""
+        return ObjectVersion(self.size, self.etag, self.changed).same(entry)
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -31,7 +38,7 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         row: its future row of the table.
-        stamps: size and etag of each of its objects, by path.
+        stamps: the version of each of its objects, by path.
         raw: the version of each raw object that was read, by path.
     """
 
@@ -46,7 +53,7 @@ class RunNote(msgspec.Struct, frozen=True):
     Attributes:
         about: the run's id, time, git commit and package versions.
         table: sha256 of the table that the note belongs to. The note is written before the table, and the head last.
-        stamps: size and etag of each object of the partition, by path.
+        stamps: the version of each object of the partition, by path.
         raw: the version of each raw object that was read, by path.
         left: objects that no row names any longer. They still exist if another run may be reading them.
     """
@@ -95,3 +102,11 @@ def read_run_note(store: Store, place: Place) -> RunNote:
         return msgspec.json.decode(tagged[0], type=RunNote) if tagged else RunNote()
     except (msgspec.DecodeError, UnicodeDecodeError):
         return RunNote()
+
+
+def raw_stamps(store: Store, place: Place) -> dict[str, RawVersion]:
+    """The version of each raw object that was read for a partition, by its name, at the time of reading."""
+    raw = dict(read_run_note(store, place).raw)
+    for receipt in read_receipts(store, place):
+        raw.update(receipt.raw)
+    return raw

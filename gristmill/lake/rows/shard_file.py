@@ -9,21 +9,17 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 import xxhash
-import zstandard
 from isal import igzip_lib
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.row_blocks import BLOCK, ROW_LIMIT, blocks
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.rows.unpacking import gunzipped, unzstd
+from gristmill.lake.store.protocol import ObjectVersion, Store
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
 LEVEL = 3
 """Level of igzip: 3 compresses text to 30 % at eight times the speed of zlib."""
-_STEP = 1 << 22
-"""Most bytes that one call unpacks: a small file may hold a huge text, and memory must stay bounded."""
-_FRAME_STEP = 4 << 10
-"""Packed bytes per call of zstd, for the same reason: it always unpacks all of its input."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -36,7 +32,7 @@ class Written(msgspec.Struct, frozen=True):
         sha256: of the object (hex).
         content: XXH3-128 of the uncompressed bytes (hex).
         members: for each gzip member its offset in the object and the number of its first row.
-        etag: of the object, from the store.
+        version: of the object, from the store.
     """
 
     rows: int
@@ -45,7 +41,7 @@ class Written(msgspec.Struct, frozen=True):
     sha256: str
     content: str
     members: list[tuple[int, int]]
-    etag: str
+    version: ObjectVersion
 
 
 class ShardWriter:
@@ -130,7 +126,7 @@ class ShardWriter:
             sha256=self._sha256.hexdigest(),
             content=self._content.hexdigest(),
             members=self._members,
-            etag=entry.etag,
+            version=entry.version,
         )
 
     def abort(self) -> None:
@@ -165,71 +161,6 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
         )
 
 
-def _gunzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:  # noqa: C901 - one state machine, read as one
-    """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952)."""
-    member: igzip_lib.IgzipDecompressor | None = None
-    seen = 0
-    for piece in pieces:
-        data = piece
-        while data:
-            if member is None:
-                data = data.lstrip(b"\x00") if seen else data
-                if not data:
-                    break
-                if seen and not data.startswith(b"\x1f"):
-                    raise DataError(_broken(path, seen, "the bytes after the last gzip member are not gzip"))
-                member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
-            try:
-                plain = member.decompress(data, _STEP)
-                while True:
-                    if plain:
-                        seen += len(plain)
-                        yield plain
-                    if member.eof or member.needs_input:
-                        break
-                    plain = member.decompress(b"", _STEP)
-            except (igzip_lib.IsalError, EOFError, ValueError) as error:  # type: ignore[misc]  # no stub
-                raise DataError(_broken(path, seen, f"not valid gzip ({error})")) from error
-            seen = seen or 1
-            data = member.unused_data if member.eof else b""
-            member = None if member.eof else member
-    if member is not None or not seen:
-        raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
-
-
-def _unzstd(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """The plain bytes of a Zstandard file with any number of frames."""
-    frame: zstandard.ZstdDecompressionObj | None = None
-    seen = 0
-    for piece in _slices(pieces):
-        data = piece
-        while data:
-            if frame is None:
-                frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-            try:
-                plain = frame.decompress(data)
-            except zstandard.ZstdError as error:
-                raise DataError(_broken(path, seen, f"not valid zstd ({error})")) from error
-            if plain:
-                seen += len(plain)
-                yield plain
-            seen = seen or 1
-            data = frame.unused_data if frame.eof else b""
-            frame = None if frame.eof else frame
-    if frame is not None or not seen:
-        raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
-
-
-def _slices(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    for piece in pieces:
-        for start in range(0, len(piece), _FRAME_STEP):
-            yield piece[start : start + _FRAME_STEP]
-
-
-def _broken(path: str, seen: int, what: str) -> str:
-    return f"{path}: {what}, after {seen} bytes of text; acquire or rebuild this file"
-
-
 def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     """The plain bytes of a file.
 
@@ -241,9 +172,9 @@ def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
         DataError: the file is truncated, or is not packed as its name says (raised while the pieces are read).
     """
     if path.lower().endswith(".gz"):
-        return _gunzip(pieces, path)
+        return gunzipped(pieces, path)
     if path.lower().endswith((".zst", ".zstd")):
-        return _unzstd(pieces, path)
+        return unzstd(pieces, path)
     return iter(pieces)
 
 

@@ -60,6 +60,10 @@ def _etag(status: os.stat_result) -> str:
     return f"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ino:x}"
 
 
+def _entry(path: str, status: os.stat_result) -> Entry:
+    return Entry(path, status.st_size, _etag(status), status.st_ctime_ns)
+
+
 class _FileUpload:
     """A file in `.incoming`. close() renames it to its path, if the object there still has the etag `before`."""
 
@@ -90,12 +94,12 @@ class _FileUpload:
                     os.fsync(self._fd)
                 with self._store.unchanged(self._path, self._before):
                     self._store.place_file(self._temporary, self._path)
-                    status = os.fstat(self._fd)
+                    status = os.fstat(self._fd)  # after the rename, which changes the ctime
         except StoreError:
             self.abort()
             raise
         self._shut()
-        return Entry(self._path, status.st_size, _etag(status))
+        return _entry(self._path, status)
 
     def abort(self) -> None:
         if self._open:
@@ -156,7 +160,7 @@ class FolderStore:
                 continue
             status = status_of(item, path, tell)
             if status is not None:
-                yield Entry(path, status.st_size, _etag(status))
+                yield _entry(path, status)
 
     def head(self, path: str) -> Entry | None:
         with _reported(path):
@@ -164,7 +168,7 @@ class FolderStore:
                 status = self._file(path).stat()
             except (FileNotFoundError, NotADirectoryError):
                 return None
-        return None if stat.S_ISDIR(status.st_mode) else Entry(path, status.st_size, _etag(status))
+        return None if stat.S_ISDIR(status.st_mode) else _entry(path, status)
 
     def read(self, path: str) -> bytes:
         tagged = self.read_tagged(path)

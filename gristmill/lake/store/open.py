@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gristmill.errors import RecipeError
+from gristmill.lake.store.endpoint import check_lake_url, check_options
 from gristmill.lake.store.protocol import Store
 
 
@@ -16,17 +16,21 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
         options: of the bucket client, such as endpoint and region. Never secrets: those come from the environment.
 
     Raises:
-        RecipeError: the url is neither a folder nor `s3://`, or an option is a secret.
+        RecipeError: the url is neither a folder nor `s3://`, an option is not valid, or one of them holds a secret.
     """
+    _check(url, options or {})
     if url.startswith("s3://"):
         from gristmill.lake.store.s3 import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client
 
         return BucketStore(url, options or {})
-    if "://" in url:
-        raise RecipeError(f"lake {url!r}: give a folder or s3://bucket/prefix")
     from gristmill.lake.store.folder import FolderStore  # noqa: PLC0415 - see above
 
     return FolderStore(url)
+
+
+def _check(url: str, options: Mapping[str, str]) -> None:
+    check_lake_url(url, "the lake's address")
+    check_options(url, options)
 
 
 class Lake(msgspec.Struct, frozen=True):
@@ -35,10 +39,17 @@ class Lake(msgspec.Struct, frozen=True):
     Attributes:
         url: root of the lake: a folder, or `s3://bucket/prefix`.
         options: of the bucket client, such as endpoint and region.
+
+    Raises:
+        RecipeError: see open_store.
     """
 
     url: str
     options: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        """Checks the address and the options."""
+        _check(self.url, self.options)
 
     def store(self) -> Store:
         """The store of the lake, newly opened."""

@@ -22,11 +22,40 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         path: of the object, relative to the lake's root.
         size: in bytes.
         etag: changes whenever the object is replaced.
+        changed: when the file or its attributes last changed (ctime), in nanoseconds since 1970; 0 in a bucket. A file
+            that was rewritten in place, its time set back, has the same size and etag, but another ctime.
     """
 
     path: str
     size: int
     etag: str
+    changed: int = 0
+
+    @property
+    def version(self) -> "ObjectVersion":
+        """The version of this object, which recognizes it later."""
+        return ObjectVersion(self.size, self.etag, self.changed)
+
+
+class ObjectVersion(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What is recorded of an object when it was written or read. Attributes: as in Entry.
+
+    `changed` is 0 in a bucket, and in records of Gristmill 0.1.
+    """
+
+    size: int
+    etag: str
+    changed: int = 0
+
+    def same_stamp(self, entry: Entry) -> bool:
+        """Whether size and etag are those of an entry."""
+        return (self.size, self.etag) == (entry.size, entry.etag)
+
+    def same(self, entry: Entry) -> bool:
+        """Whether an entry is surely this object. If not, only its sha256 can tell: a new name (a hard link) or other
+        rights also change the ctime.
+        """
+        return self.same_stamp(entry) and self.changed in {0, entry.changed}
 
 
 class Upload(Protocol):

@@ -12,12 +12,12 @@ from gristmill.execution.write_shards import keep_shard, write_shards
 from gristmill.lake.address import Place, raw_asset
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Input
-from gristmill.lake.ledger.receipts import ObjectVersion, RawVersion, Receipt
+from gristmill.lake.ledger.receipts import RawVersion, Receipt
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
 from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
 from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import ObjectVersion, Store
 from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, RawObject, Refused, TooLong
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
@@ -47,8 +47,7 @@ class RawEntry(msgspec.Struct, frozen=True):
 
     name: str
     path: str
-    size: int
-    etag: str
+    version: ObjectVersion
 
 
 class ConversionItem(msgspec.Struct, frozen=True):
@@ -133,7 +132,7 @@ class _Output:
     def end(self, asset: str, entry: RawEntry, sha256: str) -> None:
         """A raw object was read to its end."""
         self._inputs.append(Input(asset, entry.name, sha256))
-        self._raw[entry.name] = RawVersion(entry.size, entry.etag, sha256)
+        self._raw[entry.name] = RawVersion.of(entry.version, sha256)
 
     def close(self) -> Receipt:
         self.flush()
@@ -226,17 +225,17 @@ class ConversionGrinder:
         digests = {i.shard: i.content for i in body.before.row.inputs}
         stamps: dict[str, RawVersion] = {}
         for entry in body.objects:
-            raw = RawObject(self._raw_store, entry.path, entry.name, entry.size)
+            raw = RawObject(self._raw_store, entry.path, entry.name, entry.version.size)
             sha256 = raw.sha256()
             if digests.get(entry.name) != sha256:
                 return None
-            stamps[entry.name] = RawVersion(entry.size, entry.etag, sha256)
+            stamps[entry.name] = RawVersion.of(entry.version, sha256)
         return Receipt(body.before.row, body.before.stamps, stamps)
 
     def _convert(self, body: ConversionItem, output: _Output) -> None:
         asset = raw_asset(self._source.name)
         for entry in body.objects:
-            raw = RawObject(self._raw_store, entry.path, entry.name, entry.size, self._source.limits)
+            raw = RawObject(self._raw_store, entry.path, entry.name, entry.version.size, self._source.limits)
             output.raw_spans.begin()
             for row in converted(self._source, raw, self._spec.place.snapshot):
                 if raw.refused:
@@ -245,7 +244,7 @@ class ConversionGrinder:
             output.refuse(raw.take_refused())
             sha256 = raw.sha256()
             now = self._raw_store.head(entry.path)
-            if now is None or now.etag != entry.etag:
+            if now is None or now.version != entry.version:
                 raise StoreError(f"{entry.path}: replaced while it was read; try again")
             output.end(asset, entry, sha256)
         output.flush()

@@ -5,10 +5,9 @@ import orjson
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Quarantine
-from gristmill.lake.ledger.receipts import ObjectVersion
 from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.rows.shard_file import ShardWriter
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import ObjectVersion, Store
 from gristmill.recipes.raw_object import Refused
 
 ALWAYS_ALLOWED = 10
@@ -101,7 +100,7 @@ class QuarantineWriter:
         if self._writer is None:
             return None
         refused = self._writer.close()
-        stamps[self._place.quarantine(self._name)] = (refused.bytes, refused.etag)
+        stamps[self._place.quarantine(self._name)] = refused.version
         return Quarantine(refused.rows, refused.bytes, refused.sha256)
 
     def abort(self) -> None:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, ids_unique
-from gristmill.execution.plan import PartitionState, Target, Want, raw_stamps
+from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
 from gristmill.lake.address import documents_asset, place, raw_asset
 from gristmill.lake.ledger.model import Input, Recipe, Upstream
-from gristmill.lake.ledger.receipts import RawVersion, Receipt
+from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
+from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
@@ -27,6 +28,8 @@ class ConversionStep:
         shelves: the packages that hold the recipe.
         options: connection options of the bucket, for a source whose raw data is not in the lake.
         vanished: whether a snapshot without raw objects is made as one without shards; by default it is an error.
+        look: whether planning hashes raw objects of which only the ctime is another. A dry run does; a run leaves this
+            to its workers, which record the new ctime.
     """
 
     source: Source
@@ -34,6 +37,7 @@ class ConversionStep:
     shelves: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     vanished: bool = False
+    look: bool = False
     stage: str = "conversion"
 
     @property
@@ -60,10 +64,9 @@ class ConversionStep:
         return {"ids_unique": ids_unique}
 
     def plan(self, store: Store) -> "ConversionPlan":
-        """See Step. The digest of a raw object is known if it was read before and its size and etag are the same."""
-        listing = list_raw(
-            self.source, open_store(self.source.raw, self.options) if self.source.raw else store, self.snapshot
-        )
+        """See Step. The digest of a raw object is known if it was read before and has not changed since."""
+        raw_store = open_store(self.source.raw, self.options) if self.source.raw else store
+        listing = list_raw(self.source, raw_store, self.snapshot)
         (asset,), (made,) = self.reads, self.makes
         if not listing.entries and not self.vanished:
             raise DataError(
@@ -72,23 +75,45 @@ class ConversionStep:
             )
         partition = place(made, self.snapshot)
         shards = by_shard(self.source, listing)
-        stamps = raw_stamps(store, partition)
-        wants = tuple(Want(shard, _inputs(asset, names, listing, stamps)) for shard, names in shards.items())
+        known = _Known(asset, listing, raw_stamps(store, partition), raw_store if self.look else None)
+        wants = tuple(known.want(shard, names) for shard, names in shards.items())
         target = Target(partition, self.recipe, (Upstream(asset, self.snapshot, ""),), wants)
         return ConversionPlan(self.source.name, store, listing, shards, target)
 
 
-def _inputs(
-    asset: str, names: Sequence[str], listing: RawListing, stamps: Mapping[str, RawVersion]
-) -> tuple[Input, ...] | None:
-    inputs: list[Input] = []
-    for name in names:
-        entry = listing.entries[name]
-        stamp = stamps.get(name)
-        if stamp is None or (stamp.size, stamp.etag) != (entry.size, entry.etag):
+@dataclass(frozen=True)
+class _Known:
+    """What is known of the raw objects of a snapshot without reading them.
+
+    Attributes:
+        asset: the raw asset.
+        listing: the objects as they are.
+        stamps: the objects as they were read, by name.
+        reader: the store to hash an object from of which only the ctime is another; None: do not.
+    """
+
+    asset: str
+    listing: RawListing
+    stamps: Mapping[str, RawVersion]
+    reader: Store | None
+
+    def want(self, shard: str, names: Sequence[str]) -> Want:
+        """The shard that these raw objects make."""
+        contents = [self._content(name) for name in names]
+        inputs = tuple(Input(self.asset, name, each) for name, each in zip(names, contents, strict=True) if each)
+        if len(inputs) == len(names):
+            return Want(shard, inputs)
+        sizes = [self.stamps[name].size if name in self.stamps else -1 for name in names]
+        return Want(shard, None, again=sizes == [self.listing.entries[name].size for name in names])
+
+    def _content(self, name: str) -> str | None:
+        """The sha256 of a raw object; None if only reading it tells."""
+        entry, stamp = self.listing.entries[name], self.stamps.get(name)
+        if stamp is None:
             return None
-        inputs.append(Input(asset, name, stamp.sha256))
-    return tuple(inputs)
+        if stamp.same(entry):
+            return stamp.sha256
+        return sha256_of(self.reader, entry.path) if self.reader and stamp.etag == entry.etag else None
 
 
 @dataclass(frozen=True)
@@ -125,20 +150,18 @@ class ConversionPlan:
         for want in todo[asset]:
             names = self.shards[want.name]
             entries = [self.listing.entries[name] for name in names]
-            objects = tuple(RawEntry(name, e.path, e.size, e.etag) for name, e in zip(names, entries, strict=True))
+            objects = tuple(RawEntry(name, e.path, e.version) for name, e in zip(names, entries, strict=True))
             body = ConversionItem(objects, self._before(want, states[asset]))
             items.append(Item(want.name, sum(e.size for e in entries), raw(body)))
         return items
 
     def _before(self, want: Want, state: PartitionState) -> Receipt | None:
-        """The finished shard, if its raw objects have the same names and sizes, but other etags; else None."""
-        if want.inputs is not None:
+        """The finished shard, if its raw objects have the same names and sizes, but other stamps; else None."""
+        if not want.again:
             return None
         receipt = state.receipts.get(want.name)
         if receipt is None or receipt.row.recipe != self.target.recipe.digest:
             return None
-        names = self.shards[want.name]
-        sizes = [state.raw[name].size if name in state.raw else -1 for name in names]
-        if [i.shard for i in receipt.row.inputs] != names or sizes != [self.listing.entries[n].size for n in names]:
+        if [i.shard for i in receipt.row.inputs] != self.shards[want.name]:
             return None
         return state.trusted(receipt, self.store, self.target.place)

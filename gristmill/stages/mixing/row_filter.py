@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.errors import MalformedRow
+from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.counts import add_counts
@@ -24,7 +24,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.column_reader import ColumnReader
 from gristmill.stages.mixing.filtered_block import FilteredBlock
-from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, ValueRefused
+from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
 
 SAMPLED_OUT = "sampled out"
 BLOCKED = "blocklist: {}"
@@ -158,6 +158,12 @@ class RowFilter:
             except (ValueRefused, RuleFailed) as error:
                 raise MalformedRow(
                     origin.path, origin.first + error.row, str(error), "mend the data, the rule or the column"
+                ) from error
+            except RulesStopped as error:
+                rows = f"rows {origin.first + error.rows[0]} to {origin.first + error.rows[1]}"
+                raise DataError(
+                    f"{origin.path}: {rows}: rule {error.rule!r} {error.reason}; no row was judged. Make the rule"
+                    " cheaper, such as left(text, 10000) in place of text, or let a tagger compute a score"
                 ) from error
             dropped = (decisions == 0) & (by_rules > 0)
             decisions[dropped] = by_rules[dropped] + len(reasons)

@@ -1,6 +1,7 @@
 """RuleEngine applies a set of rules to batches of rows: which rows are kept, and which rule drops each other row.
 
-The values of a batch become an Arrow table with the declared types, and DuckDB evaluates all rules in one query.
+The values of a batch become an Arrow table with the declared types, and DuckDB evaluates all rules in one query, in a
+process of its own with limits of time and memory. A limit fails the batch; it never decides about a row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,15 +9,15 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import DataError, RecipeError, shorten
-from gristmill.recipes.rule_sql import sandbox
-from gristmill.recipes.rules import Column, Rule, check_rules, first_line
+from gristmill.recipes.rule_process import LIMITS, RuleStopped, ask
+from gristmill.recipes.rule_worker import TABLE, EvaluateRules, RuleLimits
+from gristmill.recipes.rules import Column, Rule, check_rules
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
-_TABLE = "__rows"  # name of the batch in SQL; a column cannot have it, because column names begin with a letter
 _PYTHON_TYPES: Mapping[str, frozenset[type]] = {
     "VARCHAR": frozenset((str,)),
     "BIGINT": frozenset((int,)),  # type(True) is bool, so a bool is not a BIGINT
@@ -24,8 +25,7 @@ _PYTHON_TYPES: Mapping[str, frozenset[type]] = {
     "BOOLEAN": frozenset((bool,)),
 }
 _SLICE = 16 << 20
-"""A batch is given to DuckDB in slices of about so many bytes. A rule may make long strings for the 2,048 rows that
-DuckDB evaluates at once, and DuckDB's memory limit does not count them."""
+"""A batch is given to DuckDB in slices of about so many bytes, because a rule may make long strings of each row."""
 _SPAN = ("BIGINT", "BIGINT", "DOUBLE")
 """Types of a span's start, end and score."""
 
@@ -64,6 +64,23 @@ class RuleFailed(DataError):  # noqa: N818 - named like MalformedRow
 
     def __reduce__(self) -> tuple[type["RuleFailed"], tuple[int, str, str]]:
         return type(self), (self.row, self.rule, self.reason)
+
+
+class RulesStopped(DataError):  # noqa: N818 - named like RuleFailed
+    """Rules pass their limits of time or memory on some rows.
+
+    Args:
+        rows: numbers of the first and the last row in the batch, counted from 0.
+        rule: the rule's name.
+        reason: which limit.
+    """
+
+    def __init__(self, rows: tuple[int, int], rule: str, reason: str) -> None:
+        self.rows, self.rule, self.reason = rows, rule, reason
+        super().__init__(f"rows {rows[0]} to {rows[1]} of the batch: rule {rule!r} {reason}")
+
+    def __reduce__(self) -> tuple[type["RulesStopped"], tuple[tuple[int, int], str, str]]:
+        return type(self), (self.rows, self.rule, self.reason)
 
 
 def typed_array(column: Column, values: Sequence[Any]) -> "pa.Array | pa.ChunkedArray":
@@ -161,9 +178,7 @@ def _span_array(items: list[Any]) -> Any:
 
 
 class RuleEngine:
-    """A checked set of rules, and the DuckDB connection that evaluates them. A worker makes one, for many batches.
-
-    Only one thread may use it at a time. A forked child process must not use the engine of its parent.
+    """A checked set of rules. A worker makes one engine, for many batches.
 
     A row is kept if every include rule is TRUE and no exclude rule is TRUE; null is not TRUE. If several rules drop a
     row, the first is its reason: include rules come before exclude rules, in the given order.
@@ -172,26 +187,33 @@ class RuleEngine:
         columns: the columns that rules may name.
         include: rules that must be TRUE.
         exclude: rules that must not be TRUE.
+        limits: time and memory for about 16 MB of values; by default LIMITS.
 
     Raises:
         RecipeError: a rule is not valid (see check_rules). Or there are no columns: then a batch does not say how many
             rows it has.
     """
 
-    def __init__(self, columns: Sequence[Column], include: Sequence[Rule], exclude: Sequence[Rule]) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        include: Sequence[Rule],
+        exclude: Sequence[Rule],
+        limits: RuleLimits | None = None,
+    ) -> None:
         check_rules(columns, include, exclude)
         if not columns:
             raise RecipeError("a rule engine without columns cannot tell how many rows there are")
         self._columns = tuple(columns)
         self._rules = (*include, *exclude)
+        self._limits = limits or LIMITS
         self.reasons = tuple(rule.name for rule in self._rules)
         """The names of the rules. A decision k > 0 means that `reasons[k - 1]` dropped the row."""
-        self._drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
-        self._drops += [f"(\n{rule.where}\n) IS TRUE" for rule in exclude]
-        cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(self._drops, 1))
-        decision = f"CASE {cases} ELSE 0 END" if cases else "0"
-        self._query = f"SELECT ({decision})::SMALLINT AS decision FROM {_TABLE}"  # noqa: S608 - checked above
-        self._connection = sandbox()
+        drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
+        drops += [f"(\n{rule.where}\n) IS TRUE" for rule in exclude]
+        cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(drops, 1))
+        self._query = _select(f"CASE {cases} ELSE 0 END" if cases else "0")
+        self._queries = [_select(drop) for drop in drops]
 
     def decisions(self, rows: Mapping[str, Sequence[Any]]) -> "NDArray[np.int16]":
         """Applies the rules to a batch.
@@ -205,6 +227,7 @@ class RuleEngine:
         Raises:
             ValueRefused: a value does not have the declared type.
             RuleFailed: a rule has no result for a row.
+            RulesStopped: a rule passes the limits.
             DataError: a column is missing, unknown, or of another length.
         """
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
@@ -231,45 +254,62 @@ class RuleEngine:
             table: the slice.
             first: number of its first row in the batch.
         """
-        import duckdb  # noqa: PLC0415 - takes 0.3 s to import
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
         if not table.num_rows:
             return np.empty(0, dtype=np.int16)
         try:
-            decisions = self._run(self._query, table)["decision"]
-        except (duckdb.InterruptException, duckdb.InternalError):
-            raise  # not the fault of a row
-        except duckdb.Error as error:
+            words, decisions = self._ask(self._query, table)
+        except RuleStopped as stopped:
+            raise self._stopped(table, first, str(stopped)) from stopped
+        if words:
             if table.num_rows == 1:
-                raise self._failure(table, first, error) from error
+                raise self._failure(table, first, words)
             half = table.num_rows // 2
             first_half = self._evaluate(table.slice(0, half), first)
             return np.concatenate([first_half, self._evaluate(table.slice(half), first + half)])
-        if len(decisions) != table.num_rows or decisions.dtype != np.int16:
-            raise DataError(f"{table.num_rows:,} rows have {len(decisions):,} decisions of type {decisions.dtype}")
-        return decisions
+        if len(decisions) != 2 * table.num_rows:
+            raise DataError(f"{table.num_rows:,} rows have {len(decisions):,} bytes of decisions, not two for each")
+        return np.frombuffer(decisions, dtype=np.int16)
 
-    def _failure(self, table: "pa.Table", row: int, error_of_all: Exception) -> RuleFailed:
+    def _failure(self, table: "pa.Table", row: int, words_of_all: str) -> RuleFailed:
         """The error that names the failing rule; it names all rules if they fail only together.
 
         Args:
             table: a single row.
             row: its number in the batch.
-            error_of_all: DuckDB's error for all rules in one query.
+            words_of_all: DuckDB's error for all rules in one query.
         """
-        import duckdb  # noqa: PLC0415 - takes 0.3 s to import
-
-        for rule, drop in zip(self._rules, self._drops, strict=True):
+        for rule, query in zip(self._rules, self._queries, strict=True):
             try:
-                self._run(f"SELECT {drop} AS decision FROM {_TABLE}", table)  # noqa: S608 - checked
-            except duckdb.Error as error:
-                return RuleFailed(row, rule.name, first_line(error))
-        return RuleFailed(row, ", ".join(self.reasons), first_line(error_of_all))
+                words, _ = self._ask(query, table)
+            except RuleStopped as stopped:
+                words = f"it {stopped}"
+            if words:
+                return RuleFailed(row, rule.name, words)
+        return RuleFailed(row, ", ".join(self.reasons), words_of_all)
 
-    def _run(self, query: str, table: "pa.Table") -> "dict[str, NDArray[Any]]":
-        self._connection.register(_TABLE, table)
-        try:
-            return self._connection.execute(query).fetchnumpy()
-        finally:
-            self._connection.unregister(_TABLE)
+    def _stopped(self, table: "pa.Table", first: int, reason_of_all: str) -> RulesStopped:
+        """The error that names the rule that passes the limits; it names all rules if they pass them only together."""
+        rows = first, first + table.num_rows - 1
+        for rule, query in zip(self._rules, self._queries, strict=True):
+            try:
+                self._ask(query, table)
+            except RuleStopped as stopped:
+                return RulesStopped(rows, rule.name, str(stopped))
+        return RulesStopped(rows, ", ".join(self.reasons), reason_of_all)
+
+    def _ask(self, query: str, table: "pa.Table") -> tuple[str, bytes]:
+        """What is wrong, or the decisions about a slice."""
+        import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        answer, decisions = ask(EvaluateRules(query, self._limits), sink.getvalue())
+        limit = f" (its limit is {self._limits.memory >> 20:,} MiB)" if answer.wrong == "memory" else ""
+        return answer.words + limit, decisions
+
+
+def _select(decision: str) -> str:
+    return f"SELECT ({decision})::SMALLINT AS decision FROM {TABLE}"  # noqa: S608 - rules are checked

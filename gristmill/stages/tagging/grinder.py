@@ -104,7 +104,7 @@ class _SetOutput:
         written = self._writer.close()
         ids = self._ids.hexdigest()
         row = Shard.of(self._name, written, ids=ids, recipe=self._recipe, inputs=self._inputs)
-        return Receipt(row, {self.path: (written.bytes, written.etag)})
+        return Receipt(row, {self.path: written.version})
 
     def abort(self) -> None:
         self._writer.abort()

@@ -8,6 +8,7 @@ sha256 of each object, and `verify` checks them. Levanter itself reads a missing
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.levanter.array_writer import ITEM_BYTES
 from gristmill.formats.levanter.cache import CacheWriter
-from gristmill.formats.levanter.cache_ledger import CacheLedger
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger
 from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums, with_checksums
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.hashing import HashedUpload
@@ -28,6 +29,9 @@ from gristmill.stages.token_cache.consolidate import CLEVEL
 
 BATCH = 1 << 20
 """Number of token ids that are kept in memory before they are written."""
+
+_NAMED = 3
+"""Most objects that a message names."""
 
 Row = Mapping[str, Sequence[float] | npt.NDArray[Any]]
 
@@ -45,7 +49,7 @@ class TokenCacheWriter:
         options: options of the bucket: endpoint, region.
 
     Raises:
-        RecipeError: Levanter cannot read the type of a field, or the folder contains a finished cache.
+        RecipeError: Levanter cannot read the type of a field, or the folder contains objects already.
     """
 
     def __init__(
@@ -61,8 +65,7 @@ class TokenCacheWriter:
         if wrong or not fields:
             raise RecipeError(f"fields {dict(fields)}: give each one of the types {', '.join(ITEM_BYTES)}")
         self._store: Store = _made(url, options)
-        if self._store.head(CHECKSUMS) is not None:
-            raise RecipeError(f"{url}: contains a finished cache; a cache never changes: write to another folder")
+        _check_empty(self._store, url)
         self._fields, self._vocab_size, self._metadata = dict(fields), vocab_size, metadata
         self._sums: dict[str, str] = {}
         self._writer = CacheWriter(self._open, self._fields, clevel=CLEVEL)
@@ -138,11 +141,12 @@ class TokenCacheWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes the cache, or aborts it if the block ended with an error."""
+        """Closes the cache; if the block ended with an error, removes everything that was written."""
         if kind is None:
             self.close()
         else:
             self._writer.abort()
+            self._store.delete(self._sums)  # the objects that were complete already
 
 
 def verify(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:
@@ -159,6 +163,23 @@ def verify(url: str, options: Mapping[str, str] | None = None) -> CacheLedger:
         DataError: an object is missing or damaged.
     """
     return verify_checksums(open_store(url, options), "")
+
+
+def _check_empty(store: Store, url: str) -> None:
+    """Checks that a folder has no objects: old arrays must not lie beside new ones, whoever wrote them.
+
+    Raises:
+        RecipeError: the folder contains a finished cache, or something else.
+    """
+    found = {entry.path for entry in islice(store.list(""), _NAMED)}
+    if not found:
+        return
+    if store.head(CHECKSUMS) is not None or store.head(LEDGER_NAME) is not None:
+        raise RecipeError(f"{url}: contains a finished cache; a cache never changes: write to another folder")
+    raise RecipeError(
+        f"{url}: contains {', '.join(sorted(found))} but no finished cache: perhaps a killed writer left it;"
+        " remove the folder, or write to another one"
+    )
 
 
 def _made(url: str, options: Mapping[str, str] | None) -> Store:

@@ -20,9 +20,8 @@ from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.ledger.receipts import ObjectVersion
 from gristmill.lake.store.hashing import HashedUpload
-from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.stages.token_cache.rows import RowLengths, Values
 from gristmill.stages.token_cache.statistics import TokenStatistics
 
@@ -186,7 +185,7 @@ class _Split(CacheWriter):
             path = folder + name
 
             def record_object(sha256: str, entry: Entry) -> None:
-                objects[path] = (sha256, entry.size, (entry.size, entry.etag))
+                objects[path] = (sha256, entry.size, entry.version)
 
             return HashedUpload(store.upload(path), record_object)
 

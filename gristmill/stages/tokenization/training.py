@@ -78,20 +78,24 @@ def make_tokenizer(
         The tokenizer's ledger, and whether it was made now.
 
     Raises:
-        RecipeError: the lake has another tokenizer of this name, or the imported file is not valid.
+        RecipeError: the lake has another tokenizer of this name, and one of the two is no draft; or the imported file
+            is not valid.
         DataError: a snapshot to train on is not in the lake, or there is no document to train on.
     """
     chosen = slices or (tokenizer.training.snapshots if tokenizer.training else {})
     recipe = recipe_of(tokenizer, chosen)
     store.sweep()
     old = read_tokenizer_ledger(store, tokenizer.name)
-    if old is not None and (old.recipe.digest == recipe.digest or not tokenizer.draft):
+    if old is not None and (old.recipe.digest == recipe.digest or not (old.recipe.draft and tokenizer.draft)):
         if old.recipe.digest != recipe.digest:
             raise RecipeError(
                 f"{tokenizer_asset(tokenizer.name)} is there already, made of {_short(old.recipe.parameters)}, not of"
                 f" {_short(recipe.parameters)}; a tokenizer never changes: declare one of the next number"
             )
         _, data = read_tokenizer(store, tokenizer.name)
+        if old.recipe.draft and not recipe.draft:  # from now on it is protected
+            old = msgspec.structs.replace(old, recipe=recipe)
+            store.put(ledger_path(tokenizer.name), dump(old))
         return _with_reference(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
     counts = {"documents": 0, "characters": 0}

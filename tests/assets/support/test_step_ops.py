@@ -13,7 +13,6 @@ from dagster_kit import (
     LETTERS_V0,
     LETTERS_V1,
     MOODY_V1,
-    SHELVES,
     Result,
     Works,
     environment_of,
@@ -41,15 +40,10 @@ def lasting(tmp_path: Path) -> Iterator[Works]:
 def from_failure(works: Works, failed: Result) -> Result:
     """What the UI's button does. The partition's tag goes along: Dagster does not copy it by itself here."""
     with dg.execute_job(
-        dg.reconstructable(letters_journey),
+        dg.build_reconstructable_job(letters_journey.__module__, letters_journey.__name__, (str(works.root),)),
         instance=works.instance,
         reexecution_options=dg.ReexecutionOptions.from_failure(failed.run_id, works.instance),
-        run_config={
-            "resources": {
-                "engine": {"config": {"kind": "inline"}},
-                "lake": {"config": {"url": str(works.root), "shelves": list(SHELVES)}},
-            }
-        },
+        run_config={"resources": {"engine": {"config": {"kind": "inline"}}}},
         tags={"dagster/partition": "2024"},
     ) as done:
         return Result(done.run_id, works.instance)

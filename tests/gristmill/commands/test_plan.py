@@ -1,6 +1,8 @@
 """`plan`: what would be rebuilt, and why; read off a lake that Dagster's jobs have made."""
 
+import gzip
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from dagster_kit import (
 )
 
 from gristmill.__main__ import main
+from gristmill.lake.address import place
 
 MADE = (LETTERS_V0, COUNT_V0, LETTERS_V1, COUNT_V1, MOODY_V1, BLEND_LETTERS, TINY_LETTERS)
 """In the order in which they are made."""
@@ -124,6 +127,92 @@ def test_one_mix_and_one_snapshot_can_be_asked_for(works: Works, capsys: pytest.
     assert {each["snapshot"] for each in Plan(works, capsys, "--snapshot", "2025").found} == {"2025"}
     found = Plan(works, capsys, "--mix", "blend").found
     assert {each["asset"] for each in found} == {BLEND_LETTERS, TINY_LETTERS}
+
+
+def edited(works: Works, address: str, kind: str) -> str:
+    """Tears or edits a ledger; the path that the plan must name."""
+    where = place(address, "2024")
+    table = gzip.decompress(works.store.read(where.table))
+    lies = {
+        "head torn": (where.ledger, works.store.read(where.ledger)[:-40]),
+        "table torn": (where.table, works.store.read(where.table)[:-4]),
+        "table edited": (where.table, gzip.compress(table.replace(b'"rows":3', b'"rows":4', 1), mtime=0)),
+        "head of another table": (where.ledger, works.store.read(where.ledger).replace(b'"shards":2', b'"shards":3')),
+    }
+    path, data = lies[kind]
+    assert works.store.read(path) != data
+    works.store.put(path, data)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["head torn", "table torn", "table edited", "head of another table"])
+@pytest.mark.parametrize("address", [LETTERS_V0, COUNT_V0, BLEND_LETTERS])
+def test_a_torn_or_edited_ledger_is_one_line_and_the_rest_is_planned(
+    works: Works, capsys: pytest.CaptureFixture[str], address: str, kind: str
+) -> None:
+    works.arrive("letters")
+    works.whole()
+    path = edited(works, address, kind)
+    plan = Plan(works, capsys)
+    assert plan.code == 1
+    assert [each["asset"] for each in plan.found] == list(MADE)
+    wrong = [each for each in plan.found if each["state"] == "wrong"]
+    assert [each["asset"] for each in wrong] == [address]
+    assert wrong[0]["why"][0].startswith((path, place(address, "2024").table))
+    assert "run its asset again" in wrong[0]["why"][0]
+
+
+def test_while_a_run_is_between_table_and_head_what_lies_below_follows(
+    works: Works, capsys: pytest.CaptureFixture[str]
+) -> None:
+    works.arrive("letters")
+    works.whole()
+    edited(works, LETTERS_V0, "head of another table")
+    works.store.put(place(LETTERS_V0, "2024").claim, b'{"token":"killed"}')
+    plan = Plan(works, capsys)
+    assert plan.state(*MADE) == ["make", *["follow"] * 6]
+
+
+def test_an_edited_total_is_named_and_mended(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
+    works.arrive("letters")
+    works.whole()
+    head = place(COUNT_V0, "2024").ledger
+    before = works.store.read(head)
+    works.store.put(head, before.replace(b'"rows":6', b'"rows":7'))
+    plan = Plan(works, capsys)
+    assert plan.why(COUNT_V0) == [f"{head} was changed by hand (totals); it is written again"]
+    assert works.run("letters_journey").success
+    assert works.store.read(head) == before
+
+
+def test_an_unknown_snapshot_is_an_error_that_lists_the_known_ones(
+    works: Works, capsys: pytest.CaptureFixture[str]
+) -> None:
+    works.raw(letters(8), snapshot="2025")
+    works.raw(letters(8, source="diary"), snapshot="monday", source="diary")
+    assert main(["plan", str(works.root), "--shelves", "dagshelf", "--snapshot", "2052"]) == 2
+    assert "no source has raw data or a ledger of it; there are diary: monday; letters: 2024, 2025" in (
+        capsys.readouterr().err
+    )
+    assert main(["plan", str(works.root), "--shelves", "dagshelf", "--snapshot", "monday", "--json"]) == 1
+    sources = {json.loads(line)["asset"].split("/")[1] for line in capsys.readouterr().out.splitlines()}
+    assert "letters" not in sources
+
+
+def test_touched_raw_files_are_looked_at_and_not_ground(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
+    works.arrive("letters")
+    works.whole()
+    raw = works.root / "sources/letters/raw/2024/a.jsonl.gz"
+    os.utime(raw)
+    plan = Plan(works, capsys)
+    said = "raw data must be looked at again (other stamps, same sizes): shard a"
+    assert plan.text[0] == f"make     {LETTERS_V0} (2024): 1 to look at again, 1 to keep; {said}"
+    raw.chmod(0o640)
+    made = works.run("letters_journey")
+    assert made.success
+    assert Plan(works, capsys).text == ["7 partitions: 7 finished"]
+    raw.chmod(0o600)  # another ctime alone: planning reads the file, and reports nothing
+    assert Plan(works, capsys).text == ["7 partitions: 7 finished"]
 
 
 def test_what_cannot_be_planned_has_the_exit_code_2(

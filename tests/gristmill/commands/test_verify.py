@@ -63,7 +63,7 @@ def test_a_lake_in_a_bucket_is_verified(whole: Mill, endpoint: str, capsys: pyte
     assert main(["verify", *there]) == 0
     flip(bucket, DOCUMENTS.shard("b"))
     assert main(["verify", *there]) == 1
-    assert f"{DOCUMENTS.shard('b')}: row 0: its sha256 is" in capsys.readouterr().out
+    assert f"{DOCUMENTS.shard('b')}: row 0: not valid gzip" in capsys.readouterr().out
 
 
 def test_the_standard_variables_alone_reach_a_bucket(
@@ -72,3 +72,14 @@ def test_the_standard_variables_alone_reach_a_bucket(
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     assert main(["verify", "s3://mill/empty"]) == 2
     assert "there is no finished partition" in capsys.readouterr().err
+
+
+def test_a_damaged_lake_file_is_a_finding_of_the_whole_lake_only(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole.store.put("lake.json", b"")
+    assert main(["verify", str(whole.root), "--all"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("WRONG  lake.json: it does not contain a lake's id (restore it from a copy; or")
+    assert said[-1] == "7 of 7 ledgers proven, 1 findings"
+    assert main(["verify", str(whole.root), "--asset", "sources"]) == 0

@@ -57,14 +57,14 @@ def engine(cluster: Cluster) -> Iterator[Engine]:
 
 def test_a_run_chooses_its_engine_and_has_the_same_bytes_on_each(cluster: Cluster, tmp_path: Path) -> None:
     trees: list[dict[str, bytes]] = []
-    for engine in ({"kind": "inline"}, {"kind": cluster.kind, "address": cluster.address}):
+    for kind in ("inline", cluster.kind):
         with dg.DagsterInstance.ephemeral() as instance:
-            works = Works(tmp_path / engine["kind"], instance)
+            works = Works(tmp_path / kind, instance, address=cluster.address)
             works.raw(letters(1, 2, 3), "a")
             works.raw(letters(4, 5, 6), "b")
             works.arrive("letters")
             for job in ("letters_journey", "blend_letters_documents", "tiny_1_train", "blend_letters_refresh"):
-                done = works.run(job, None if job == "tiny_1_train" else "2024", engine=engine)
+                done = works.run(job, None if job == "tiny_1_train" else "2024", engine={"kind": kind})
                 assert done.success, done.failures
             assert works.fingerprint(TINY_LETTERS)
             trees.append(Mill(works.root).tree())

@@ -13,6 +13,7 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.ledger.files import read_head
+from gristmill.lake.store.open import Lake
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -122,7 +123,7 @@ def test_duplicate_ids_are_not_published_in_plain_python_and_the_old_ledger_stay
     assert mill.convert() == before
 
 
-BLOCKED = Mix(name="even", streams=(Stream(source="pages", version="v1", blocklists=("takedowns",)),), draft=True)
+BLOCKED = Mix(name="blocked", streams=(Stream(source="pages", version="v1", blocklists=("takedowns",)),))
 
 
 def block(mill: Mill) -> None:
@@ -157,7 +158,7 @@ def test_a_blocking_check_keeps_plain_python_from_publishing(
     chosen = step(mill)
     (asset,) = chosen.makes
     ledger = place(asset, SNAPSHOT).ledger
-    before = mill.store.read(ledger)
+    before = mill.store.read_tagged(ledger)  # the mix with a blocklist has none yet
     planned = plan(chosen, mill.lake, "run", force=True)
     assert grind(planned, Inline(), mill.said.append).failed == []
     spoil(mill)
@@ -165,7 +166,7 @@ def test_a_blocking_check_keeps_plain_python_from_publishing(
     assert [verdict.name for verdict in assembled.verdicts if not verdict.passed] == [check]
     with pytest.raises(DataError, match=f"^{asset}: not published: {check}: "):
         publish_one(planned, asset, assembled)
-    assert mill.store.read(ledger) == before
+    assert mill.store.read_tagged(ledger) == before
 
 
 @pytest.fixture(scope="module")
@@ -174,10 +175,20 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_whole(tmp_path_factory.mktemp("whole") / "lake").root
 
 
+def test_a_stored_plan_names_neither_the_lake_nor_the_code_that_runs(mill: Mill) -> None:
+    mill.raw_shards(1)
+    where = mill.documents()
+    planned = plan(mill.conversion(), mill.lake, "run-1")
+    forged = msgspec.structs.replace(planned.job, lake=Lake("/etc"), shelves=("gristmill", "theirs"))
+    path = f"{where.receipts}.planned-run-1.json"
+    mill.store.put(path, msgspec.json.encode(msgspec.structs.replace(planned, job=forged)))
+    assert resume(mill.lake, SHELVES, where, "run") == planned
+
+
 def test_a_plan_of_another_version_is_not_resumed(mill: Mill) -> None:
     mill.raw_shards(1)
     where = mill.documents()
     planned = plan(mill.conversion(), mill.lake, "run-1")
-    assert resume(mill.store, where, "run") == planned
+    assert resume(mill.lake, SHELVES, where, "run") == planned
     mill.store.put(f"{where.receipts}.planned-run-1.json", OLD_PLAN)
-    assert resume(mill.store, where, "run") is None
+    assert resume(mill.lake, SHELVES, where, "run") is None

@@ -1,12 +1,16 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+import pytest
 from talklake import BYTES, row, started
 from testkit import SHELVES, Mill, make_documents
 
+from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.pipeline.dry_run import Prospects, survey_steps
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tagging.step import TaggingStep
+from gristmill.stages.tokenization.files import ledger_path, read_tokenizer
 
 V0, WORDS = "sources/pages/v0/documents", "sources/pages/v0/attributes/words-1"
 
@@ -36,17 +40,26 @@ def test_what_lacks_its_input_is_wrong_and_what_reads_it_waits(mill: Mill) -> No
     assert waiting.why == (f"for {V0}",)
 
 
-def test_a_recipe_that_changed_under_its_name_is_refused_unless_it_is_a_draft(mill: Mill) -> None:
+@pytest.mark.parametrize(
+    ("was_draft", "is_draft", "state"),
+    [(False, False, "refused"), (False, True, "refused"), (True, False, "refused"), (True, True, "make")],
+)
+def test_a_recipe_that_changed_under_its_name_is_refused_unless_both_are_drafts(
+    mill: Mill, state: str, *, was_draft: bool, is_draft: bool
+) -> None:
     mill.raw_shards(1)
     mill.convert()
+    before = replace(mill.tagging("words-1").taggers[0], draft=was_draft)
+    here = TaggingStep("pages", "v0", "2024", (before,), SHELVES)
     mill.tag("words-1")
-    before = mill.tagging("words-1").taggers[0]
-    for draft, state in ((False, "refused"), (True, "make")):
-        changed = replace(before, parameters={"other": 1}, draft=draft)
-        step = TaggingStep("pages", "v0", "2024", (changed,), SHELVES)
-        (found,) = Prospects(mill.store).step(step)
-        assert found.state == state
-        assert "other" in found.why[0]
+    head = read_ledger(mill.store, mill.attributes("words-1"))[0]
+    recipe = before.recipe
+    mill.store.put(mill.attributes("words-1").ledger, dump(msgspec.structs.replace(head, recipe=recipe)))
+    assert Prospects(mill.store).step(here)[0].state == "finished"
+    changed = replace(before, parameters={"other": 1}, draft=is_draft)
+    (found,) = Prospects(mill.store).step(replace(here, taggers=(changed,)))
+    assert found.state == state
+    assert "other" in found.why[0]
 
 
 def test_a_tokenizer_waits_for_a_person_and_one_that_was_damaged_or_changed_is_told_apart(
@@ -59,6 +72,10 @@ def test_a_tokenizer_waits_for_a_person_and_one_that_was_damaged_or_changed_is_t
         return Prospects(store).tokenizer(tokenizer).state
 
     larger = replace(BYTES, training=Training(mix="talk", snapshots={"pages": ("2024",)}, vocabulary=300))
+    assert (state(BYTES), state(larger), state(replace(larger, draft=True))) == ("finished", "refused", "refused")
+    ledger = read_tokenizer(store, BYTES.name)[0]
+    draft = msgspec.structs.replace(ledger, recipe=msgspec.structs.replace(ledger.recipe, draft=True))
+    store.put(ledger_path(BYTES.name), dump(draft))
     assert (state(BYTES), state(larger), state(replace(larger, draft=True))) == ("finished", "refused", "wait")
     (path,) = (entry.path for entry in store.list("tokenizers/") if entry.path.endswith("tokenizer.json"))
     store.put(path, b"{}")

@@ -4,6 +4,7 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.rule_sql import functions, sandbox
+from gristmill.recipes.rule_worker import RuleLimits
 from gristmill.recipes.rules import Rule, check_rules, field, score, spans
 
 COLUMNS = (
@@ -139,10 +140,36 @@ def test_anything_else_is_refused_by_the_rules_name(where: str, complaint: str) 
     assert good_too.name not in message
 
 
-def test_a_very_deep_expression_is_refused_not_a_crash() -> None:
-    for deep in ("(" * 5000 + "ok" + ")" * 5000, "NOT " * 3000 + "ok", " || ".join(["id"] * 3000) + " = 'a'"):
-        with pytest.raises(RecipeError, match="rule 'deep': "):
-            check_rules(COLUMNS, [Rule("deep", deep, "a test")], [])
+DEEP = {
+    "parentheses": "(" * 5000 + "ok" + ")" * 5000,
+    "not": "NOT " * 3000 + "ok",
+    "not, a tree that just parses": "NOT " * 900 + "ok",
+    "concatenation": " || ".join(["id"] * 3000) + " = 'a'",
+    "sum that just parses": " + ".join(["n"] * 900) + " > 1",
+    "case": "CASE WHEN ok THEN " * 300 + "TRUE" + " END" * 300,
+    "calls": "abs(" * 900 + "n" + ")" * 900 + " > 1",
+    "lists": "[" * 900 + "n" + "]" * 900 + " IS NULL",
+    "casts": "n" + "::BIGINT" * 900 + " > 1",
+    "slices": "tags" + "[1:]" * 900 + " IS NULL",
+}
+
+
+@pytest.mark.parametrize("where", DEEP.values(), ids=DEEP.keys())
+def test_a_very_deep_expression_is_refused_not_a_crash(where: str) -> None:
+    with pytest.raises(RecipeError, match=r"rule 'deep': .*(deep|depth)"):
+        check_rules(COLUMNS, [Rule("deep", where, "a test")], [])
+
+
+def test_a_rule_that_cannot_be_checked_within_the_limits_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gristmill.recipes.rules.CHECK_LIMITS", RuleLimits(0.3, 400 << 20))
+    large = "list_reduce([" + ", ".join(["'ab'"] * 34) + "], lambda x, y: concat(x, x))"
+    medium = "list_reduce([" + ", ".join(["'ab'"] * 20) + "], lambda x, y: concat(x, x))"
+    long = f"levenshtein({medium}, reverse({medium})) > n"
+    good = Rule("good", "n > 1", "a test")
+    with pytest.raises(RecipeError, match="rule 'large': Out of Memory"):
+        check_rules(COLUMNS, [good], [Rule("large", f"length({large}) > n", "a test")])
+    with pytest.raises(RecipeError, match=r"rule 'long': it takes more than 0\.3 s of CPU time on a row of nulls"):
+        check_rules(COLUMNS, [good], [Rule("long", long, "a test")])
 
 
 def test_every_listed_function_is_one_of_this_duckdb() -> None:

@@ -4,7 +4,7 @@ import pytest
 from testkit import SHELVES
 
 from gristmill.errors import RecipeError
-from gristmill.recipes.shelf import find, read_shelf
+from gristmill.recipes.shelf import check_outside, find, read_shelf
 from gristmill.recipes.source import Source
 
 
@@ -49,3 +49,58 @@ def test_a_recipe_that_cannot_be_imported_is_told_with_file_and_line(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(RecipeError, match=named.replace("broken", Path(place).stem)):
         read_shelf("sources", Source, (package,))
+
+
+EVIL = "raise SystemExit('it ran')"
+"""A module that ends the test if it is imported."""
+
+
+def evil(folder: Path, shelf: str = "sources") -> Path:
+    """A package in which each module would run code."""
+    (folder / shelf).mkdir(parents=True)
+    for path in (folder / "__init__.py", folder / shelf / "__init__.py", folder / shelf / "one.py"):
+        path.write_text(EVIL)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "way", ["by its path", "as a folder of the checkout", "package", "shelf", "empty shelf", "module", "lake"]
+)
+def test_code_in_the_lake_is_refused_before_it_is_imported(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, ours = tmp_path / "lake", tmp_path / "ours"
+    inside = evil(lake / "sources" / "wiki" / "raw" / "evil")
+    name = "ours"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    if way == "by its path":
+        monkeypatch.syspath_prepend(str(inside.parent))
+        name = "evil"
+    elif way == "as a folder of the checkout":
+        name = "lake.sources.wiki.raw.evil"
+    elif way == "package":
+        ours.symlink_to(inside)
+    elif way == "shelf":
+        ours.mkdir()
+        (ours / "sources").symlink_to(inside / "sources")
+    elif way == "empty shelf":
+        ours.mkdir()
+        (lake / "nothing").mkdir()
+        (ours / "sources").symlink_to(lake / "nothing")
+    elif way == "module":
+        (ours / "sources").mkdir(parents=True)
+        (ours / "sources" / "one.py").symlink_to(inside / "sources" / "one.py")
+    else:
+        lake.rename(tmp_path / "moved")
+        (tmp_path / "lake").symlink_to(tmp_path / "moved")
+        name = "moved.sources.wiki.raw.evil"
+    with pytest.raises(RecipeError, match=rf"^the package {name} of .* is in the lake: .*Move the package out"):
+        check_outside(str(lake), ("gristmill", name))
+
+
+def test_code_beside_the_lake_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evil(tmp_path / "beside" / "ours")
+    (tmp_path / "beside" / "lake").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "beside"))
+    check_outside(str(tmp_path / "beside" / "lake"), ("gristmill", "ours", "nowhere", "nowhere.at.all"))
+    check_outside("s3://bucket/lake", ("ours",))

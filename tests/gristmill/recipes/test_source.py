@@ -40,3 +40,10 @@ def test_limits_are_checked_and_only_another_row_limit_changes_the_recipe() -> N
             replace(plain, row_limit=row_limit)
     with pytest.raises(RecipeError, match="'tales': unpack_limit is 0; give 1 or more"):
         replace(plain, unpack_limit=0)
+
+
+@pytest.mark.parametrize("field", ["raw", "inventory"])
+def test_an_address_with_a_password_is_refused_and_not_shown(field: str) -> None:
+    with pytest.raises(RecipeError, match=rf"^source 'pages': {field} holds a user or a password") as refused:
+        Source(name="pages", convert=list, **{field: "s3://me:hunter2@bucket/raw"})  # type: ignore[arg-type]
+    assert "hunter2" not in str(refused.value)

@@ -12,7 +12,7 @@ def seal_set(mill: Mill, rows: list[bytes]) -> None:
     writer = ShardWriter(mill.store, SET)
     writer.write(b"".join(row + b"\n" for row in rows))
     new = msgspec.structs.asdict(writer.close())
-    del new["etag"]
+    del new["version"]
     reseal_shard(mill, WORDS, "a", **{**new, "members": tuple(new["members"])})
 
 

@@ -1,14 +1,18 @@
 import pytest
 from lies import A, B, Lie, check_found
 from testkit import Mill
-from wholelake import DOCUMENTS, flip, reseal_shard, table
+from wholelake import DOCUMENTS, WORDS, flip, reseal_shard, table
 
+from gristmill.lake.address import Place
+from gristmill.lake.rows.shard_file import ShardWriter, read_blocks, rows_of
 from gristmill.verification.audit import audit_ledger
 
 LIES: dict[str, Lie] = {
-    "a bit flipped in a shard": (lambda m: flip(m, A), A, 0, "its sha256 is"),
+    "a bit flipped in a shard": (lambda m: flip(m, A), A, None, "its sha256 is"),
+    "a bit flipped in a row": (lambda m: flip(m, A), A, 18, "is not a document"),
     "a bit flipped in a gzip header": (lambda m: flip(m, A, 4), A, None, "its sha256 is"),
-    "a shard cut": (lambda m: m.store.put(A, m.store.read(A)[:-9]), A, 0, "the object's bytes are"),
+    "a shard cut": (lambda m: m.store.put(A, m.store.read(A)[:-9]), A, None, "the object's bytes are"),
+    "rows cut": (lambda m: m.store.put(A, m.store.read(A)[:-9]), A, 0, "it was truncated"),
     "a shard that is gone": (lambda m: m.store.delete([A]), A, None, "no such object"),
     "rows counted wrong": (lambda m: reseal_shard(m, DOCUMENTS, "a", rows=21), A, None, "its rows are 20"),
     "a length counted wrong": (lambda m: reseal_shard(m, DOCUMENTS, "a", length=7), A, None, "its rows' bytes are"),
@@ -21,14 +25,14 @@ LIES: dict[str, Lie] = {
     "a member that begins elsewhere": (
         lambda m: reseal_shard(m, DOCUMENTS, "a", members=((0, 0), (100, 9))),
         A,
-        0,
-        "truncated",
+        None,
+        "its gzip member 1 does not exist, but its ledger says begins at byte 100 with row 9",
     ),
     "members out of order": (
         lambda m: reseal_shard(m, DOCUMENTS, "a", members=((5, 0), (3, 9))),
         A,
         None,
-        "the members' offsets",
+        "its gzip member 0 begins at byte 0 with row 0, but its ledger says begins at byte 5 with row 0",
     ),
 }
 
@@ -38,14 +42,34 @@ def test_a_lie_is_found_and_named(whole: Mill, lie: str) -> None:
     check_found(whole, *LIES[lie])
 
 
-def test_rows_of_many_members_are_proven_and_a_flip_names_the_row_it_stands_behind(whole: Mill) -> None:
-    rows = [{"id": f"big-{n}", "text": "word " * 100_000, "source": "pages"} for n in range(10)]
-    whole.raw("b.jsonl.gz", rows)
+@pytest.fixture
+def many(whole: Mill) -> Mill:
+    """Ten documents in a shard `b` of four gzip members, which begin with the rows 0, 3, 6 and 9."""
+    whole.raw("b.jsonl.gz", [{"id": f"big-{n}", "text": "word " * 100_000, "source": "pages"} for n in range(10)])
     whole.convert()
+    whole.tag("words-1", "characters-1")
     (_, b) = table(whole, DOCUMENTS)
     assert [row for _, row in b.members] == [0, 3, 6, 9]
     assert audit_ledger(whole.store, DOCUMENTS.ledger, print) == []
-    flip(whole, B, b.members[2][0] + 60)
-    found = audit_ledger(whole.store, DOCUMENTS.ledger, print)
-    assert found[0].row == 6
-    assert str(found[0]).startswith(f"{B}: row 6: its sha256 is")
+    return whole
+
+
+def test_a_flip_names_the_first_row_of_its_gzip_member(many: Mill) -> None:
+    flip(many, B, table(many, DOCUMENTS)[1].members[2][0] + 60)
+    damage, *others = (f for f in audit_ledger(many.store, DOCUMENTS.ledger, print) if f.path == B)
+    assert (damage.row, "not valid gzip" in damage.what) == (6, True)
+    assert [f.row for f in others] == [None] * len(others)
+    assert others[0].what.startswith("its sha256 is")
+
+
+@pytest.mark.parametrize(("cut", "partition"), [(4, DOCUMENTS), (9, DOCUMENTS), (0, WORDS), (7, WORDS)])
+def test_a_row_that_is_gone_from_a_shard_of_many_members_is_named(many: Mill, cut: int, partition: Place) -> None:
+    path = partition.shard("b")
+    rows = [row for block in read_blocks(many.store, path) for row in rows_of(block)]
+    writer = ShardWriter(many.store, path)
+    writer.write(b"".join(row + b"\n" for n, row in enumerate(rows) if n != cut))
+    writer.close()
+    first, *others = audit_ledger(many.store, partition.ledger, print)
+    assert (first.path, first.row) == (path, cut)
+    assert "the object's bytes are" in "".join(f.what for f in others)
+    assert "truncated" not in "".join(f.what for f in (first, *others))

@@ -56,17 +56,22 @@ def letters(*numbers: int, source: str = "letters") -> list[dict[str, Any]]:
     return [letter(number, source=source) for number in numbers]
 
 
-def environment_of(root: Path, shelves: tuple[str, ...] = SHELVES) -> Environment:
-    return Environment(lake=str(root), shelves=shelves, workers=2, endpoint="", region="", retry_delay=RETRY_DELAY)
+def environment_of(root: Path, shelves: tuple[str, ...] = SHELVES, address: str = "") -> Environment:
+    return Environment(
+        lake=str(root), shelves=shelves, workers=2, endpoint="", region="", retry_delay=RETRY_DELAY, address=address
+    )
 
 
 class Works:
     """A lake with the recipes of tests/support/shelves/dagshelf, and the real definitions over it."""
 
-    def __init__(self, root: Path, instance: dg.DagsterInstance, catalogue: Catalogue | None = None) -> None:
+    def __init__(
+        self, root: Path, instance: dg.DagsterInstance, catalogue: Catalogue | None = None, address: str = ""
+    ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
         self.instance = instance
+        self._address = address
         self.store: Store = open_store(str(root))
         self.catalogue = catalogue or read_catalogue(SHELVES)
         if self.store.head(blocklist_path("takedowns")) is None:
@@ -79,7 +84,7 @@ class Works:
 
     @cached_property
     def definitions(self) -> dg.Definitions:
-        return build(environment_of(self.root), self.catalogue)
+        return build(environment_of(self.root, address=self._address), self.catalogue)
 
     def load(self, catalogue: Catalogue) -> None:
         """The code is loaded again, with other recipes."""
@@ -240,6 +245,6 @@ class Result:
         return [event.step_key or "" for event in self.events if event.event_type == kind]
 
 
-def letters_journey() -> dg.JobDefinition:
-    """The job as Dagster can find it again by its name; the lake is named by the run's configuration."""
-    return build(environment_of(Path("nowhere")), read_catalogue(SHELVES)).resolve_job_def("letters_journey")
+def letters_journey(lake: str) -> dg.JobDefinition:
+    """The job over a lake, as Dagster can find it again by its name."""
+    return build(environment_of(Path(lake)), read_catalogue(SHELVES)).resolve_job_def("letters_journey")

@@ -71,7 +71,8 @@ class Deployed(Live):
         self.serve_code()
         self._others["daemon"] = self._run("dagster-daemon", "run", "-w", str(workspace))
         self.port = _free_port()
-        self._process = self._run("dagster-webserver", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(self.port))
+        guarded = ["-m", "resources.guarded_webserver", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(self.port)]
+        self._process = self._run(Path(sys.executable).name, *guarded)
         self.wait(self._is_up, "the web server and its code")
 
     def wait(self, until: Callable[[], bool], what: str, seconds: float = 900, every: float = 0.5) -> None:

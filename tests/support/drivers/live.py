@@ -36,7 +36,7 @@ REPOSITORY = {"repositoryLocationName": "gristmill", "repositoryName": "__reposi
 
 
 class Live:
-    """`dagster dev` over a lake, with shelves of the tests.
+    """What `make ui` starts, over a lake, with shelves of the tests.
 
     Args:
         folder: for Dagster's own files and the log.
@@ -80,11 +80,9 @@ class Live:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        name = "dagster" if self._daemon else "dagster-webserver"
-        command = [str(Path(sys.executable).with_name(name)), *(["dev"] if self._daemon else [])]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, "-h", "127.0.0.1", "-p", str(self.port)],
+                [*self.command(), "-p", str(self.port)],
                 cwd=ROOT,
                 env=self.environment,
                 stdout=log,
@@ -92,6 +90,11 @@ class Live:
                 start_new_session=True,
             )
         self.wait(lambda: self.ask("{ version }") is not None, "the web server")
+
+    def command(self) -> list[str]:
+        """What is started; the port follows."""
+        guarded = ["resources.guarded_webserver", "-w", str(ROOT / "workspace.yaml")]
+        return [sys.executable, "-m", *(["scripts.ui"] if self._daemon else guarded)]
 
     @property
     def pid(self) -> int:

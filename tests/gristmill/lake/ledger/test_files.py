@@ -8,7 +8,15 @@ from testkit import SNAPSHOT, Mill, make_documents
 
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.ledger.files import check_same_recipe, dump, fingerprint_of, list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.files import (
+    check_same_recipe,
+    dump,
+    fingerprint_of,
+    list_ledgers,
+    read_head,
+    read_ledger,
+    recorded_recipe,
+)
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.stages.conversion.step import ConversionStep
 
@@ -57,14 +65,17 @@ def test_a_partition_that_is_not_finished_is_a_data_error(mill: Mill) -> None:
         read_ledger(mill.store, mill.documents())
 
 
-def test_a_table_that_the_head_does_not_name_is_a_store_error(mill: Mill) -> None:
+def test_a_table_that_the_head_does_not_name_is_being_rebuilt_only_while_a_run_is_at_work(mill: Mill) -> None:
     mill.raw_shards(2)
     mill.convert()
     old = mill.store.read(mill.documents().table)
     mill.raw("a.jsonl.gz", make_documents(1))
     mill.convert()
     mill.store.put(mill.documents().table, old)
-    with pytest.raises(StoreError, match="being rebuilt"):
+    with pytest.raises(DataError, match=r"shards\.jsonl\.gz: not the table .*; restore it, or run its asset again"):
+        read_ledger(mill.store, mill.documents())
+    mill.store.put(mill.documents().claim, b'{"token":"at work"}')
+    with pytest.raises(StoreError, match="being rebuilt; try again"):
         read_ledger(mill.store, mill.documents())
 
 
@@ -111,7 +122,7 @@ def test_another_recipe_of_the_same_name_names_what_changed(mill: Mill) -> None:
 
 def test_a_draft_may_change_and_other_fields_never_count(mill: Mill) -> None:
     where = mill.documents()
-    old = Recipe("a-1", 1, {"x": 1})
+    old = Recipe("a-1", 1, {"x": 1}, draft=True)
     check_same_recipe(old, Recipe("a-1", 1, {"x": 2}, draft=True), where)
     check_same_recipe(old, Recipe("a-1", 1, {"x": 1}), where)
     with pytest.raises(RecipeError, match="version was 1, is 2"):
@@ -120,10 +131,26 @@ def test_a_draft_may_change_and_other_fields_never_count(mill: Mill) -> None:
         check_same_recipe(old, Recipe("b-1", 1, {"x": 1}), where)
 
 
-def test_a_recipe_that_was_a_draft_is_held_to_its_name_once_it_is_none(mill: Mill) -> None:
-    old = Recipe("a-1", 1, {"x": 1}, draft=True)
-    with pytest.raises(RecipeError, match="x was 1, is 2"):
-        check_same_recipe(old, Recipe("a-1", 1, {"x": 2}), mill.documents())
+@pytest.mark.parametrize(
+    ("was_draft", "is_draft", "mend"),
+    [
+        (True, False, r"or mark the recipe draft=True"),
+        (False, True, r"a draft replaces only what a draft made"),
+        (False, False, r"a draft replaces only what a draft made"),
+    ],
+)
+def test_two_recipes_of_one_name_must_both_be_drafts(mill: Mill, mend: str, *, was_draft: bool, is_draft: bool) -> None:
+    old = Recipe("a-1", 1, {"x": 1}, draft=was_draft)
+    with pytest.raises(RecipeError, match=f"x was 1, is 2.*next number.*{mend}"):
+        check_same_recipe(old, Recipe("a-1", 1, {"x": 2}, draft=is_draft), mill.documents())
+
+
+def test_the_mark_of_a_draft_lifts_no_protection() -> None:
+    final, draft = Recipe("a-1", 1, {"x": 1}), Recipe("a-1", 1, {"x": 1}, draft=True)
+    assert recorded_recipe(final, draft) == final
+    assert recorded_recipe(draft, final) == final
+    assert recorded_recipe(draft, draft) == draft
+    assert recorded_recipe(None, draft) == draft
 
 
 def test_a_fingerprint_counts_rows_content_and_ids_of_each_shard_and_no_packed_bytes(mill: Mill) -> None:

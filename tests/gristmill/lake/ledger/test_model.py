@@ -2,6 +2,7 @@ from msgspec.structs import replace
 
 from gristmill.lake.ledger.model import Quarantine, Recipe, Shard
 from gristmill.lake.rows.shard_file import Written
+from gristmill.lake.store.protocol import ObjectVersion
 
 RECIPE = Recipe("gopher-1", 1, {"a": 1, "b": [2]})
 
@@ -17,8 +18,11 @@ def test_a_recipes_digest_counts_what_changes_the_output_and_nothing_else() -> N
     assert len({RECIPE.digest, *(other.digest for other in others)}) == 4
 
 
+VERSION = ObjectVersion(20, "e")
+
+
 def test_a_row_of_the_table_has_its_counters_sorted_and_all_that_was_written() -> None:
-    written = Written(rows=3, bytes=20, length=30, sha256="s", content="c", members=[(0, 0), (9, 2)], etag="e")
+    written = Written(rows=3, bytes=20, length=30, sha256="s", content="c", members=[(0, 0), (9, 2)], version=VERSION)
     refused = Quarantine(1, 2, "q")
     row = Shard.of(
         "a",

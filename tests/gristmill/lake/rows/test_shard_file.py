@@ -77,7 +77,7 @@ def test_what_is_said_of_a_shard_is_so(lake: FolderStore) -> None:
     assert written.content == xxhash.xxh3_128_hexdigest(data)
     entry = lake.head("a.gz")
     assert entry is not None
-    assert (entry.size, entry.etag) == (written.bytes, written.etag)
+    assert (entry.size, entry.version) == (written.bytes, written.version)
 
 
 def test_members_are_cut_at_the_first_row_end_after_one_mebibyte(lake: FolderStore) -> None:

@@ -18,3 +18,12 @@ def test_a_lake_travels_as_an_address(tmp_path: Path) -> None:
 def test_a_lake_of_an_unknown_kind_is_a_recipe_error() -> None:
     with pytest.raises(RecipeError, match="s3://bucket/prefix"):
         open_store("gs://bucket/lake")
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/lake", "folder"])
+@pytest.mark.parametrize("options", [{"secret_access_key": "hunter2"}, {"aws_endpoint": "http://me:hunter2@host"}])
+def test_no_store_is_opened_with_a_secret(url: str, options: dict[str, str]) -> None:
+    for take in (open_store, Lake):
+        with pytest.raises(RecipeError) as refused:
+            take(url, options)
+        assert "hunter2" not in str(refused.value)

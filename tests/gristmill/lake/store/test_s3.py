@@ -7,6 +7,7 @@ import pytest
 from seaweed import KEY, Seaweed
 
 from gristmill.errors import RecipeError, StoreError
+from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.store.s3 import BucketStore
 
@@ -120,5 +121,5 @@ def test_a_lake_at_the_top_of_a_bucket_works_like_any(endpoint: str, client: Any
 @pytest.mark.parametrize("name", ["secret_access_key", "AWS_ACCESS_KEY_ID", "token", "aws_session_token"])
 def test_a_credential_is_no_option(name: str) -> None:
     with pytest.raises(RecipeError, match=f"option {name}: credentials are taken from the environment alone") as told:
-        BucketStore("s3://corpus/lake", {name: "hush"})
+        open_store("s3://corpus/lake", {name: "hush"})
     assert "hush" not in str(told.value)

@@ -2,7 +2,9 @@ import pytest
 from streams import rule, stream
 from testkit import Meanwhile, Mill, lines
 
-from gristmill.errors import StoreError
+from gristmill.errors import DataError, StoreError
+from gristmill.recipes.rule_process import LIMITS
+from gristmill.recipes.rule_worker import RuleLimits
 from gristmill.recipes.rules import field
 
 
@@ -36,3 +38,20 @@ def test_a_blocklist_that_changed_since_the_plan_is_a_store_error_and_nothing_pa
     with pytest.raises(StoreError, match="blocklist takedowns: changed since this run was planned"):
         mill.mix(stream(blocklists=("takedowns",)), engine=changed)
     assert mill.store.head(mill.stream().shard("a")) is None
+
+
+def test_a_rule_that_passes_its_limit_fails_its_shard_by_name_and_drops_no_row(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = {"id": "long", "text": "ab" * 500_000, "source": "pages"}  # 10^12 steps
+    mill.raw("a.jsonl.gz", [{"id": "short", "text": "ab", "source": "pages"}])
+    mill.raw("b.jsonl.gz", [{"id": "before", "text": "ab", "source": "pages"}, long])
+    mill.convert()
+    dear = stream(columns=(field("text"),), exclude=rule("levenshtein(text, reverse(text)) > 2", "far"))
+    monkeypatch.setattr("gristmill.stages.mixing.rule_engine.LIMITS", RuleLimits(0.2, LIMITS.memory))
+    named = r"documents/2024/b\.jsonl\.gz: rows 0 to 1: rule 'far' takes more than .* no row was judged"
+    with pytest.raises(DataError, match=named):
+        mill.mix(dear)
+    assert mill.store.head(mill.stream().ledger) is None
+    assert mill.store.head(mill.stream().shard("b")) is None
+    assert mill.ids(mill.stream(), "a") == ["short"]  # the other shard is made

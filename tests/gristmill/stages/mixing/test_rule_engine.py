@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Span
+from gristmill.recipes.rule_process import LIMITS
+from gristmill.recipes.rule_worker import RuleLimits
 from gristmill.recipes.rules import Column, Rule, field, score, spans
-from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, ValueRefused, typed_array
+from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused, typed_array
 
 WORDS = score("length-1__words", "words")
 LICENSE = field("metadata.license")
@@ -114,6 +116,27 @@ def test_a_rule_without_a_result_names_row_and_rule() -> None:
     assert engine.decisions({"license": ["6", "5"]}).tolist() == [2, 0]  # the engine is as good as new
 
 
+def test_a_rule_that_takes_too_long_is_named_with_its_rows_and_decides_about_none() -> None:
+    text = field("text")
+    rules = [rule("cheap", "length(text) > 0"), rule("dear", "levenshtein(text, reverse(text)) >= 0")]
+    engine = RuleEngine([text], rules, [], RuleLimits(0.2, LIMITS.memory))
+    with pytest.raises(RulesStopped, match=r"rows 0 to 2 .*rule 'dear' takes more than 0\.2 s of CPU time"):
+        engine.decisions({"text": ["a", "ab" * 50_000, "b"]})
+    assert engine.decisions({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
+
+
+def test_a_rule_that_wants_too_much_memory_is_named_with_its_row() -> None:
+    text = field("text")
+    rules = [rule("cheap", "length(text) > 0"), rule("large", "length(replace(text, 'a', text)) > 0")]
+    engine = RuleEngine([text], rules, [], RuleLimits(LIMITS.seconds, 300 << 20))
+    with pytest.raises(
+        RuleFailed, match=r"row 1 of the batch: rule 'large': Out of Memory.*its limit is 300 MiB"
+    ) as no:
+        engine.decisions({"text": ["a", "ab" * 50_000, "b"]})
+    assert (no.value.row, no.value.rule) == (1, "large")
+    assert engine.decisions({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
+
+
 def test_overflow_is_an_error_and_not_another_number() -> None:
     with pytest.raises(RuleFailed, match=r"row 1 .* rule 'only': Out of Range"):
         decisions(COUNT, "n + 1 > 0", [1, 2**63 - 1])
@@ -201,9 +224,9 @@ def test_a_batch_must_have_the_declared_columns_equally_long() -> None:
 
 
 def test_the_errors_travel_between_processes() -> None:
-    for error in (RuleFailed(3, "short", "why"), ValueRefused(4, "words", "why")):
+    for error in (RuleFailed(3, "short", "why"), ValueRefused(4, "words", "why"), RulesStopped((3, 4), "long", "why")):
         again = pickle.loads(pickle.dumps(error))
-        assert (str(again), again.row, type(again)) == (str(error), error.row, type(error))
+        assert (str(again), vars(again), type(again)) == (str(error), vars(error), type(error))
 
 
 OPERATORS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, "<>": operator.ne, ">": operator.gt}

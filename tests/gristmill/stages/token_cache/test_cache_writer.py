@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.formats.levanter import array_writer
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
@@ -67,6 +68,45 @@ def test_a_finished_cache_is_not_written_over_and_a_lost_object_is_found(tmp_pat
     array.unlink()
     with pytest.raises(DataError, match="ids/data/c/0 is missing"):
         verify(str(tmp_path))
+
+
+def objects(folder: Path) -> dict[str, bytes]:
+    store = FolderStore(str(folder))
+    return {entry.path: store.read(entry.path) for entry in store.list("")}
+
+
+def test_a_cache_that_levanter_made_is_not_written_over(tmp_path: Path) -> None:
+    with TokenCacheWriter(str(tmp_path), {"ids": "int32"}) as cache:
+        cache.append({"ids": list(range(100))})
+    (tmp_path / "sums.json").unlink()  # Levanter writes none
+    before = objects(tmp_path)
+    with pytest.raises(RecipeError, match="a cache never changes"):
+        TokenCacheWriter(str(tmp_path), {"ids": "int32"})
+    assert objects(tmp_path) == before
+
+
+def test_arrays_that_a_killed_writer_left_are_not_mixed_with_new_ones(tmp_path: Path) -> None:
+    (tmp_path / "ids/data/c").mkdir(parents=True)
+    (tmp_path / "ids/data/c/1").write_bytes(b"old")
+    with pytest.raises(RecipeError, match=r"contains ids/data/c/1 but no finished cache: .* remove the folder"):
+        TokenCacheWriter(str(tmp_path), {"ids": "int32"})
+
+
+def test_a_block_that_fails_leaves_nothing_so_that_it_can_be_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(array_writer, "CHUNKS", 1)  # an object is complete after 262,144 ids
+
+    def write(last: int) -> None:
+        with TokenCacheWriter(str(tmp_path), {"ids": "int32"}, vocab_size=2) as cache:
+            cache.append({"ids": np.ones(2 << 20, np.int32)})
+            cache.append({"ids": [last]})
+
+    with pytest.raises(DataError, match="row 1: ids from 2"):
+        write(2)
+    assert objects(tmp_path) == {}
+    write(1)
+    assert verify(str(tmp_path))["total_num_rows"] == 2
 
 
 def test_types_are_declared(tmp_path: Path) -> None:

@@ -1,11 +1,16 @@
+from dataclasses import replace
+from pathlib import Path
+
 import msgspec
 import pytest
 import zstandard
-from testkit import Mill
+from talklake import BYTES, row, started
+from testkit import SNAPSHOT, Mill
 from wholelake import TOKENIZER
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.ledger.files import dump
+from gristmill.recipes.tokenizer import Training
 from gristmill.stages.tokenization.files import ledger_path, read_reference, read_tokenizer, tokenizer_path
 from gristmill.stages.tokenization.reference import REFERENCE_FILE, load_answers
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -34,3 +39,21 @@ def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(who
     assert renewed()
     older = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(before)) | {"probes": 1, "texts": None}
     assert load_answers(zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(older))) is None
+
+
+def test_a_tokenizer_is_replaced_only_if_both_recipes_are_drafts(tmp_path: Path) -> None:
+    mill = started(tmp_path / "talk", *(row(number, {}) for number in range(4)))
+    slices = {"pages": (SNAPSHOT,)}
+    larger = replace(BYTES, training=Training(mix="talk", snapshots=slices, vocabulary=300), draft=True)
+    before = mill.tree()
+    assert not make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)[1]
+    with pytest.raises(RecipeError, match="declare one of the next number"):
+        make_tokenizer(mill.store, larger, mill.said.append)
+    assert mill.tree() == before
+    mill.store.delete([ledger_path(BYTES.name)])
+    assert make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)[1]
+    assert make_tokenizer(mill.store, larger, mill.said.append)[1]
+    final = replace(larger, draft=False)
+    assert not make_tokenizer(mill.store, final, mill.said.append)[1]  # the mark is removed: it stays as it is
+    with pytest.raises(RecipeError, match="declare one of the next number"):
+        make_tokenizer(mill.store, replace(BYTES, draft=True), mill.said.append)

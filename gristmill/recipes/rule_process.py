@@ -1,0 +1,143 @@
+"""Starts the processes that run rules (rule_worker.py), and asks them. One that passes its limits ends alone."""
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+from multiprocessing import Pipe
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.recipes.rule_worker import HEARD, CheckRules, EvaluateRules, RuleAnswer, RuleLimits
+
+LIMITS = RuleLimits(seconds=60.0, memory=2 << 30)
+"""For the rules of a selection, over one slice of a batch (rule_engine.py) or one row that is larger."""
+
+CHECK_LIMITS = RuleLimits(seconds=5.0, memory=LIMITS.memory)
+"""For the check of a selection's rules when its recipe loads. Ten rules take two or three milliseconds."""
+
+_TRIES = 3
+"""How many processes may end before they hear a request. One ends if it was idle for long, or took much memory."""
+
+_KEPT = frozenset({"PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR"})
+"""Environment variables of the process. The others may be secrets, and rules need none."""
+
+_SMALL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Keeps libraries from reserving memory at once, which would count although it is not used."""
+
+
+class RuleStopped(DataError):  # noqa: N818 - named like RuleFailed
+    """The process ended before it had answered: a rule passed its limits, or broke DuckDB. The message says which."""
+
+
+class _RuleProcess:
+    """A process that runs rules, and the connection to it."""
+
+    def __init__(self) -> None:
+        paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT}
+        self._connection, theirs = Pipe()
+        self._process = subprocess.Popen(  # noqa: S603 - our own module; its argument is a number
+            [sys.executable, "-m", "gristmill.recipes.rule_worker", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            env={**kept, **_SMALL, "PYTHONPATH": paths},
+        )
+        theirs.close()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def hears(self, request: CheckRules | EvaluateRules, rows: bytes) -> bool:
+        """Sends a request. False: the process ended before it began to work on it."""
+        try:
+            self._connection.send_bytes(msgspec.json.encode(request))
+            if isinstance(request, EvaluateRules):
+                self._connection.send_bytes(rows)
+            return self._connection.recv_bytes() == HEARD
+        except (EOFError, OSError):
+            return False
+
+    def answer(self, request: CheckRules | EvaluateRules) -> tuple[RuleAnswer, bytes] | None:
+        """The answer, and its decisions; None if the process has ended."""
+        try:
+            answer = msgspec.json.decode(self._connection.recv_bytes(), type=RuleAnswer)
+            more = isinstance(request, EvaluateRules) and not answer.wrong
+            return answer, self._connection.recv_bytes() if more else b""
+        except (EOFError, OSError):
+            return None
+
+    def end(self) -> int:
+        """Ends the process, and returns its exit code: negative for a signal."""
+        self._connection.close()
+        try:
+            return self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self.end()
+
+
+_idle: dict[int, list[_RuleProcess]] = {}
+"""Processes without work, by the process that started them: a forked child must not use those of its parent."""
+
+
+@atexit.register
+def _end_idle() -> None:
+    for process in _idle.pop(os.getpid(), []):
+        process.kill()
+
+
+def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAnswer, bytes]:
+    """Asks a process that runs rules; starts one if none is idle. Any number of threads may ask at the same time.
+
+    Args:
+        request: what to do, and its limits.
+        rows: the rows of EvaluateRules as an Arrow stream.
+
+    Returns:
+        The answer, and the decisions of EvaluateRules: int16, one per row.
+
+    Raises:
+        RuleStopped: the rules passed their limits, or broke DuckDB.
+    """
+    idle = _idle.setdefault(os.getpid(), [])
+    for _ in range(_TRIES):
+        try:
+            process = idle.pop()
+        except IndexError:
+            process = _RuleProcess()
+        try:
+            heard = process.hears(request, rows)
+            answered = process.answer(request) if heard else None
+        except BaseException:  # this process is being stopped; the answer would come too late
+            process.kill()
+            raise
+        if answered is None:
+            code = process.end()
+            if heard:
+                raise RuleStopped(_why(code, request.limits))
+            continue
+        if answered[0].wrong in {"memory", "broken"}:
+            process.kill()
+        else:
+            idle.append(process)
+        if answered[0].wrong == "broken":
+            raise RuleStopped(f"broke DuckDB ({answered[0].words})")
+        return answered
+    raise RuleStopped("could not be asked: the process that runs rules ends at once")
+
+
+def _why(code: int, limits: RuleLimits) -> str:
+    if -code == signal.SIGPROF:
+        return f"takes more than {limits.seconds:g} s of CPU time"
+    if -code in {signal.SIGKILL, signal.SIGABRT}:
+        return f"needs more memory than there is, or than the limit of {limits.memory >> 20:,} MiB"
+    return f"ended DuckDB with signal {-code}" if code < 0 else f"ended DuckDB with code {code}"

@@ -1,0 +1,68 @@
+"""Dagster's web server behind our guard: `python -m resources.guarded_webserver -w workspace.yaml`.
+
+It takes the place of `dagster-webserver`, which does what any page in a browser of this machine asks. The guard wraps
+Dagster's app in the same process, so that no second port leads around it.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+
+import uvicorn
+from dagster import DagsterInstance
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import WorkspaceFileTarget
+from dagster._utils.log import configure_loggers
+from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX_OVERFLOW, DEFAULT_POOL_RECYCLE
+from dagster_webserver.version import __version__
+from dagster_webserver.webserver import DagsterWebserver
+
+from gristmill.environment import read_environment
+from resources.ui_guard import UiGuard
+
+POLL = 2000
+"""Milliseconds between two questions of an open page, as with `dagster-webserver`."""
+
+
+def guarded_app(context: WorkspaceProcessContext, prefix: str, hosts: tuple[str, ...]) -> UiGuard:
+    """Dagster's app, wrapped.
+
+    Args:
+        context: of Dagster's instance and its code.
+        prefix: of all paths, such as `/dagster`; empty: none.
+        hosts: further values of the header Host (GRISTMILL_UI_HOSTS).
+    """
+    return UiGuard(DagsterWebserver(context, prefix, POLL).create_asgi_app(), hosts)
+
+
+def serve_parser() -> ArgumentParser:
+    """The arguments; those of `dagster-webserver` that a deployment needs."""
+    parser = ArgumentParser(prog="python -m resources.guarded_webserver", description=__doc__, add_help=False)
+    parser.add_argument("-w", "--workspace", required=True, help="the workspace.yaml that names the code")
+    parser.add_argument("-h", "--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    parser.add_argument("-p", "--port", type=int, default=3000, help="port to listen on (%(default)s)")
+    parser.add_argument("--path-prefix", default="", help="of all paths, such as /dagster")
+    parser.add_argument("--read-only", action="store_true", help="launches and changes nothing")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serves until SIGINT or SIGTERM.
+
+    Raises:
+        RecipeError: a variable of the environment has a value that is not valid.
+    """
+    given = serve_parser().parse_args(arguments)
+    hosts = read_environment().ui_hosts
+    configure_loggers(log_level="INFO")
+    with DagsterInstance.get() as instance:
+        instance.optimize_for_webserver(DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_RECYCLE, DEFAULT_POOL_MAX_OVERFLOW)
+        target = WorkspaceFileTarget([given.workspace])
+        with WorkspaceProcessContext(
+            instance, version=__version__, read_only=given.read_only, workspace_load_target=target
+        ) as context:
+            app = guarded_app(context, given.path_prefix, hosts)
+            uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

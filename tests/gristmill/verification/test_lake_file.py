@@ -1,0 +1,38 @@
+"""`lake.json`: lost, empty, or not needed."""
+
+import pytest
+from testkit import Mill
+from wholelake import WORDS
+
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
+from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.verification.lake_file import lake_file_findings
+
+
+def run_by_dagster(mill: Mill) -> None:
+    """The note that a run of Dagster's leaves."""
+    note = read_run_note(mill.store, WORDS)
+    note.about["run"] = "1a2b3c"
+    mill.store.put(WORDS.run, dump(note))
+
+
+def test_a_lake_that_only_plain_python_wrote_needs_no_id(whole: Mill) -> None:
+    assert list(lake_file_findings(whole.store)) == []
+
+
+def test_an_id_that_dagster_gave_and_that_is_lost_is_a_finding(whole: Mill) -> None:
+    run_by_dagster(whole)
+    (finding,) = lake_file_findings(whole.store)
+    assert str(finding).startswith(
+        f"lake.json: there is no such object, but Dagster's run 1a2b3c made {WORDS.asset} (2024) here (restore it"
+    )
+    make_lake_id(whole.store)
+    assert list(lake_file_findings(whole.store)) == []
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"id":"short","schema":1}', b"\xff"])
+def test_a_file_without_an_id_is_a_finding(whole: Mill, data: bytes) -> None:
+    whole.store.put(LAKE_FILE, data)
+    (finding,) = lake_file_findings(whole.store)
+    assert finding.what == "it does not contain a lake's id"

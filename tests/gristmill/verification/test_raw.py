@@ -1,0 +1,102 @@
+"""Raw objects beside the ledgers that name them: lost, changed and new ones are told apart."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from wholelake import DOCUMENTS
+
+from gristmill.__main__ import main
+from gristmill.lake.address import raw_folder
+from gristmill.verification.raw import audit_raw
+
+RAW = raw_folder("pages", SNAPSHOT)
+OTHER = ("--shelves", ",".join(SHELVES))
+MADE_A = "shard a of sources/pages/v0/documents (2024) was made from it"
+
+
+class Said:
+    """What `verify --raw` says of a lake, and its exit code; it must not write."""
+
+    def __init__(self, mill: Mill, capsys: pytest.CaptureFixture[str], *more: str) -> None:
+        before = mill.stamps()
+        capsys.readouterr()
+        self.code = main(["verify", str(mill.root), "--raw", *OTHER, *more])
+        told = capsys.readouterr()
+        self.lines, self.error = told.out.splitlines(), told.err
+        self.findings = [line.strip() for line in self.lines if line.startswith("       ")]
+        assert mill.stamps() == before
+
+
+def test_raw_data_that_is_as_it_was_read_is_proven(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    said = Said(whole, capsys)
+    assert said.code == 0
+    assert said.lines[-2:] == [
+        "proven sources/pages/raw (2024)",
+        "8 of 8 ledgers and raw snapshots proven, 0 findings",
+    ]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_lost_changed_and_new_objects_are_told_apart(
+    whole: Mill, capsys: pytest.CaptureFixture[str], workers: str
+) -> None:
+    b = whole.store.read(f"{RAW}b.jsonl.gz")
+    whole.store.delete([f"{RAW}a.jsonl.gz"])
+    whole.store.put(f"{RAW}b.jsonl.gz", b[:-1] + bytes([b[-1] ^ 1]))
+    whole.raw("c.jsonl.gz", make_documents(1, start=90))
+    whole.raw("a.jsonl.gz", make_documents(1, start=91), snapshot="2025")
+    said = Said(whole, capsys, "--all", "--workers", workers)
+    assert said.code == 1
+    lost, changed, new, snapshot = said.findings
+    assert lost.startswith(f"{RAW}a.jsonl.gz: lost: there is no such object, but {MADE_A} (restore it from a copy; or,")
+    assert changed.startswith(f"{RAW}b.jsonl.gz: changed: its sha256 is ")
+    make = f"(run `python -m gristmill make {whole.root} pages --snapshot"
+    assert new == (
+        f"{RAW}c.jsonl.gz: new: no shard of sources/pages/v0/documents (2024) was made from it {make} 2024`)"
+    )
+    assert snapshot.startswith("sources/pages/raw/2025/: new: nothing was made from the 1 objects of this snapshot")
+    assert said.lines[-1] == "7 of 9 ledgers and raw snapshots proven, 4 findings"
+
+
+def test_another_size_is_told_without_reading(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    before = len(whole.store.read(f"{RAW}a.jsonl.gz"))
+    whole.store.put(f"{RAW}a.jsonl.gz", b"short")
+    told = f"{RAW}a.jsonl.gz: changed: it has 5 bytes, but had {before:,} when {MADE_A} (restore it from a copy; or,"
+    assert Said(whole, capsys, "--all").findings[0].startswith(told)
+    whole.store.delete([DOCUMENTS.run])  # the sizes are lost; the sha256 stands in the table
+    assert "a.jsonl.gz: changed: its sha256 is" in Said(whole, capsys, "--all").findings[0]
+
+
+def test_the_first_finding_is_enough_unless_all_are_asked_for(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    whole.store.delete([f"{RAW}a.jsonl.gz", f"{RAW}b.jsonl.gz"])
+    said = Said(whole, capsys)
+    assert (said.code, len(said.findings)) == (1, 1)
+    assert said.lines[-1].startswith("stopped at the first finding; 7 of 8 ledgers and raw snapshots were proven")
+
+
+def test_a_ledger_that_cannot_be_read_proves_no_raw_data(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    whole.store.put(DOCUMENTS.ledger, b"torn")
+    said = Said(whole, capsys, "--all")
+    assert "WRONG  sources/pages/raw (2024)" in said.lines
+    assert any(f.startswith(f"{DOCUMENTS.ledger}: raw data cannot be compared: ") for f in said.findings)
+
+
+def test_without_its_recipe_nobody_knows_where_raw_data_lies(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(whole.root), "--raw", "--shelves", "gristmill"]) == 2
+    assert "--raw: no shelf declares pages" in capsys.readouterr().err
+    said = Said(whole, capsys, "--asset", "mixes")
+    assert (said.code, "no raw data below mixes, so nothing to compare" in said.error) == (2, True)
+
+
+def test_raw_data_outside_the_lake_is_named_with_its_store(whole: Mill, tmp_path: Path) -> None:
+    elsewhere = Mill(tmp_path / "elsewhere")
+    elsewhere.root.mkdir()
+    for name in ("a", "b"):
+        elsewhere.store.put(f"2024/{name}.jsonl.gz", whole.store.read(f"{RAW}{name}.jsonl.gz"))
+    source = replace(whole.source(), raw=elsewhere.store.url)
+    assert audit_raw(whole.lake, source, SNAPSHOT) == []
+    elsewhere.store.delete(["2024/b.jsonl.gz"])
+    (finding,) = audit_raw(whole.lake, source, SNAPSHOT)
+    assert str(finding).startswith(f"{elsewhere.root}/2024/b.jsonl.gz: lost: ")

@@ -1,0 +1,194 @@
+"""The real web server behind the guard: each attack of a page fails, and programs are served."""
+
+import asyncio
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import dagster as dg
+import pytest
+from dagster_webserver.webserver import DagsterWebserver
+from paths import ROOT, python_path
+from starlette.types import Message, Receive, Scope, Send
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from resources import guarded_webserver
+from resources.ui_guard import UiGuard
+
+EVIL = "http://evil.example"
+REPORT = "/report_asset_materialization/books"
+CHECK = "/report_asset_check/books?check_name=whole&passed=true"
+PAUSE = 'mutation { setConcurrencyLimit(concurrencyKey: "forged", limit: 3) }'
+"""A mutation that needs no code location; it stands for the launch of a run, which is one as well."""
+
+
+class Ui:
+    """The guarded web server, without code, in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "workspace.yaml").write_text("load_from: []\n")
+        (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.home = folder
+        self.log = folder / "log"
+        variables = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONPATH": python_path()}
+        command = [sys.executable, "-m", "resources.guarded_webserver", "-w", str(folder / "workspace.yaml")]
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*command, "-p", str(self.port)], cwd=ROOT, env=variables, stdout=log, stderr=log
+            )
+        end = time.monotonic() + 120
+        while not self.listens():
+            assert self._process.poll() is None, self.log.read_text()
+            assert time.monotonic() < end, self.log.read_text()
+            time.sleep(0.1)
+
+    def listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> tuple[int, str]:
+        """One request; the status and the text of the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, body or None, dict(headers or {}))
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def query(self, query: str) -> Any:
+        status, text = self.ask("POST", "/graphql", {"Content-Type": "application/json"}, graphql(query))
+        assert status == 200, text
+        return json.loads(text)["data"]
+
+    def changes(self) -> tuple[list[str], list[str]]:
+        """What an attack would leave in Dagster: limits of pools, and events without a run."""
+        limits = self.query("{ instance { concurrencyLimits { concurrencyKey } } }")["instance"]["concurrencyLimits"]
+        with dg.DagsterInstance.from_config(str(self.home)) as instance:
+            events = [log.dagster_event_type for log in instance.all_logs("")]
+        return [each["concurrencyKey"] for each in limits], [each.name for each in events if each]
+
+    def close(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(60)
+
+
+def graphql(query: str) -> bytes:
+    return json.dumps({"query": query}).encode()
+
+
+@pytest.fixture(scope="module")
+def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
+    made = Ui(tmp_path_factory.mktemp("ui"))
+    yield made
+    made.close()
+
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "method", "path", "headers", "body"),
+    [
+        (400, "GET", f"/graphql?query={quote(PAUSE)}", {}, b""),
+        (400, "POST", f"/graphql?query={quote(PAUSE)}", FORM, b""),
+        (403, "POST", f"/graphql?query={quote(PAUSE)}", {**FORM, "Origin": EVIL}, b""),
+        (403, "POST", "/graphql", {"Content-Type": "application/json", "Origin": EVIL}, graphql(PAUSE)),
+        (403, "POST", "/graphql", {"Content-Type": "application/json", "Origin": "null"}, graphql(PAUSE)),
+        (415, "POST", "/graphql", {"Content-Type": "text/plain; application/json"}, graphql(PAUSE)),
+        (421, "POST", "/graphql", {"Content-Type": "application/json", "Host": "evil.example"}, graphql(PAUSE)),
+        (403, "POST", REPORT, {"Origin": EVIL}, b""),
+        (403, "POST", REPORT, {"Origin": "null"}, b""),
+        (403, "POST", CHECK, {"Origin": EVIL}, b""),
+        (421, "POST", REPORT, {"Host": "evil.example"}, b""),
+        (421, "POST", CHECK, {"Host": "127.0.0.1.evil.example"}, b""),
+    ],
+)
+def test_what_a_page_can_send_is_refused_and_changes_nothing(
+    ui: Ui, expected: int, method: str, path: str, headers: dict[str, str], body: bytes
+) -> None:
+    before = ui.changes()
+    status, text = ui.ask(method, path, headers, body)
+    assert (status, text.count("\n"), text.endswith(".\n")) == (expected, 1, True)
+    assert ui.changes() == before
+
+
+@pytest.mark.parametrize("headers", [{"Origin": EVIL}, {"Origin": "null"}, {"Host": "evil.example"}])
+def test_a_websocket_of_a_page_is_refused(ui: Ui, headers: dict[str, str]) -> None:
+    address = f"ws://{headers.get('Host', '127.0.0.1')}:{ui.port}/graphql"
+    with socket.create_connection(("127.0.0.1", ui.port)) as wire, pytest.raises(InvalidStatus) as refused:
+        connect(address, sock=wire, origin=Origin(headers["Origin"]) if "Origin" in headers else None)
+    assert refused.value.response.status_code in {403, 421}
+    assert refused.value.response.body.endswith(b".\n")
+
+
+def test_programs_and_the_ui_itself_are_served(ui: Ui) -> None:
+    own = f"http://127.0.0.1:{ui.port}"
+    assert ui.query("{ version }")["version"] == dg.__version__
+    assert ui.ask("POST", "/graphql", {"Content-Type": "application/graphql"}, b"{ version }")[0] == 200
+    same = {"Content-Type": "application/json", "Origin": own, "Sec-Fetch-Site": "same-origin"}
+    assert ui.ask("POST", "/graphql?op=Version", same, graphql("{ version }"))[0] == 200
+    status, page = ui.ask("GET", "/assets")
+    assert (status, "<html" in page) == (200, True)
+    protocols = [Subprotocol("graphql-ws")]
+    with connect(f"ws://127.0.0.1:{ui.port}/graphql", origin=Origin(own), subprotocols=protocols) as wire:
+        wire.send(json.dumps({"type": "connection_init"}))
+        assert json.loads(wire.recv(timeout=60)) == {"type": "connection_ack"}
+
+
+def test_a_program_may_change_what_a_page_may_not(ui: Ui) -> None:
+    before = ui.changes()
+    assert ui.ask("POST", f"{REPORT}?partition=a") == (200, "{}")
+    assert ui.ask("POST", CHECK) == (200, "{}")
+    ui.query(PAUSE)
+    limits, events = ui.changes()
+    assert limits == [*before[0], "forged"]
+    assert events == [*before[1], "ASSET_MATERIALIZATION", "ASSET_CHECK_EVALUATION"]
+
+
+def test_what_is_served_is_the_guard_around_all_of_dagsters_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - the shape of ASGI
+        asked.append(dict(scope["headers"])[b"host"].decode())
+
+    async def send(message: Message) -> None:
+        """Takes the answer."""
+
+    async def wait() -> Message:
+        return {"type": "http.request"}
+
+    def build(self: DagsterWebserver[Any, Any]) -> Any:
+        asked.append(self._app_path_prefix)
+        return app
+
+    monkeypatch.setattr(DagsterWebserver, "create_asgi_app", build)
+    context: Any = object()
+    guarded: Any = guarded_webserver.guarded_app(context, "/dagster", ("ui.example.org",))
+    assert isinstance(guarded, UiGuard)
+    for host in (b"evil.example", b"ui.example.org"):
+        scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", host)]}
+        asyncio.run(guarded(scope, wait, send))
+    assert asked == ["/dagster", "ui.example.org"]
+
+
+def test_the_only_paths_that_take_orders_are_those_that_the_attacks_try() -> None:
+    server: Any = DagsterWebserver
+    taken = {route.path for route in server(None).build_routes() if "POST" in (getattr(route, "methods", None) or ())}
+    kinds = ("materialization", "check", "observation")
+    assert taken == {"/graphql", *(f"/report_asset_{kind}/{{asset_key:path}}" for kind in kinds)}
