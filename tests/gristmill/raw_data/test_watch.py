@@ -270,6 +270,6 @@ def test_a_watch_is_small(mill: Mill) -> None:
     watch = load_watch(None, PAGES, mill.store)
     asked = iter([False] * 98 + [True])
     assert watch.look(PAGES, mill.store, lambda: 0.0, lambda: next(asked)) is None
-    assert len(dump_watch(watch)) < 15_000
+    assert len(dump_watch(watch)) < 16_000
     assert json.loads(dump_watch(watch))["under_way"]["ahead"] == f"{TOP}snapshot-099/a"
     assert len(dump_watch(Watch())) < 150
