@@ -41,7 +41,7 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
             if shown_lake(context.instance) not in {None, make_lake_id(store).id}:
                 context.log.info("Dagster has shown another lake: its records are wiped, and reported again")
                 context.instance.wipe_assets([key_of(address) for address in _everything(catalogue)])
-            arrived = _arrive(context.instance, lake, catalogue)
+            arrived = _arrive(context.instance, lake, catalogue, context.log.warning)
             log: Any = context.log_event  # it takes check evaluations too, though its annotation does not say so
             reported = sync(context.instance, store, catalogue, log)
             show_lake(context.instance, store)
@@ -55,12 +55,17 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
     return run
 
 
-def _arrive(instance: dg.DagsterInstance, lake: LakeResource, catalogue: Catalogue) -> int:
+def _arrive(
+    instance: dg.DagsterInstance, lake: LakeResource, catalogue: Catalogue, warn: Callable[[str], object]
+) -> int:
     """Reports raw snapshots as their sensors would. Returns the number of reports."""
     arrived = 0
     for source in catalogue.sources.values():
         raw_store = open_store(source.raw, lake.lake().options) if source.raw else lake.store()
-        arrived += len(report_arrivals(instance, source, raw_store)[0])
+        reported, problems = report_arrivals(instance, source, raw_store)
+        arrived += len(reported)
+        for snapshot, problem in problems.items():
+            warn(f"{raw_asset(source.name)}/{snapshot} is skipped: {problem}")
     return arrived
 
 

@@ -1,5 +1,6 @@
 """The raw-arrival sensor: it reports the snapshots under `raw/` as partitions, and their changes as events."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.inventory import Inventory
-from gristmill.raw_data.scan import RawScan, Seen
+from gristmill.raw_data.scan import RawScan
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
@@ -98,7 +99,7 @@ def _tick(
     began = time.monotonic()
     lister = _lister(source, lake)
     now, read = (lister.now, lister.manifest) if isinstance(lister, Inventory) else (pace.now, "")
-    mind = load_watch(context.cursor, source, lister)
+    mind = load_watch(context.cursor, source, lister, context.log.warning)
     if read and read == mind.read and not mind.due:
         return f"nothing new; waits for an inventory after {read}"
     messages: list[str] = []
@@ -159,8 +160,10 @@ def _decide(
     """Messages about a complete scan. The snapshots that must be reported are added to `mind.due`."""
     asset = raw_asset(source.name)
     gone = mind.settle(source, scan, known, now)
-    for name, problem in scan.trouble.items():
+    for name, problem in [*scan.invalid.items(), *itertools.islice(scan.held.items(), NAMED)]:
         warn(f"{asset}/{name} is skipped: {problem}")
+    if scan.hidden:
+        warn(f"{asset}: nothing counts as vanished, because snapshots may be hidden: {scan.hidden}")
     for snapshot in gone[:NAMED]:
         result = "what was made from it becomes empty" if snapshot in mind.due else "to be confirmed"
         warn(f"{asset}/{snapshot} has vanished: {result}")
@@ -170,6 +173,7 @@ def _decide(
     for count, description in (
         (len(open_), f"snapshots that wait for their {source.marker}"),
         (len(mind.waiting), "snapshots that wait until they stay the same"),
+        (len(scan.held), "snapshots that cannot be converted as they are"),
         (scan.astray, "objects without a valid snapshot name"),
         (scan.loose, "objects in no snapshot"),
         (scan.unread, "objects that the source does not read"),
@@ -182,7 +186,9 @@ def _forget(
     instance: dg.DagsterInstance, source: Source, lake: Store, below: Sequence[str], scan: RawScan
 ) -> list[str]:
     """Removes the keys of vanished snapshots of which nothing is left. Returns messages about them."""
-    present: dict[str, Seen] = {key: seen for key, seen in scan.seen.items() if seen.objects}
+    if scan.hidden:
+        return []
+    present = {key for key, seen in scan.seen.items() if seen.objects} | scan.held.keys()
     recorded = {key: version for key, version in reported(instance, source.name).items() if key not in present}
     gone = forget(instance, source, lake, below, recorded)
     return [f"{', '.join(gone)} vanished, and nothing made from it is left: its key was removed"] if gone else []

@@ -107,10 +107,11 @@ def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) 
         store: the store with its raw data: the lake or another one.
 
     Returns:
-        (snapshots, problems): the reported snapshots; and for each name that is not a valid snapshot, the reason.
+        (snapshots, problems): the reported snapshots; and for each name that is not a valid snapshot, and each snapshot
+        that is held back, the reason.
     """
     scan = scan_raw(source, store)
-    return report(instance, source, present(source, scan)), scan.trouble
+    return report(instance, source, present(source, scan)), scan.invalid | scan.held
 
 
 def forget(

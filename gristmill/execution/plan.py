@@ -16,7 +16,7 @@ from gristmill.lake.ledger.receipts import (
     read_receipts,
     read_run_note,
 )
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
@@ -132,7 +132,7 @@ def _rows_of_table(data: bytes, place: Place, digests: set[str]) -> tuple[str, l
     Returns no rows of another or a broken table: its shards are ground again, and a new table is written.
     """
     try:
-        plain = b"".join(unpacked([data], place.table))
+        plain = unpacked_whole(data, place.table)
         digest = hashlib.sha256(plain).hexdigest()
         return digest, parse_table([plain] if plain else [], place.table) if digest in digests else []
     except DataError:

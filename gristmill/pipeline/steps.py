@@ -71,8 +71,12 @@ def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
 
 
 def all_snapshots(lake: Lake, source: Source) -> list[str]:
-    """The keys of all snapshots of a source that have raw data or a ledger, sorted."""
+    """The keys of all snapshots of a source that have raw data or a ledger, sorted.
+
+    A snapshot that cannot be converted as it is is one of them: its step tells why.
+    """
     store = lake.store()
     raw_store = open_store(source.raw, lake.options) if source.raw else store
     made = {ledger.snapshot for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
-    return sorted(made | set(present(source, scan_raw(source, raw_store))))
+    scan = scan_raw(source, raw_store)
+    return sorted(made | present(source, scan).keys() | scan.held.keys())

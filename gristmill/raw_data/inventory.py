@@ -12,8 +12,10 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.lake.rows.shard_file import blocks, unpacked
+from gristmill.lake.rows.row_blocks import blocks
+from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.open import open_store
+from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Entry, Store
 
 NAME = "manifest.json"
@@ -76,12 +78,13 @@ class Inventory:
         """The time of the report; replaces the clock of a watch, in seconds since 1970."""
         return self.created
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:  # noqa: ARG002 - see Store
         """The entries of all objects below a folder, in the order of the report.
 
         Args:
             prefix: as in Store.list().
             after: as in Store.list().
+            tell: is not used: a report names objects only.
 
         Raises:
             DataError: a file of the report contradicts its manifest.
@@ -105,7 +108,7 @@ class Inventory:
                 digest.update(piece)
                 yield piece
 
-        for block in blocks(unpacked(pieces(), file.key)):
+        for block in blocks(unpacked(pieces(), file.key), file.key):
             yield from block.decode("ascii", "replace").splitlines()
         if digest.hexdigest() != file.md5:
             raise DataError(f"{file.key}: its MD5 is {digest.hexdigest()}, but {self.manifest} says {file.md5}")

@@ -2,10 +2,12 @@
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import SHARD_SUFFIX, raw_asset
+from gristmill.lake.store.plain_files import Unlisted
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.scan import raw_top
+from gristmill.raw_data.scan import not_mounted, raw_top
+from gristmill.raw_data.shard_names import clash
 from gristmill.recipes.source import OneToOne, Source
 
 
@@ -27,11 +29,26 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
         source: the recipe.
         store: holds the raw objects (the lake, or `source.raw`).
         snapshot: the partition key.
+
+    Raises:
+        DataError: something that the source would read is no file, or has a name that is not UTF-8.
+        StoreError: the listing failed, something cannot be read, or the source's mount marker is not there.
     """
     top = raw_top(source)
+    if source.mounted and store.head(top + source.mounted) is None:
+        raise not_mounted(source, store)
     entries: dict[str, Entry] = {}
     lead = source.partition.prefix(snapshot)
-    for entry in store.list(top + lead):
+
+    def refuse(found: Unlisted) -> None:
+        if found.hides:
+            raise StoreError(f"{found.path}: {found.reason}")
+        name = found.path.removeprefix(top)
+        split = source.partition.split(name)
+        if split is not None and split[0] == snapshot and source.wants(name.removeprefix(lead)):
+            raise DataError(f"{found.path}: {found.reason}")
+
+    for entry in store.list(top + lead, tell=refuse):
         name = entry.path.removeprefix(top)
         split = source.partition.split(name)
         if split is None or split[0] != snapshot:
@@ -53,11 +70,16 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
         Sorted names by sorted shard.
 
     Raises:
-        DataError: two raw objects of a one-to-one source would have the same shard.
+        DataError: the name of a raw object cannot be a shard's name. Or, of a one-to-one source, two raw objects would
+            have the same shard, or one a folder where the other has a file.
     """
     shards: dict[str, list[str]] = {}
     for name in listing.entries:
-        shards.setdefault(source.shards.shard(name), []).append(name)
+        try:
+            shard = source.shards.shard(name)
+        except DataError as error:
+            raise DataError(f"{raw_asset(source.name)}: raw object {name!r}: {error}") from error
+        shards.setdefault(shard, []).append(name)
     if isinstance(source.shards, OneToOne):
         for shard, names in shards.items():
             if len(names) > 1:
@@ -65,4 +87,10 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
                     f"{raw_asset(source.name)}: {' and '.join(names)} would both become {shard}{SHARD_SUFFIX};"
                     " rename one of them"
                 )
+        both = clash({shard: names[0] for shard, names in shards.items()})
+        if both:
+            raise DataError(
+                f"{raw_asset(source.name)}: {both[1]} would need a folder where {both[0]} has a file; rename one of"
+                " them"
+            )
     return dict(sorted(shards.items()))

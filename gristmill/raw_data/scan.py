@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 import msgspec
 import xxhash
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import raw_asset, raw_folder, why_no_snapshot
+from gristmill.lake.store.plain_files import Unlisted
 from gristmill.lake.store.protocol import Entry, Lister
-from gristmill.recipes.source import Source
+from gristmill.raw_data.shard_names import NameWatch
+from gristmill.recipes.source import OneToOne, Source
 
 NAMED = 20
 """Most invalid snapshot names that a scan records; it only counts the objects of the rest."""
@@ -78,7 +80,12 @@ class RawScan(msgspec.Struct):
     Attributes:
         started: when it began, in seconds of the caller's clock.
         seen: the objects of each snapshot.
-        trouble: the first invalid names of snapshots, and why each is not valid.
+        invalid: the first invalid names of snapshots, and why each is not valid.
+        held: snapshots that cannot be converted as they are, and the first reason: an object, its fault and the mend.
+            They are neither reported nor taken for vanished.
+        hidden: what may hide whole snapshots, such as a folder that cannot be read, and the mend; empty if nothing may.
+        mounted: whether the source's mount marker was seen.
+        names: finds objects that cannot be shards side by side.
         astray: how many objects lie below invalid names.
         unread: how many objects of snapshots the source does not read.
         loose: how many objects belong to no snapshot.
@@ -89,7 +96,11 @@ class RawScan(msgspec.Struct):
 
     started: float = 0.0
     seen: dict[str, Seen] = {}
-    trouble: dict[str, str] = {}
+    invalid: dict[str, str] = {}
+    held: dict[str, str] = {}
+    hidden: str = ""
+    mounted: bool = False
+    names: NameWatch = msgspec.field(default_factory=NameWatch)
     astray: int = 0
     unread: int = 0
     loose: int = 0
@@ -110,16 +121,18 @@ class RawScan(msgspec.Struct):
             and this scan must be discarded.
 
         Raises:
-            StoreError: the listing failed; this scan must not be resumed.
+            StoreError: the listing failed, or the source's mount marker is not there; this scan must not be resumed.
             RecipeError: the partition rule makes more than `MOST` snapshots.
         """
-        listing = store.list(raw_top(source), self.position)
+        listing = store.list(raw_top(source), self.position, lambda found: self._leave_out(source, found))
         if self.position:
             first = next(listing, None)
             if first is None or first.path != self.ahead:
                 return False
             listing = itertools.chain([first], listing)
         self._take(source, listing, late)
+        if self.whole and source.mounted and not self.mounted:
+            raise not_mounted(source, store)
         return True
 
     def _take(self, source: Source, listing: Iterator[Entry], late: Callable[[], bool]) -> None:
@@ -132,7 +145,9 @@ class RawScan(msgspec.Struct):
             took = True
             name = entry.path[top:]
             found = split(name)
-            if found is None:
+            if name == source.mounted:
+                self.mounted = True
+            elif found is None:
                 self.loose += 1
             else:
                 self._count(source, found[0], name, entry)
@@ -145,15 +160,44 @@ class RawScan(msgspec.Struct):
             wrong = why_no_snapshot(snapshot)
             if wrong:
                 self.astray += 1
-                if len(self.trouble) < NAMED:
-                    self.trouble[snapshot] = wrong
+                if len(self.invalid) < NAMED:
+                    self.invalid[snapshot] = wrong
                 return
             seen = self._new(source, snapshot)
         below = name.removeprefix(source.partition.prefix(snapshot))
         if source.wants(below):
             seen.add(name, entry)
+            self._check_name(source, snapshot, name, below)
         elif source.is_marker(below):
             seen.marked = True
+        else:
+            self.unread += 1
+
+    def _check_name(self, source: Source, snapshot: str, name: str, below: str) -> None:
+        """Holds a snapshot back if an object cannot become a shard, or not beside another object."""
+        try:
+            shard = source.shards.shard(below)
+        except DataError as error:
+            self.held.setdefault(snapshot, f"{name}: {error}")
+            return
+        if isinstance(source.shards, OneToOne):
+            start = name[: len(name) - len(below) + len(shard)]
+            other = self.names.look(snapshot, shard, name, start)
+            if other is not None:
+                self.held.setdefault(snapshot, f"{other} and {name} cannot both be shards; rename one of them")
+
+    def _leave_out(self, source: Source, found: Unlisted) -> None:
+        """Records what is no object: its snapshot is held back, or any that may be hidden below it."""
+        if f"{found.path}/" in {raw_top(source), "/"}:
+            raise StoreError(f"{source.raw or found.path}: {found.reason}")
+        name = found.path.removeprefix(raw_top(source))
+        split = source.partition.split(f"{name}/" if found.hides else name)
+        words = f"{name}: {found.reason}"
+        if split is None or why_no_snapshot(split[0]):
+            self.hidden = self.hidden or words * found.hides
+            self.loose += not found.hides
+        elif found.hides or source.wants(name.removeprefix(source.partition.prefix(split[0]))):
+            self.held.setdefault(split[0], words)
         else:
             self.unread += 1
 
@@ -172,6 +216,14 @@ def raw_top(source: Source) -> str:
     return "" if source.raw else raw_folder(source.name)
 
 
+def not_mounted(source: Source, store: Lister) -> StoreError:
+    """The error for a source without its mount marker."""
+    return StoreError(
+        f"{store.url}/{raw_top(source)}{source.mounted}: the mount marker of source {source.name!r} is not there:"
+        " mount the disk with its raw data, or put the file back"
+    )
+
+
 def scan_raw(source: Source, store: Lister) -> RawScan:
     """A complete scan in one call.
 
@@ -180,7 +232,7 @@ def scan_raw(source: Source, store: Lister) -> RawScan:
         store: lists the raw objects.
 
     Raises:
-        StoreError: the listing failed.
+        StoreError: the listing failed, or the source's mount marker is not there.
     """
     scan = RawScan()
     scan.go_on(source, store, lambda: False)
@@ -190,10 +242,14 @@ def scan_raw(source: Source, store: Lister) -> RawScan:
 def present(source: Source, found: RawScan) -> dict[str, Seen]:
     """The snapshots that exist: those with objects, and with the marker if the source requires one.
 
+    Snapshots that are held back are left out.
+
     Args:
         source: the recipe.
         found: a complete scan.
     """
     return {
-        key: seen for key, seen in sorted(found.seen.items()) if seen.objects and (seen.marked or not source.marker)
+        key: seen
+        for key, seen in sorted(found.seen.items())
+        if seen.objects and (seen.marked or not source.marker) and key not in found.held
     }

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from gristmill.errors import DataError, GristmillError, shorten
+from gristmill.lake.address import check_snapshot, raw_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.store.protocol import Lister, Store
+from gristmill.lake.store.protocol import Lister, Store, check_path
 from gristmill.raw_data.rewritten import Look
-from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present, raw_top
 from gristmill.recipes.source import Source
 
 ALL_GONE = 3600.0
@@ -19,6 +21,8 @@ ALL_GONE = 3600.0
 
 An unmounted disk or a mistyped prefix looks like an empty source too.
 """
+ALL_GONE_SCANS = 20
+"""Complete scans that must find so, besides: a clock may jump. The clock of an inventory is its report, and cannot."""
 
 
 class Waiting(msgspec.Struct):
@@ -27,10 +31,12 @@ class Waiting(msgspec.Struct):
     Attributes:
         digest: of the changed snapshot.
         since: when the first scan that saw this digest ended.
+        scans: number of complete scans in a row that saw it.
     """
 
     digest: int
     since: float
+    scans: int = 1
 
 
 class Watch(msgspec.Struct):
@@ -109,7 +115,8 @@ class Watch(msgspec.Struct):
 
         A change must stay the same for `source.quiet` seconds. They count from the end of the first scan that saw it to
         the beginning of the last, by the clock of the watch. If the clock is turned back, the change waits anew. A
-        vanished snapshot needs a second scan, and an hour if the source has no objects left.
+        vanished snapshot needs a second scan. If all have vanished, it needs an hour, and `ALL_GONE_SCANS` scans.
+        Nothing has vanished while something hides snapshots, such as a folder that cannot be read.
 
         Args:
             source: the recipe.
@@ -121,21 +128,27 @@ class Watch(msgspec.Struct):
             The snapshots that seem to have vanished, whether reported now or not.
         """
         changed = {key: seen for key, seen in present(source, found).items() if not seen.is_version(known.get(key))}
-        nonempty = {key for key, seen in found.seen.items() if seen.objects}
-        gone = sorted(key for key, version in known.items() if version != EMPTY and key not in nonempty)
-        quiet = source.quiet if nonempty else max(source.quiet, ALL_GONE)
+        nonempty = {key for key, seen in found.seen.items() if seen.objects} | found.held.keys()
+        were = {key for key, version in known.items() if version != EMPTY}
+        gone = [] if found.hidden else sorted(were - nonempty)
+        quiet, scans = source.quiet, 2
+        if were and len(gone) == len(were):
+            quiet, scans = max(source.quiet, ALL_GONE), 2 if source.inventory else ALL_GONE_SCANS
         before, self.waiting = self.waiting, {}
         for key, seen in {**changed, **{key: Seen() for key in gone}}.items():
             old = before.get(key)
+            wait = Waiting(seen.digest, now)
             if old is not None and old.digest == seen.digest and old.since <= found.started:
-                waited = found.started - old.since
-                since, ripe = old.since, waited >= quiet and (seen.objects > 0 or waited > 0)
+                wait = Waiting(seen.digest, old.since, old.scans + 1)
+            waited = found.started - wait.since
+            if seen.objects:
+                ripe = source.quiet == 0 or (wait.scans > 1 and waited >= source.quiet)
             else:
-                since, ripe = now, seen.objects > 0 and quiet == 0
+                ripe = wait.scans >= scans and waited >= quiet and waited > 0
             if ripe:
                 self.due[key] = seen
             else:
-                self.waiting[key] = Waiting(seen.digest, since)
+                self.waiting[key] = wait
         return gone
 
 
@@ -144,18 +157,40 @@ def dump_watch(watch: Watch) -> str:
     return json.dumps(msgspec.to_builtins(watch), separators=(",", ":"))
 
 
-def load_watch(text: str | None, source: Source, store: Lister) -> Watch:
+def load_watch(text: str | None, source: Source, store: Lister, say: Callable[[str], object] = str) -> Watch:
     """The watch of a text; a new one if the text is missing, cannot be read, or is of another recipe or lake.
 
     Args:
         text: result of dump_watch, or None.
         source: the recipe.
         store: lists the raw objects.
+        say: is told if the text cannot be read.
     """
     parts = [store.url, source.raw, repr(source.partition), source.select, source.marker, source.inventory]
     new = Watch(of=digest_of(parts)[:16])
     try:
-        stored = msgspec.convert(json.loads(text or "null"), Watch)
-    except (ValueError, msgspec.ValidationError):
+        stored = msgspec.convert(json.loads(text or "null"), Watch) if text else new
+        if stored.of != new.of:
+            return new
+        _check(stored, source)
+    except (ValueError, RecursionError, msgspec.ValidationError, GristmillError) as error:
+        say(
+            f"{raw_asset(source.name)}: the sensor's cursor cannot be read, and is dropped ({shorten(str(error), 200)})"
+        )
         return new
-    return stored if stored.of == new.of else new
+    return stored
+
+
+def _check(stored: Watch, source: Source) -> None:
+    """Checks names that a later step would refuse: then each tick would fail until a person removes the cursor.
+
+    Raises:
+        GristmillError: a name is not valid.
+    """
+    for snapshot in stored.due:
+        check_snapshot(snapshot)
+    scan = stored.under_way
+    if scan is not None and scan.position:
+        check_path(scan.position)
+        if not scan.position.startswith(raw_top(source)):
+            raise DataError(f"{scan.position!r} is not below {raw_top(source)}")

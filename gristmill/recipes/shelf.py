@@ -7,6 +7,7 @@ package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/
 import importlib
 import importlib.util
 import pkgutil
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -30,7 +31,8 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
         packages: the packages that have such a folder.
 
     Raises:
-        RecipeError: a module does not declare exactly one, two have the same name, or two names differ only by - and _.
+        RecipeError: a module cannot be imported (the message names file and line), or does not declare exactly one.
+            Or two have the same name, or two names differ only by - and _.
     """
     recipes: dict[str, T] = {}
     for package in packages:
@@ -91,9 +93,15 @@ def _modules(package: str, *, required: bool) -> list[str]:
     try:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError as error:
+        if not f"{package}.".startswith(f"{error.name}."):
+            raise _unimportable(package, error) from error
         raise RecipeError(
             f"{package}: no such package; name packages that can be imported in GRISTMILL_SHELVES"
         ) from error
+    except RecipeError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _unimportable(package, error) from error
     if spec is None or spec.submodule_search_locations is None:
         if required:
             raise RecipeError(f"{package}: there is no such shelf in Gristmill")
@@ -108,6 +116,8 @@ def _only(module: str, declared: type[T]) -> T:
         names = vars(importlib.import_module(module))
     except RecipeError as error:
         raise RecipeError(f"{module}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise _unimportable(module, error) from error
     recipes = {id(value): value for value in names.values() if isinstance(value, declared)}
     if len(recipes) != 1:
         raise RecipeError(
@@ -115,6 +125,15 @@ def _only(module: str, declared: type[T]) -> T:
             " put helpers into a module whose name begins with _"
         )
     return next(iter(recipes.values()))
+
+
+def _unimportable(module: str, error: BaseException) -> RecipeError:
+    """The error for a module that cannot be imported. It names the last file and line outside of Python's importer."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
+    place = f"{frames[-1].filename}, line {frames[-1].lineno}"
+    if isinstance(error, SyntaxError) and error.filename:
+        place = f"{error.filename}, line {error.lineno}"
+    return RecipeError(f"{module} cannot be imported: {place}: {type(error).__name__}: {error}; mend this file")
 
 
 def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:

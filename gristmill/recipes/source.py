@@ -13,8 +13,9 @@ from gristmill.lake.address import (
     check_name,
     check_shard,
 )
+from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.store.endpoint import check_lake_url
-from gristmill.recipes.raw_object import Converted, RawObject
+from gristmill.recipes.raw_object import Converted, Limits, RawObject
 from gristmill.recipes.selection import Selection
 
 CONVERSION = 1
@@ -39,8 +40,10 @@ class OneToOne:
         >>> OneToOne().shard("en/tales.jsonl.gz")
         'en/tales'
         """
-        stem = next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
-        return check_shard(stem)
+        for end in PACKED:
+            if name.endswith(end):
+                return check_shard(name.removesuffix(end))
+        return check_shard(name)
 
     def parameters(self) -> list[Any]:
         """The parameters in a recipe, as JSON."""
@@ -168,7 +171,12 @@ class Source:
         select: a pattern for the names of raw objects below their snapshot; only matching ones are read. None: all.
         partition: to which snapshot a raw object belongs.
         snapshots: `accumulate`: ids are unique over all snapshots; `replace`: each snapshot is a complete edition.
-        quarantine_limit: share of refused rows above which a shard fails (ten refused rows are always allowed).
+        quarantine_limit: share of refused rows, or of their bytes, above which a shard fails. Ten refused rows of
+            together 64 KiB are always allowed, but a shard that would keep no row at all fails. 1.0 allows everything.
+        row_limit: longest row of a raw object in bytes, at most 1 GiB. A longer row is skipped and refused. A value
+            other than the default is part of the recipe, because it changes which rows are kept.
+        unpack_limit: unpacked bytes for each byte of a packed raw object. An object of more is an error, because it may
+            be a decompression bomb. gzip cannot reach the default.
         parameters: everything else that changes the output, as JSON.
         revisions: v1, v2, ... in order; empty if v0 is used as it is.
         raw: another folder or s3:// prefix that holds the raw snapshots; it is only read.
@@ -176,6 +184,8 @@ class Source:
         draft: whether the recipe may change under its name.
         quiet: seconds for which a snapshot's listing must not change before the sensor reports it, for slow uploads.
         marker: name of the file, such as `_SUCCESS`, that marks a snapshot as complete; it is not data.
+        mounted: name of a hidden file, such as `.mounted`, at the top of the raw data. Without it, their disk counts as
+            not mounted: nothing is read or decided.
         inventory: `s3://` address of an S3 Inventory of the bucket that holds the raw snapshots; the sensor reads it.
     """
 
@@ -189,6 +199,8 @@ class Source:
     partition: Folders | Matching | Everything = field(default_factory=Folders)
     snapshots: Literal["accumulate", "replace"] = "accumulate"
     quarantine_limit: float = 0.01
+    row_limit: int = Limits().row
+    unpack_limit: int = Limits().unpack
     parameters: Mapping[str, Any] = field(default_factory=dict)
     revisions: tuple[Revision, ...] = ()
     raw: str | None = None
@@ -196,19 +208,28 @@ class Source:
     draft: bool = False
     quiet: float = 0.0
     marker: str | None = None
+    mounted: str | None = None
     inventory: str | None = None
 
     def __post_init__(self) -> None:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: the name, the revisions, quiet, the marker, raw or the inventory is not valid.
+            RecipeError: the name, the revisions, a limit, quiet, a marker, raw or the inventory is not valid.
         """
         check_name(self.name, "source")
+        if not 0 < self.row_limit <= ROW_LIMIT:
+            raise RecipeError(f"source {self.name!r}: row_limit is {self.row_limit!r}; give 1 to {ROW_LIMIT} bytes")
+        if self.unpack_limit < 1:
+            raise RecipeError(f"source {self.name!r}: unpack_limit is {self.unpack_limit!r}; give 1 or more")
         if not 0 <= self.quiet < math.inf:
             raise RecipeError(f"source {self.name!r}: quiet is {self.quiet!r}; give seconds, 0 or more")
         if self.marker is not None and (not self.marker or "/" in self.marker):
             raise RecipeError(f"source {self.name!r}: marker is {self.marker!r}; give a file name, without folders")
+        if self.mounted is not None and (not self.mounted.startswith(".") or "/" in self.mounted):
+            raise RecipeError(
+                f"source {self.name!r}: mounted is {self.mounted!r}; give a file name that begins with '.'"
+            )
         for field_name, address in (("raw", self.raw), ("inventory", self.inventory)):
             check_lake_url(address or "", f"source {self.name!r}: {field_name}")
         if self.inventory is not None and not self.inventory.startswith("s3://"):
@@ -232,9 +253,15 @@ class Source:
         """The newest version."""
         return self.versions[-1]
 
+    @property
+    def limits(self) -> Limits:
+        """The limits of its raw objects."""
+        return Limits(self.row_limit, self.unpack_limit)
+
     def conversion_parameters(self) -> dict[str, Any]:
-        """All that changes v0, as JSON, for the recipe."""
-        return {"shards": self.shards.parameters(), "select": self.select, **self.parameters}
+        """All that changes v0, as JSON, for the recipe. The default row_limit is left out: older ledgers lack it."""
+        limit = {} if self.row_limit == Limits().row else {"row_limit": self.row_limit}
+        return {"shards": self.shards.parameters(), "select": self.select, **limit, **self.parameters}
 
     def is_marker(self, name: str) -> bool:
         """Whether a raw object is the file that marks its snapshot as complete."""

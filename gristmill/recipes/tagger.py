@@ -112,10 +112,10 @@ class Tagger:
     def _one(
         self, look: Callable[[Document], Mapping[str, Label]], number: int, document: Document
     ) -> Mapping[str, Label]:
-        """One document's labels. Every error except a store's names the document."""
+        """One document's labels. Every error names the document, except a store's, and too little memory."""
         try:
             return look(document)
-        except StoreError:
+        except (StoreError, MemoryError):
             raise
         except GristmillError as error:
             raise TaggerFailed(number, str(error)) from error

@@ -144,7 +144,7 @@ class _Finder:
             entry = listed.store.head(listed.path) if listed.path else None
             if entry is None:
                 continue
-            raw = RawObject(listed.store, listed.path, read.shard, entry.size)
+            raw = RawObject(listed.store, listed.path, read.shard, entry.size, recipe.limits)
             for row in converted(recipe, raw, self._snapshot):
                 raw_span = raw.take_raw_span()
                 if _gives(row, located):

@@ -24,7 +24,7 @@ from gristmill.lake.ledger.files import (
 )
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
-from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 
@@ -63,7 +63,7 @@ class LedgerProof:
             yield Finding(partition.table, None, "there is no table, but the ledger names it")
             return
         try:
-            lines = b"".join(unpacked([packed[0]], partition.table))
+            lines = unpacked_whole(packed[0], partition.table)
             shards = parse_table([lines], partition.table)
         except DataError as error:
             yield unreadable(partition.table, error)

@@ -9,6 +9,7 @@ import xxhash
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
+from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.unpacking import RAW_MEND, gunzipped
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
@@ -88,14 +89,18 @@ class ShardProof:
         """Whole lines with the number of the first; notes the first row of each gzip member.
 
         Raises:
-            DataError: the object is damaged, or its last row does not end.
+            DataError: the object is damaged, its last row does not end, or a row is too long.
         """
         rest: list[bytes] = []  # of a row that has not ended
+        length = 0
         for plain in pieces:
             self._members += [(begin, self._rows) for begin in self._begins[len(self._members) :]]
             self._length += len(plain)
             self._content.update(plain)
             end = plain.rfind(b"\n") + 1
+            length = length + len(plain) if not end else len(plain) - end
+            if length > ROW_LIMIT:
+                raise DataError(f"row {self._rows} has more than {ROW_LIMIT} bytes, and a row has at most as many")
             if not end:
                 rest.append(plain)
                 continue

@@ -72,7 +72,8 @@ def test_the_last_report_is_read_from_dagster_and_not_from_a_cursor(works: Works
     works.raw(letters(1, 2))
     tick(works)
     assert tick(works, cursor=None)[0] == "nothing new"
-    assert tick(works, cursor="anything")[0] == "nothing new"
+    told = f"{RAW}: the sensor's cursor cannot be read, and is dropped (Expecting value: line 1 column 1 (char 0))"
+    assert tick(works, cursor="anything") == ("nothing new", [told])
     with dg.DagsterInstance.ephemeral() as fresh:
         other = Works(works.root, fresh)
         assert tick(other)[0] == "2024 reported"
@@ -113,14 +114,19 @@ def test_a_lake_that_is_gone_is_an_error_and_nothing_is_reported(works: Works) -
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
-def test_a_folder_that_may_not_be_read_is_an_error(works: Works) -> None:
+def test_a_folder_that_may_not_be_read_is_told_by_name(works: Works) -> None:
     works.raw(letters(1, 2))
     (works.root / RAW / "2024").chmod(0)
     try:
-        with pytest.raises(StoreError):
+        said, warned = tick(works)
+        (works.root / RAW).chmod(0)
+        with pytest.raises(StoreError, match=f"{RAW}: Permission denied"):
             tick(works)
     finally:
+        (works.root / RAW).chmod(0o700)
         (works.root / RAW / "2024").chmod(0o700)
+    assert said == "nothing new; snapshots that cannot be converted as they are: 1"
+    assert warned == [f"{RAW}/2024 is skipped: 2024: Permission denied (make this folder readable for this user)"]
     assert events(works) == []
 
 

@@ -154,20 +154,66 @@ def test_a_store_that_does_not_go_on_where_a_tick_stopped_is_said_and_at_last_lo
     assert "restarted" not in ticker.tick()
 
 
-def test_a_listing_that_fails_half_way_reports_nothing_and_leaves_the_cursor(works: Works) -> None:
+def test_a_disk_that_is_not_mounted_reports_nothing_and_leaves_the_cursor(works: Works) -> None:
+    works.raw(letters(1))
+    works.raw(letters(1), snapshot="2025")
+    source = replace(works.catalogue.sources["letters"], mounted=".mounted")
+    works.store.put(f"{RAW}/.mounted", b"")
+    ticker = Ticker(works, source)
+    assert ticker.tick() == "2024, 2025 reported"
+    before = ticker.cursor
+    (works.root / RAW).rename(works.root / "unmounted")
+    for _ in range(3):
+        with pytest.raises(StoreError, match=rf"{RAW}/\.mounted: the mount marker of source 'letters' is not there"):
+            ticker.tick()
+    assert (ticker.cursor, ticker.events) == (before, 2)
+    (works.root / "unmounted").rename(works.root / RAW)
+    assert ticker.tick() == "nothing new"
+
+
+def test_a_snapshot_with_what_is_no_file_is_skipped_loudly_and_the_others_go_on(works: Works) -> None:
     works.raw(letters(1))
     works.raw(letters(1), snapshot="2025")
     ticker = Ticker(works)
     ticker.tick()
-    before = ticker.cursor
     works.raw(letters(1, 2))
-    link = works.root / RAW / "2025" / "link.jsonl.gz"
-    link.symlink_to("/nowhere/at/all")
-    with pytest.raises(StoreError, match="link"):
-        ticker.tick()
-    assert (ticker.cursor, ticker.events) == (before, 2)
-    link.unlink()
-    assert ticker.tick() == "2024 reported"
+    fifo = works.root / RAW / "2025" / "pipe.jsonl.gz"
+    os.mkfifo(fifo)
+    assert ticker.tick() == "2024 reported; snapshots that cannot be converted as they are: 1"
+    assert ticker.warned == [f"{RAW}/2025 is skipped: 2025/pipe.jsonl.gz: a FIFO, not a file; remove it"]
+    assert works.run("letters_journey").success
+    failed = works.run("letters_journey", "2025")
+    assert f"{RAW}/2025/pipe.jsonl.gz: a FIFO, not a file; remove it" in next(iter(failed.failures.values()))
+    drop(works, "2024")
+    (works.root / RAW / "2025" / "a.jsonl.gz").unlink()
+    assert [ticker.tick(), ticker.tick()][1].startswith("2024 reported")  # 2025 is held back, and has not vanished
+    fifo.unlink()
+    assert ticker.tick().startswith("nothing new; snapshots that wait")
+
+
+def test_due_reports_wait_neither_for_a_scan_nor_begin_one(works: Works) -> None:
+    for number in range(3):
+        works.raw(letters(1), snapshot=f"s{number}")
+    ticker = Ticker(works, pace=Pace(reporting=0.0))
+    assert ticker.tick() == "s0 reported; 2 more are reported at the next tick"
+    works.raw(letters(1), snapshot="s9")
+    assert ticker.tick() == "s1 reported; 1 more are reported at the next tick"
+    assert ticker.tick() == "s2 reported"
+    assert ticker.tick() == "s9 reported"
+
+
+def test_a_snapshot_that_comes_back_keeps_its_key_while_it_waits(works: Works) -> None:
+    """Its last report says that it has vanished, and nothing was made from it: only its objects hold its key."""
+    works.raw(letters(1))
+    works.raw(letters(1), snapshot="2025")
+    ticker = Ticker(works)
+    ticker.tick()
+    drop(works, "2024")
+    assert [ticker.tick(), ticker.tick()][1] == "2024 reported"
+    works.raw(letters(1))
+    patient = Ticker(works, replace(works.catalogue.sources["letters"], quiet=60.0))
+    assert patient.tick() == "nothing new; snapshots that wait until they stay the same: 1"
+    assert patient.keys == ["2024", "2025"]
 
 
 def test_a_burst_that_cannot_be_reported_in_one_tick_is_reported_in_the_next(works: Works) -> None:
@@ -238,6 +284,20 @@ def test_a_source_with_an_inventory_is_not_listed(works: Works, seaweed: Seaweed
         Ticker(works, lake=lake).tick()
         == "nothing new; 2024 vanished, and nothing made from it is left: its key was removed"
     )
+
+
+def test_due_reports_do_not_wait_for_the_next_inventory(works: Works, seaweed: Seaweed, tmp_path: Path) -> None:
+    reports = Reports(seaweed, tmp_path.name)
+    store = reports.lake
+    source = replace(works.catalogue.sources["letters"], inventory=f"s3://{BUCKET}/{reports.top}")
+    lake = bucket_of(store, seaweed)
+    ticker = Ticker(works, source, Pace(reporting=0.0), lake)
+    for snapshot in ("2024", "2025"):
+        store.put(f"{RAW}/{snapshot}/a.jsonl", b"{}\n")
+    reports.write("2026-01-01T00-00Z", 1_000, [list(store.list(""))])
+    assert ticker.tick() == "2024 reported; 1 more are reported at the next tick"
+    assert ticker.tick() == "2025 reported"
+    assert ticker.tick().startswith("nothing new; waits for an inventory after ")
 
 
 def test_reports_of_the_former_kind_are_replaced_once(works: Works) -> None:

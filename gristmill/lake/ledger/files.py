@@ -12,13 +12,13 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError, StoreError, shorten
 from gristmill.lake.address import Place, place_of_ledger
-from gristmill.lake.asset_kinds import LEDGER_TOPS
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.ledger.renamed import current_head, current_shard
 from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
-from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked
+from gristmill.lake.ledger.walk import ledger_folders
+from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked_whole
 from gristmill.lake.store.protocol import Store
 
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -146,7 +146,7 @@ def table_lines(store: Store, place: Place) -> bytes:
         DataError: the object is not valid gzip.
     """
     tagged = store.read_tagged(place.table)
-    return b"".join(unpacked([tagged[0]], place.table)) if tagged else b""
+    return unpacked_whole(tagged[0], place.table) if tagged else b""
 
 
 def read_table(store: Store, place: Place) -> list[Shard]:
@@ -242,9 +242,12 @@ def recorded_recipe(old: Recipe | None, new: Recipe) -> Recipe:
 
 
 def list_ledgers(store: Store, prefix: str = "") -> list[Place]:
-    """The places of all finished partitions below a prefix, sorted by the paths of their ledgers."""
-    tops = [prefix] if prefix else LEDGER_TOPS
-    places = (place_of_ledger(entry.path) for top in tops for entry in store.list(top))
+    """The places of all finished partitions below a prefix, sorted by the paths of their ledgers.
+
+    Without a prefix, only folders of ledgers are listed: raw data may be millions of objects, or things that are none.
+    """
+    folders = [prefix] if prefix else ledger_folders(store)
+    places = (place_of_ledger(entry.path) for folder in folders for entry in store.list(folder))
     return sorted((p for p in places if p), key=lambda p: p.ledger)
 
 

@@ -5,7 +5,8 @@ import msgspec
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair, digest_of
-from gristmill.lake.rows.shard_file import blocks, rows_of
+from gristmill.lake.rows.row_blocks import blocks
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
 
 
@@ -48,6 +49,7 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
     Raises:
         RecipeError: the lake has no such list. A missing list is never taken for an empty one.
         MalformedRow: a row is not {"source", "id", "reason"}, all strings.
+        DataError: a row is too long.
     """
     path = blocklist_path(name)
     if store.head(path) is None:
@@ -56,7 +58,7 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         )
     reasons: dict[Pair, str] = {}
     row = 0
-    for block in blocks(store.stream(path)):
+    for block in blocks(store.stream(path), path):
         for line in rows_of(block):
             if line.strip():
                 try:

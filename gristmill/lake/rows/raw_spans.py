@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError
+from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.shard_file import gzip_bytes
 
 _UNKNOWN = -1
@@ -126,7 +127,7 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     RawSpan(start=120, end=250, member='')
     """
     try:
-        line, _, planes = zlib.decompress(packed, wbits=31).partition(b"\n")
+        line, _, planes = _plain(packed).partition(b"\n")
         head = msgspec.json.decode(line, type=_Head)
     except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(
@@ -140,6 +141,15 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
         )
     number = int(np.searchsorted(ends, row, "right"))
     return RawOrigin(number, _raw_span(planes, row, rows, head.members) if head.placed else None)
+
+
+def _plain(packed: bytes) -> bytes:
+    """The unpacked bytes. A forged index must not fill the memory."""
+    gzip = zlib.decompressobj(wbits=31)
+    plain = gzip.decompress(packed, ROW_LIMIT)
+    if not gzip.eof:
+        raise zlib.error(f"truncated, or more than {ROW_LIMIT} bytes")
+    return plain
 
 
 def _raw_span(planes: bytes, row: int, rows: int, members: Sequence[str]) -> RawSpan | None:

@@ -5,14 +5,14 @@ reads it, and the offsets of the members allow random access. `.gz`, `.zst` and 
 """
 
 import hashlib
-import zlib
 from collections.abc import Iterable, Iterator
 
 import msgspec
 import xxhash
 from isal import igzip_lib
 
-from gristmill.errors import StoreError
+from gristmill.errors import DataError, StoreError
+from gristmill.lake.rows.row_blocks import BLOCK, ROW_LIMIT, blocks
 from gristmill.lake.rows.unpacking import gunzipped, unzstd
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
@@ -20,8 +20,6 @@ MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
 LEVEL = 3
 """Level of igzip: 3 compresses text to 30 % at eight times the speed of zlib."""
-BLOCK = 4 << 20
-"""Least size of a block of rows in bytes; a longer row makes a longer block."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -55,7 +53,7 @@ class ShardWriter:
     """
 
     def __init__(self, store: Store, path: str) -> None:
-        self._upload = store.upload(path)
+        self._upload, self._path = store.upload(path), path
         self._sha256 = hashlib.sha256()
         self._content = xxhash.xxh3_128()
         self._pending: list[bytes] = []
@@ -64,7 +62,11 @@ class ShardWriter:
         self._members: list[tuple[int, int]] = []
 
     def write(self, rows: bytes) -> None:
-        """Appends complete rows, each with its line feed."""
+        """Appends complete rows, each with its line feed.
+
+        Raises:
+            DataError: a row is longer than ROW_LIMIT. It may be raised at close() too.
+        """
         if not rows:
             return
         self._pending.append(rows)
@@ -85,6 +87,8 @@ class ShardWriter:
         self._pending, self._waiting = [rest], len(rest)
 
     def _member(self, rows: bytes) -> None:
+        if len(rows) > ROW_LIMIT:
+            self._check_last(rows)
         packed = igzip_lib.compress(rows, LEVEL, igzip_lib.COMP_GZIP)
         self._members.append((self._bytes, self._rows))
         self._content.update(rows)
@@ -93,6 +97,16 @@ class ShardWriter:
         self._rows += rows.count(b"\n")
         self._length += len(rows)
         self._bytes += len(packed)
+
+    def _check_last(self, rows: bytes) -> None:
+        """Checks the length of a member's last row. The others end before MEMBER bytes."""
+        length = len(rows) - 1 - (rows.rfind(b"\n", 0, len(rows) - 1) + 1)
+        if length > ROW_LIMIT:
+            number = self._rows + rows.count(b"\n") - 1
+            raise DataError(
+                f"{self._path}: row {number} has {length} bytes, and a row has at most {ROW_LIMIT};"
+                " mend the recipe that makes it"
+            )
 
     def close(self) -> Written:
         """Publishes the shard. A shard without rows is one empty gzip member.
@@ -164,40 +178,25 @@ def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     return iter(pieces)
 
 
-def blocks(pieces: Iterable[bytes], size: int = BLOCK) -> Iterator[bytes]:
-    r"""Blocks of complete rows. Every row ends with a line feed; the last row gets one if it has none.
+def unpacked_whole(data: bytes, path: str, most: int = ROW_LIMIT) -> bytes:
+    """The plain bytes of a small object, such as a ledger's table.
 
     Args:
-        pieces: plain bytes, cut anywhere.
-        size: least size of a block in bytes; only the last block may be smaller.
+        data: the object.
+        path: of it; see unpacked().
+        most: greatest size of the plain bytes.
 
-    Yields:
-        The blocks in order.
-
-    >>> list(blocks([b"one\ntw", b"o\nthree"], size=1))
-    [b'one\n', b'two\n', b'three\n']
+    Raises:
+        DataError: the object is truncated, is not packed as its name says, or unpacks to more bytes.
     """
-    pending: list[bytes] = []
-    waiting = 0
-    for piece in pieces:
-        pending.append(piece)
-        waiting += len(piece)
-        if waiting < size:
-            continue
-        end = piece.rfind(b"\n") + 1
-        if not end:
-            continue
-        rest = piece[end:]
-        pending[-1] = piece[:end]
-        whole = [b"".join(pending)]
-        pending, waiting = ([rest], len(rest)) if rest else ([], 0)
-        yield whole.pop()  # a row may be huge: keep no reference while the caller works on it
-    if waiting:
-        if not pending[-1].endswith(b"\n"):
-            pending.append(b"\n")
-        whole = [b"".join(pending)]
-        pending.clear()
-        yield whole.pop()
+    plain: list[bytes] = []
+    size = 0
+    for piece in unpacked([data], path):
+        size += len(piece)
+        if size > most:
+            raise DataError(f"{path}: its {len(data)} bytes unpack to more than {most}; rebuild this file")
+        plain.append(piece)
+    return b"".join(plain)
 
 
 def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = BLOCK) -> Iterator[bytes]:
@@ -210,13 +209,13 @@ def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = 
         size: least size of a block in bytes.
 
     Raises:
-        DataError: the file is truncated, or is not packed as its name says.
+        DataError: the file is truncated, is not packed as its name says, or has a row of more than `ROW_LIMIT` bytes.
         StoreError: the sha256 differs. It is raised after the last block, so use no result before.
     """
     pieces = store.stream(path)
     if sha256 is not None:
         pieces = checked(pieces, path, sha256)
-    return blocks(unpacked(pieces, path), size)
+    return blocks(unpacked(pieces, path), path, size)
 
 
 def rows_of(block: bytes) -> list[bytes]:
@@ -242,8 +241,8 @@ def member_rows(store: Store, path: str, members: list[tuple[int, int]], size: i
     start, end, _ = member_of(members, size, row)
     data = store.read_range(path, start, end)
     try:
-        return rows_of(zlib.decompress(data, wbits=31))
-    except zlib.error as error:
+        return rows_of(unpacked_whole(data, path, MEMBER + ROW_LIMIT))
+    except DataError as error:
         raise StoreError(
             f"{path}: no gzip member begins at byte {start}: the shard is being rebuilt; try again"
         ) from error

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.links import InsideOnly
+from gristmill.lake.store.plain_files import Tell, is_folder, open_plain, sorted_items, status_of
 from gristmill.lake.store.protocol import PIECE, Entry, UnfinishedUpload, check_path, check_prefix
 
 INCOMING = ".incoming"
@@ -127,11 +128,11 @@ class FolderStore:
     def _file(self, path: str) -> Path:
         return self._root / check_path(path)
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
         with _reported(prefix):
             top = self._top(prefix)
             behind = after.removeprefix(prefix).split("/") if after else []
-            yield from self._walk(top, prefix, behind)
+            yield from self._walk(top, prefix, tell, behind)
 
     def _top(self, prefix: str) -> str:
         if not self._root.is_dir():
@@ -146,32 +147,22 @@ class FolderStore:
                 return
             yield from (f"{prefix}{name}/" for name in names if f"{prefix}{name}" != INCOMING)
 
-    def _walk(self, folder: str, prefix: str, behind: Sequence[str] = ()) -> Iterator[Entry]:
+    def _walk(self, folder: str, prefix: str, tell: Tell | None, behind: Sequence[str] = ()) -> Iterator[Entry]:
         """Entries folder by folder, in the order of names, after the path with the parts `behind` below `folder`."""
-        try:
-            items = sorted(os.scandir(folder), key=lambda item: item.name)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        for item in items:
+        for item in sorted_items(folder, prefix, tell):
             if behind and (item.name < behind[0] or (item.name == behind[0] and len(behind) == 1)):
                 continue
             path = f"{prefix}{item.name}"
             if path == LOCK:
                 continue
-            if item.is_dir():
+            if is_folder(item):
                 if path != INCOMING:
                     below = behind[1:] if behind and item.name == behind[0] else ()
-                    yield from self._walk(item.path, f"{path}/", below)
+                    yield from self._walk(item.path, f"{path}/", tell, below)
                 continue
-            try:
-                status = item.stat()
-            except FileNotFoundError:
-                if item.is_symlink():
-                    raise StoreError(
-                        f"{path}: the target of this link does not exist; mount the target, or remove the link"
-                    ) from None
-                continue
-            yield _entry(path, status)
+            status = status_of(item, path, tell)
+            if status is not None:
+                yield _entry(path, status)
 
     def head(self, path: str) -> Entry | None:
         with _reported(path):
@@ -190,20 +181,20 @@ class FolderStore:
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         with _reported(path):
             try:
-                with self._file(path).open("rb") as file:
+                with open_plain(str(self._file(path)), path) as file:
                     return file.read(), _etag(os.fstat(file.fileno()))
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        with _reported(path), self._file(path).open("rb") as file:
+        with _reported(path), open_plain(str(self._file(path)), path) as file:
             data = os.pread(file.fileno(), end - start, start)
         if len(data) != end - start:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str) -> Iterator[bytes]:
-        with _reported(path), self._file(path).open("rb", buffering=0) as file:
+        with _reported(path), open_plain(str(self._file(path)), path) as file:
             while piece := file.read(PIECE):
                 yield piece
 

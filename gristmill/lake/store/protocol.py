@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from gristmill.errors import StoreError
+from gristmill.lake.store.plain_files import Tell
 
 PIECE = 1 << 20
 """Most bytes of one piece of a stream."""
@@ -102,7 +103,7 @@ class Lister(Protocol):
     def url(self) -> str:
         """The root of the listed objects."""
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
         """The entries of objects. Args: as in Store.list()."""
 
 
@@ -113,7 +114,7 @@ class Store(Protocol):
     def url(self) -> str:
         """The lake's root, as open_store() takes it."""
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
         """The entries of all objects below a folder, in the store's own order.
 
         A listing that fails raises StoreError; it never looks like an empty folder.
@@ -122,6 +123,8 @@ class Store(Protocol):
             prefix: the folder, with its closing slash; "" is the whole lake.
             after: path of an object; the listing begins after it. Some S3 servers begin at a wrong place
                 (docs/decisions.md). So the caller must know the path of the next object, and compare it.
+            tell: takes what is in a folder and cannot be an object, such as a FIFO, and what cannot be read; None: that
+                is an error. A bucket has only objects.
         """
 
     def folders(self, prefix: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from obstore import exceptions
 from obstore.store import S3Store
 
 from gristmill.errors import Conflict, RecipeError, StoreError
+from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import PIECE, Entry, UnfinishedUpload, check_path, check_prefix
 from gristmill.lake.store.s3_retry import (
     FIRST_PAUSE,
@@ -123,7 +124,7 @@ class BucketStore:
         path = meta["path"].removeprefix(self._prefix)
         return Entry(path, meta["size"], _unquoted(meta["e_tag"]))
 
-    def list(self, prefix: str, after: str = "") -> Iterator[Entry]:
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:  # noqa: ARG002 - see Store
         top = self._prefix + check_prefix(prefix)
         for page in self._pages(prefix, top, after):
             for meta in page:

@@ -1,33 +1,27 @@
 """The grinder of conversion: it converts the raw objects of a shard into documents and a quarantine file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
-import orjson
 from msgspec import UNSET
 
-from gristmill.errors import DataError, GristmillError, StoreError, is_failure
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
 from gristmill.lake.address import Place, raw_asset
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.model import Input, Quarantine
+from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.receipts import RawVersion, Receipt
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
-from gristmill.lake.rows.shard_file import ShardWriter
+from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import ObjectVersion, Store
-from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
+from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, RawObject, Refused, TooLong
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-
-ALWAYS_ALLOWED = 10
-"""A shard with at most this number of refused rows never fails, whatever their share."""
-
-_SHOWN = 1 << 20
-"""Longest copy of a refused row in the quarantine, in bytes. The raw object has the whole row."""
+from gristmill.stages.conversion.quarantine import QuarantineWriter
 
 _BATCH = 512
 
@@ -70,11 +64,10 @@ class _Output:
         self.place, self.token, self._recipe = spec.place, spec.token, spec.recipe
         self._store, self.name = store, name
         self.documents = DocumentWriter(store, spec.place, name)
+        self.quarantine = QuarantineWriter(store, spec.place, name)
+        self.bytes = 0
         self._inputs: list[Input] = []
         self._raw: dict[str, RawVersion] = {}
-        self._quarantine: ShardWriter | None = None
-        self.reasons: dict[str, int] = {}
-        self.first: list[str] = []
         self._encoder = msgspec.json.Encoder()
         self._lines: list[bytes] = []
         self._pairs: list[Pair] = []
@@ -84,34 +77,50 @@ class _Output:
         if isinstance(row, Copied):
             self._keep(row.line, (row.source, row.id), raw_span)
         elif isinstance(row, Refused):
-            self.refuse(row)
-        else:
+            self.quarantine.add(row)
+        elif isinstance(row, Document):
             self._add_document(row, raw_span)
+        else:
+            raise RecipeError(
+                f"shard {self.name}: the converter yielded a {type(row).__name__}, {row!r:.200}; let it yield a"
+                " Document, a Copied row or a Refused row"
+            )
+
+    def refuse(self, rows: Iterable[Refused]) -> None:
+        for row in rows:
+            self.quarantine.add(row)
 
     def _add_document(self, row: Document, raw_span: RawSpan | None) -> None:
         trouble = _problem(row)
         if trouble:
-            self.refuse(Refused(trouble, f"id {row.id!r}", repr(row.text).encode()))
+            self.quarantine.add(Refused(trouble, f"id {row.id!r}", repr(row.text).encode()))
             return
         try:
             line = self._encoder.encode(row)
         except RecursionError:
-            self.refuse(Refused("nested too deeply", f"id {row.id!r}", row.id.encode()))
+            self.quarantine.add(Refused("nested too deeply", f"id {row.id!r}", row.id.encode()))
             return
         except (TypeError, ValueError, OverflowError) as error:
             if not isinstance(error, UnicodeEncodeError):
                 raise DataError(
                     f"shard {self.name}: id {row.id!r}: metadata is not valid JSON ({error}); mend the converter"
                 ) from error
-            self.refuse(Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace")))
+            self.quarantine.add(
+                Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace"))
+            )
             return
         self._keep(line, (row.source, row.id), raw_span)
 
     def _keep(self, line: bytes, pair: Pair, raw_span: RawSpan | None) -> None:
+        if len(line) > ROW_LIMIT:
+            where = f"id {pair[1]!r:.200}: {len(line)} bytes, but a row of the lake has at most {ROW_LIMIT}"
+            self.quarantine.add(Refused(TOO_LONG, where, line[:HEAD], len(line)))
+            return
         self._lines.append(line)
         self._pairs.append(pair)
+        self.bytes += len(line)
         self.raw_spans.add(raw_span)
-        if len(self._lines) >= _BATCH or len(line) > _SHOWN:
+        if len(self._lines) >= _BATCH or len(line) > HEAD:
             self.flush()
 
     def flush(self) -> None:
@@ -119,16 +128,6 @@ class _Output:
             self._lines.append(b"")
             self.documents.write(b"\n".join(self._lines), self._pairs)
             self._lines, self._pairs = [], []
-
-    def refuse(self, row: Refused) -> None:
-        if self._quarantine is None:
-            self._quarantine = ShardWriter(self._store, self.place.quarantine(self.name))
-        self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
-        if len(self.first) < 3:
-            self.first.append(f"{row.where}: {row.reason}")
-        text = row.raw[:_SHOWN].decode("utf-8", "backslashreplace")
-        line = orjson.dumps({"reason": row.reason, "raw": text, "where": row.where})
-        self._quarantine.write(line + b"\n")
 
     def end(self, asset: str, entry: RawEntry, sha256: str) -> None:
         """A raw object was read to its end."""
@@ -138,13 +137,8 @@ class _Output:
     def close(self) -> Receipt:
         self.flush()
         stamps: dict[str, ObjectVersion] = {}
-        quarantine = None
-        if self._quarantine is not None:
-            path = self.place.quarantine(self.name)
-            refused = self._quarantine.close()
-            stamps[path] = refused.version
-            quarantine = Quarantine(refused.rows, refused.bytes, refused.sha256)
-        dropped = {f"quarantine: {reason}": n for reason, n in self.reasons.items()}
+        quarantine = self.quarantine.close(stamps)
+        dropped = {f"quarantine: {reason}": n for reason, n in self.quarantine.reasons.items()}
         row, written = self.documents.close(
             self._recipe,
             tuple(self._inputs),
@@ -157,8 +151,7 @@ class _Output:
 
     def abort(self) -> None:
         self.documents.abort()
-        if self._quarantine is not None:
-            self._quarantine.abort()
+        self.quarantine.abort()
 
 
 def _problem(row: Document) -> str | None:
@@ -188,14 +181,17 @@ def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Convert
         snapshot: key of the snapshot, for messages.
 
     Yields:
-        The converted, copied and refused rows.
+        The converted, copied and refused rows. Rows that a reader refused by itself are in `raw.refused`.
 
     Raises:
         DataError: the converter failed; the message names the object.
+        MemoryError: the memory was not enough, which is not the converter's fault.
     """
     try:
         yield from source.convert(raw)
-    except GristmillError:
+    except TooLong as error:
+        yield Refused(TOO_LONG, f"{raw.name}: {error}", b"", raw.size)
+    except (GristmillError, MemoryError):
         raise
     except BaseException as error:
         if not is_failure(error):
@@ -241,30 +237,20 @@ class ConversionGrinder:
     def _convert(self, body: ConversionItem, output: _Output) -> None:
         asset = raw_asset(self._source.name)
         for entry in body.objects:
-            raw = RawObject(self._raw_store, entry.path, entry.name, entry.version.size)
+            raw = RawObject(self._raw_store, entry.path, entry.name, entry.version.size, self._source.limits)
             output.raw_spans.begin()
             for row in converted(self._source, raw, self._spec.place.snapshot):
+                if raw.refused:
+                    output.refuse(raw.take_refused())
                 output.add(row, raw.take_raw_span())
+            output.refuse(raw.take_refused())
             sha256 = raw.sha256()
             now = self._raw_store.head(entry.path)
             if now is None or now.version != entry.version:
                 raise StoreError(f"{entry.path}: replaced while it was read; try again")
             output.end(asset, entry, sha256)
         output.flush()
-        self._check_limit(output)
-
-    def _check_limit(self, output: _Output) -> None:
-        refused = sum(output.reasons.values())
-        total = refused + output.documents.rows
-        limit = self._source.quarantine_limit
-        if refused > ALWAYS_ALLOWED and refused > limit * total:
-            counted = ", ".join(f"{reason}: {n}" for reason, n in sorted(output.reasons.items()))
-            place = self._spec.place
-            raise DataError(
-                f"{place.asset} ({place.snapshot}): shard {output.name}: {refused} of {total} rows refused, more than"
-                f" the source's quarantine_limit of {limit:.2%} ({counted}); the first: {'; '.join(output.first)}. Mend"
-                " the raw data or the converter, or raise the limit"
-            )
+        output.quarantine.check(self._source.quarantine_limit, output.documents.rows, output.bytes)
 
 
 def grinder(job: Job) -> ConversionGrinder:

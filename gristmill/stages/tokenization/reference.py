@@ -83,6 +83,8 @@ def load_reference(tokenizer_json: bytes) -> Tokenizer:
     try:
         declared = parse_tokenizer_json(tokenizer_json)
         reference = Tokenizer.from_buffer(tokenizer_json)
+    except MemoryError:
+        raise
     except BaseException as error:  # `tokenizers` raises only Exception itself
         if not is_failure(error):
             raise

@@ -171,6 +171,8 @@ PATHS_OF_OBJECTS = {
     "gristmill/lake/store/folder.py": "paths of objects",
     "gristmill/lake/store/protocol.py": "paths of objects",
     "gristmill/raw_data/inventory.py": "paths of objects",
+    "gristmill/raw_data/scan.py": "paths of objects",
+    "gristmill/raw_data/shard_names.py": "names of shards",
     "gristmill/readers/zip_archive.py": "names in an archive",
     "gristmill/recipes/source.py": "names of raw objects",
     "gristmill/stages/token_cache/index.py": "paths of objects",

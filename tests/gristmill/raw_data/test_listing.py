@@ -43,7 +43,7 @@ def test_snapshots_are_found_by_the_sources_rule(
     source = replace(mill.source(), partition=rule)
     found = scan_raw(source, mill.store)
     assert {key: each.objects for key, each in present(source, found).items()} == snapshots
-    assert found.trouble == {}
+    assert found.invalid == {}
     listed = {key: list(list_raw(source, mill.store, key).entries) for key in snapshots}
     assert {key: len(names) for key, names in listed.items()} == snapshots
 

@@ -1,6 +1,10 @@
 """A pass over raw objects: three numbers a snapshot, whatever the order, and however often it is broken off."""
 
+import contextlib
 import itertools
+import os
+import re
+import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -16,16 +20,17 @@ from seaweed import Seaweed
 from testkit import Mill
 
 from bench.key_server import Keys
-from gristmill.errors import RecipeError, StoreError
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.lake.store.s3 import BucketStore
 from gristmill.raw_data import scan as raw_pass
+from gristmill.raw_data.listing import by_shard, list_raw
 from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present, scan_raw
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.raw_object import Converted, RawObject
-from gristmill.recipes.source import Matching, Source
+from gristmill.recipes.source import Everything, Folders, Matching, Source
 
 TOP = "sources/pages/raw/"
 
@@ -85,7 +90,7 @@ def test_a_pass_counts_snapshots_and_all_that_is_in_none(mill: Mill) -> None:
         mill.store.put(TOP + name, b"12")
     found = scan_raw(replace(PAGES, select=r"\.jsonl$"), mill.store)
     assert {key: (each.objects, each.bytes) for key, each in found.seen.items()} == {"2023": (1, 2), "2024": (2, 4)}
-    assert (found.unread, found.loose, found.astray, list(found.trouble)) == (2, 1, 1, ["b d"])
+    assert (found.unread, found.loose, found.astray, list(found.invalid)) == (2, 1, 1, ["b d"])
     assert found.whole
 
 
@@ -93,7 +98,7 @@ def test_only_so_many_bad_names_are_kept_and_the_rest_is_counted(mill: Mill) -> 
     for number in range(25):
         mill.store.put(f"{TOP}no snapshot {number:02d}/a", b"1")
     found = scan_raw(PAGES, mill.store)
-    assert (len(found.trouble), found.astray) == (20, 25)
+    assert (len(found.invalid), found.astray) == (20, 25)
 
 
 def test_a_rule_that_makes_too_many_snapshots_is_refused(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,12 +202,149 @@ def test_where_everything_behind_is_gone_the_pass_begins_anew(mill: Mill) -> Non
     assert {key: each.objects for key, each in found.seen.items()} == {"s": 3}
 
 
-def test_a_folder_listing_that_fails_half_way_is_an_error(mill: Mill) -> None:
+def odd(mill: Mill, name: str, kind: str) -> None:
+    """Puts something into the raw folder that is no object."""
+    path = mill.root / TOP / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as end, contextlib.chdir(path.parent):
+            end.bind(path.name)
+    elif kind == "dangling link":
+        path.symlink_to("/nowhere/at/all")
+    elif kind == "link to itself":
+        path.symlink_to(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        os.close(os.open(os.fsencode(path.parent) + b"/caf\xe9", os.O_CREAT))
+
+
+ODD = [
+    ("FIFO", "b: a FIFO, not a file; remove it"),
+    ("socket", "b: a socket, not a file; remove it"),
+    ("device", "b: a device, not a file; remove it"),
+    ("dangling link", "b: the target of this link does not exist; mount the target, or remove the link"),
+    ("link to itself", "b: Too many levels of symbolic links; remove it"),
+    ("name", r"caf\xe9: its name is not UTF-8; rename it"),
+]
+
+
+@pytest.mark.parametrize(("kind", "words"), ODD)
+def test_what_is_no_file_holds_back_its_snapshot_alone_and_is_never_waited_on(
+    mill: Mill, kind: str, words: str
+) -> None:
     fill(mill.store)
-    (mill.root / TOP / "t" / "b").unlink()
-    (mill.root / TOP / "t" / "b").symlink_to("/nowhere/at/all")
-    with pytest.raises(StoreError, match="t/b"):
-        scan_raw(PAGES, mill.store)
+    mill.store.delete([f"{TOP}t/b"])
+    odd(mill, "t/b", kind)
+    found = scan_raw(PAGES, mill.store)
+    assert found.held == {"t": f"t/{words}"}
+    assert list(present(PAGES, found)) == ["s"]
+    assert (found.seen["t"].objects, found.hidden) == (2, "")
+    assert list(list_raw(PAGES, mill.store, "s").entries) == ["a", "b", "c"]
+    with pytest.raises(GristmillError, match=re.escape(f"{TOP}t/{words}")):
+        list_raw(PAGES, mill.store, "t")
+
+
+def test_odd_things_that_the_source_does_not_read_hold_nothing_back(mill: Mill) -> None:
+    fill(mill.store)
+    odd(mill, "t/.b", "FIFO")
+    odd(mill, "beside", "FIFO")
+    found = scan_raw(PAGES, mill.store)
+    assert (found.held, found.hidden, found.unread, found.loose) == ({}, "", 1, 1)
+    assert len(list_raw(PAGES, mill.store, "t").entries) == 3
+
+
+@pytest.mark.parametrize(
+    ("partition", "name", "held", "hidden"),
+    [
+        (Folders(), "u", ["u"], ""),  # the snapshot's own folder is a link
+        (Folders(2), "en", [], "en: the target of this link does not exist"),  # it may hide any snapshot en.*
+        (Folders(2), "en/2024", ["en.2024"], ""),
+        (Everything(), "u", ["all"], ""),
+    ],
+)
+def test_a_link_without_target_may_hide_snapshots(
+    mill: Mill, partition: Folders | Everything, name: str, held: list[str], hidden: str
+) -> None:
+    fill(mill.store)
+    odd(mill, name, "dangling link")
+    found = scan_raw(replace(PAGES, partition=partition), mill.store)
+    assert (list(found.held), found.hidden.partition(";")[0]) == (held, hidden)
+
+
+@contextlib.contextmanager
+def forbidden(folder: Path) -> Iterator[None]:
+    """A folder that this process may not read, though it is root."""
+    folder.chmod(0)
+    was = os.geteuid()
+    try:
+        os.seteuid(65534 if was == 0 else was)
+        yield
+    finally:
+        os.seteuid(was)
+        folder.chmod(0o755)
+
+
+def test_a_folder_that_may_not_be_read_holds_back_its_snapshot_alone() -> None:
+    with tempfile.TemporaryDirectory() as root:
+        Path(root).chmod(0o755)
+        store = FolderStore(root)
+        fill(store)
+        with forbidden(Path(root, TOP, "t")):
+            found = scan_raw(PAGES, store)
+            with pytest.raises(StoreError, match=rf"{TOP}t/?: Permission denied \(make this folder readable"):
+                list_raw(PAGES, store, "t")
+        assert found.held == {"t": "t: Permission denied (make this folder readable for this user)"}
+        with forbidden(Path(root, TOP)), pytest.raises(StoreError, match=r"^sources/pages/raw: Permission denied"):
+            scan_raw(PAGES, store)
+        elsewhere = replace(PAGES, raw=f"{root}/{TOP}")
+        with forbidden(Path(root, TOP)), pytest.raises(StoreError, match=rf"^{root}/{TOP}: Permission denied"):
+            scan_raw(elsewhere, FolderStore(f"{root}/{TOP}"))
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["a%b.jsonl"], "t/a%b.jsonl: shard 'a%b': each part of a shard's name is .*; rename the raw object"),
+        (["a.jsonl", "a.jsonl.b", "a.jsonl.gz"], "t/a.jsonl and t/a.jsonl.gz cannot both be shards; rename one"),
+        (["00.json/b.jsonl", "00.jsonl"], "t/00.json/b.jsonl and t/00.jsonl cannot both be shards; rename one"),
+        (["x.jsonl", "x.jsonl.gz/b"], "t/x.jsonl and t/x.jsonl.gz/b cannot both be shards; rename one"),
+        (["c/00.xxh128/d/e", "c/00"], "t/c/00 and t/c/00.xxh128/d/e cannot both be shards; rename one"),
+        (["a.json/b", "b.jsonl", "ab.json/b", "a.b.jsonl", "c.xxh128"], ""),
+    ],
+)
+@pytest.mark.parametrize("take", [1, 100])
+def test_names_that_cannot_be_shards_side_by_side_hold_back_their_snapshot(
+    mill: Mill, names: list[str], words: str, take: int
+) -> None:
+    for name in [f"s/{name}" for name in names[:1] if "%" not in name] + [f"t/{name}" for name in names]:
+        mill.store.put(TOP + name, b"1")
+    found = ticks(mill.store, itertools.repeat(take))
+    assert list(found.held) == (["t"] if words else [])
+    assert re.match(words, found.held.get("t", ""))
+    if words:
+        with pytest.raises(DataError, match="rename"):
+            by_shard(PAGES, list_raw(PAGES, mill.store, "t"))
+    else:
+        assert len(by_shard(PAGES, list_raw(PAGES, mill.store, "t"))) == len(names)
+
+
+def test_without_its_mount_marker_a_source_is_not_there(mill: Mill) -> None:
+    source = replace(PAGES, mounted=".mounted")
+    fill(mill.store)
+    for read in (lambda: scan_raw(source, mill.store), lambda: list_raw(source, mill.store, "s")):
+        with pytest.raises(
+            StoreError, match=rf"{TOP}\.mounted: the mount marker of source 'pages' is not there: mount"
+        ):
+            read()
+    mill.store.put(f"{TOP}.mounted", b"")
+    found = scan_raw(source, mill.store)
+    assert (list(found.seen), found.loose, found.unread) == (["s", "t"], 0, 0)
+    assert len(list_raw(source, mill.store, "s").entries) == 3
+    with pytest.raises(RecipeError, match="mounted is 'MOUNTED'; give a file name that begins with"):
+        replace(PAGES, mounted="MOUNTED")
 
 
 class Refusing(Keys):
@@ -238,5 +380,5 @@ def test_folders_that_make_no_snapshot_are_told_of(mill: Mill) -> None:
         mill.store.put(raw_folder("pages") + name, b"")
     found = scan_raw(mill.source(), mill.store)
     assert {key: each.objects for key, each in found.seen.items()} == {"2024": 1}
-    assert sorted(found.trouble) == ["a b", "x.run"]
+    assert sorted(found.invalid) == ["a b", "x.run"]
     assert found.astray == 2

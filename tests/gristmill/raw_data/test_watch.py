@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from testkit import Mill
 
 from gristmill.raw_data.scan import EMPTY, scan_raw
-from gristmill.raw_data.watch import ALL_GONE, Watch, dump_watch, load_watch
+from gristmill.raw_data.watch import ALL_GONE, ALL_GONE_SCANS, Watch, dump_watch, load_watch
 from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.source import Source
 
@@ -166,8 +167,51 @@ def test_where_nothing_is_left_at_all_an_hour_must_pass(mill: Mill) -> None:
     watcher.put("2025/a")
     watcher.at(0)
     mill.store.delete([f"{TOP}2024/a", f"{TOP}2025/a"])
-    assert [watcher.at(30), watcher.at(60), watcher.at(29 + ALL_GONE)] == [[], [], []]
+    between = [watcher.at(30 + scan) for scan in range(ALL_GONE_SCANS - 1)]
+    assert [*between, watcher.at(29 + ALL_GONE)] == [[]] * ALL_GONE_SCANS
     assert watcher.at(30 + ALL_GONE) == ["2024", "2025"]
+
+
+def test_a_clock_that_jumps_an_hour_drops_nothing_while_the_disk_is_away(mill: Mill) -> None:
+    watcher = Watcher(mill, PAGES)
+    watcher.put("2024/a")
+    watcher.put("2025/a")
+    watcher.at(0)
+    raw = mill.root / TOP
+    raw.rename(mill.root / "unmounted")
+    jumped = 2 * ALL_GONE
+    found = [watcher.at(0), *(watcher.at(jumped + 30 * scan) for scan in range(ALL_GONE_SCANS - 2))]
+    assert (found, watcher.gone) == ([[]] * (ALL_GONE_SCANS - 1), ["2024", "2025"])
+    (mill.root / "unmounted").rename(raw)
+    assert (watcher.at(jumped + 3000), watcher.gone) == ([], [])
+    raw.rename(mill.root / "unmounted")  # away once more: the scans are counted anew
+    assert (watcher.at(jumped + 3030), watcher.at(3 * jumped)) == ([], [])
+
+
+def test_one_snapshot_may_stay_and_it_takes_two_scans_again(mill: Mill) -> None:
+    watcher = Watcher(mill, PAGES)
+    for name in ("2024/a", "2025/a", "2026/a"):
+        watcher.put(name)
+    watcher.at(0)
+    mill.store.delete([f"{TOP}2024/a", f"{TOP}2025/a"])
+    assert [watcher.at(30), watcher.at(60)] == [[], ["2024", "2025"]]
+
+
+def test_nothing_vanishes_while_a_link_may_hide_it_or_its_snapshot_is_held_back(mill: Mill) -> None:
+    watcher = Watcher(mill, PAGES)
+    watcher.put("2024/a")
+    watcher.put("2025/a")
+    watcher.at(0)
+    folder = mill.root / TOP / "2024"
+    (folder / "a").unlink()
+    (folder / "a").symlink_to("/nowhere/at/all")
+    assert [(watcher.at(30 * scan), watcher.gone) for scan in range(1, 4)] == [([], [])] * 3
+    (folder / "a").unlink()
+    folder.rmdir()
+    folder.symlink_to("/nowhere/at/all")
+    assert [(watcher.at(30 * scan), watcher.gone) for scan in range(4, 7)] == [([], [])] * 3
+    folder.unlink()
+    assert [watcher.at(210), watcher.at(240)] == [[], ["2024"]]
 
 
 def test_what_vanished_with_a_quiet_time_waits_for_it(mill: Mill) -> None:
@@ -185,6 +229,28 @@ def test_a_watch_that_cannot_be_read_is_a_new_one(mill: Mill, text: str | None) 
     found = load_watch(text, PAGES, mill.store)
     assert found == Watch(of=found.of)
     assert found.of
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"due": {"../up": {}}},
+        {"under_way": {"position": "../../etc/passwd"}},
+        {"under_way": {"position": "sources/other/raw/a"}},
+        {"under_way": {"seen": 3}},
+    ],
+)
+def test_a_cursor_on_which_each_tick_would_fail_is_dropped_and_told(mill: Mill, wrong: dict[str, Any]) -> None:
+    told: list[str] = []
+    new = load_watch(None, PAGES, mill.store, told.append)
+    assert told == []
+    text = json.dumps({"of": new.of, **wrong})
+    assert load_watch(text, PAGES, mill.store, told.append) == new
+    assert load_watch("[" * 100_000, PAGES, mill.store, told.append) == new
+    assert len(told) == 2
+    assert all(
+        words.startswith("sources/pages/raw: the sensor's cursor cannot be read, and is dropped (") for words in told
+    )
 
 
 def test_a_watch_of_another_recipe_or_lake_is_a_new_one(mill: Mill) -> None:

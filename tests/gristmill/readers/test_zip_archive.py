@@ -1,8 +1,10 @@
 import io
 import warnings
 import zipfile
+import zlib
 
 import pytest
+from peak_memory import run_with_peak
 
 from gristmill.errors import DataError
 from gristmill.readers.zip_archive import Member, members, unsafe
@@ -45,6 +47,46 @@ def test_an_entry_that_lies_about_its_size_is_an_error() -> None:
     lying = archive.replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
     with pytest.raises(DataError, match=r"x\.whl: not a complete zip archive"):
         list(members(lying, name="x.whl", accept=everything))
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_every_compression_is_read_in_steps(kind: int) -> None:
+    data = bytes(range(256)) * 1000
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", kind) as archive:
+        for name in ("a", "empty", "b"):
+            archive.writestr(name, b"" if name == "empty" else data)
+    found = list(members(b"a prefix" + buffer.getvalue(), name="x.whl", accept=everything))
+    assert found == [Member("a", data), Member("empty", b""), Member("b", data)]
+    broken = buffer.getvalue().replace(zlib.crc32(data).to_bytes(4, "little"), b"abcd")
+    with pytest.raises(DataError, match=r"x\.whl: not a complete zip archive"):
+        list(members(broken, name="x.whl", accept=everything))
+
+
+LYING = """
+import io, sys, zipfile
+from gristmill.errors import DataError
+from gristmill.readers.zip_archive import members
+kind = getattr(zipfile, sys.argv[1])
+buffer = io.BytesIO()
+with zipfile.ZipFile(buffer, "w", kind) as archive:
+    with archive.open("bomb.txt", "w") as file:
+        for _ in range(100):
+            file.write(bytes(1 << 20))
+data = buffer.getvalue().replace((100 << 20).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+before = peak()
+try:
+    list(members(data, name="x.whl", accept=lambda _: True))
+except DataError as error:
+    print(peak() - before, error)
+"""
+
+
+@pytest.mark.parametrize("kind", ["ZIP_DEFLATED", "ZIP_BZIP2", "ZIP_LZMA"])
+def test_100_megabytes_that_are_declared_as_ten_bytes_cost_little_memory(kind: str) -> None:
+    more, words = run_with_peak(LYING, kind).split(maxsplit=1)
+    assert "x.whl: not a complete zip archive" in words
+    assert int(more) < 85  # MiB
 
 
 def test_a_second_entry_of_one_name_and_unsafe_names_are_refused() -> None:

@@ -27,6 +27,30 @@ def test_a_module_with_two_declarations_is_an_error_that_names_it(
         read_shelf("sources", Source, ("othershelf",))
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("import os\n\ndef f(:\n", r"broken\.py, line 3: SyntaxError: invalid syntax"),
+        ("\nimport not_installed_anywhere\n", r"broken\.py, line 2: ModuleNotFoundError: No module named 'not_inst"),
+        ("ONE = 1\nTWO = ONE / 0\n", r"broken\.py, line 2: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)\n", r"broken\.py, line 1: SystemExit: 3"),
+    ],
+)
+@pytest.mark.parametrize("place", ["sources/broken.py", "__init__.py", "sources/__init__.py"])
+def test_a_recipe_that_cannot_be_imported_is_told_with_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, named: str, place: str
+) -> None:
+    package = f"shelf{abs(hash((text, place)))}"  # a module is imported once only
+    (tmp_path / package / "sources").mkdir(parents=True)
+    (tmp_path / package / "sources" / "whole.py").write_text(
+        "from gristmill.recipes.source import Source\nONE = Source(name='one', convert=list)\n"
+    )
+    (tmp_path / package / place).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(RecipeError, match=named.replace("broken", Path(place).stem)):
+        read_shelf("sources", Source, (package,))
+
+
 EVIL = "raise SystemExit('it ran')"
 """A module that ends the test if it is imported."""
 

@@ -30,6 +30,18 @@ def test_what_does_not_change_the_output_does_not_change_the_recipe(mill: Mill) 
     assert OneToOne().parameters() == ["one-to-one"]
 
 
+def test_limits_are_checked_and_only_another_row_limit_changes_the_recipe() -> None:
+    plain = Source(name="tales", convert=lambda _: [])
+    assert replace(plain, unpack_limit=9, quarantine_limit=0.5).conversion_parameters() == plain.conversion_parameters()
+    assert replace(plain, row_limit=256 << 20).conversion_parameters() == {"shards": ["one-to-one"], "select": None}
+    assert replace(plain, row_limit=1000).conversion_parameters()["row_limit"] == 1000
+    for row_limit in (0, (1 << 30) + 1):
+        with pytest.raises(RecipeError, match=r"'tales': row_limit is \d+; give 1 to 1073741824 bytes"):
+            replace(plain, row_limit=row_limit)
+    with pytest.raises(RecipeError, match="'tales': unpack_limit is 0; give 1 or more"):
+        replace(plain, unpack_limit=0)
+
+
 @pytest.mark.parametrize("field", ["raw", "inventory"])
 def test_an_address_with_a_password_is_refused_and_not_shown(field: str) -> None:
     with pytest.raises(RecipeError, match=rf"^source 'pages': {field} holds a user or a password") as refused:

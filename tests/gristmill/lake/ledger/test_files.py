@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import os
 
 import msgspec
 import pytest
@@ -163,3 +164,13 @@ def test_a_fingerprint_counts_rows_content_and_ids_of_each_shard_and_no_packed_b
     assert len(set(same)) == 1
     others = [fingerprint(name="b"), fingerprint(rows=2), fingerprint(content="other"), fingerprint(ids="other")]
     assert len({same[0], *others}) == 5
+
+
+def test_raw_data_are_not_listed_for_ledgers(mill: Mill) -> None:
+    """They may be millions of objects, or things that are none: here a FIFO, which a listing refuses."""
+    mill.raw_shards(1)
+    mill.convert()
+    os.mkfifo(mill.root / "sources/pages/raw" / "pipe")
+    assert list_ledgers(mill.store) == [mill.documents()]
+    with pytest.raises(StoreError, match="pipe: a FIFO"):
+        list(mill.store.list("sources/"))

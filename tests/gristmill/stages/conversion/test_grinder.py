@@ -1,10 +1,13 @@
 import gzip
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from testkit import Mill, make_documents, notes
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 
 
 def test_a_converter_that_reads_nothing_of_its_raw_object_is_no_error(mill: Mill) -> None:
@@ -69,9 +72,33 @@ def test_too_many_refused_rows_fail_the_shard_and_say_which(mill: Mill) -> None:
     assert not any("/quarantine/" in path for path in mill.tree())
 
 
-def test_ten_refused_rows_are_let_pass_whatever_their_share(mill: Mill) -> None:
-    notes(mill, *[f"r{n} !refuse" for n in range(10)])
+def test_ten_refused_rows_are_let_pass_whatever_their_share_if_a_row_is_kept(mill: Mill) -> None:
+    notes(mill, "a text", *[f"r{n} !refuse" for n in range(10)])
     assert mill.convert("notes").totals["quarantined"] == 10
+
+
+def test_a_shard_that_keeps_nothing_fails_after_one_refused_row(mill: Mill) -> None:
+    notes(mill, "r !refuse")
+    with pytest.raises(DataError, match=r"all of its 1 rows refused, so nothing would be left.*a\.txt line 0"):
+        mill.convert("notes")
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "named"),
+    [
+        ("!memory", StoreError, r"shard 0\d: out of memory"),
+        ("!dict", RecipeError, r"the converter yielded a dict, \{'id': 'b'.*Document, a Copied row or a Refused row"),
+        ("!text", RecipeError, r"a Refused row is \(reason: str, where: str, raw: bytes\), not Refused\("),
+    ],
+)
+def test_memory_and_wrong_types_are_told_as_what_they_are(
+    mill: Mill, word: str, kind: type[GristmillError], named: str
+) -> None:
+    notes(mill, "a text", f"b {word}")
+    with pytest.raises(kind, match=named) as told:
+        mill.convert("notes")
+    assert "Traceback" not in str(told.value)
+    assert "converter failed" not in str(told.value)
 
 
 def test_a_converter_that_raises_names_the_raw_object(mill: Mill) -> None:
@@ -126,3 +153,27 @@ def test_a_raw_object_that_changes_while_it_is_read_is_tried_again(mill: Mill) -
     tally = grind(planned, Inline(), mill.said.append)
     assert [failed.error for failed in tally.failed] == [StoreError.__name__]
     assert mill.convert().totals["rows"] == 3
+
+
+STARVED = """
+import resource, sys
+from testkit import Mill
+from pathlib import Path
+from gristmill.errors import GristmillError
+mill = Mill(Path(sys.argv[1]))
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), resource.RLIM_INFINITY))
+try:
+    mill.convert()
+except GristmillError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_shard_for_which_the_memory_is_not_enough_says_so(mill: Mill) -> None:
+    mill.raw("big.jsonl", b'{"id":"big","text":"' + b"x" * (150 << 20) + b'"}')
+    given = [sys.executable, "-c", STARVED, str(mill.root)]
+    done = subprocess.run(
+        given, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert done.stdout.strip() == "StoreError shard big: out of memory; use fewer workers, or smaller shards"

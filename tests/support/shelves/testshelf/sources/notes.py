@@ -1,6 +1,7 @@
 """A source whose raw lines say themselves what goes wrong with them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
@@ -18,20 +19,20 @@ def convert(raw: RawObject) -> Iterator[Converted]:
             raise KeyError(name)
         if text == "!panic":  # of a library in Rust
             Split(Regex("(a+)+$"), "isolated").pre_tokenize_str("a" * 60 + "b")
-        if text == "!refuse":
-            yield Refused("asked for", f"{raw.name} line {number}", line.encode())
-        elif text == "!surrogate":
-            yield Document(name, "\ud800", "notes")
-        elif text == "!nul":
-            yield Document(name, "a\x00b", "notes")
-        elif text == "!number":
-            yield Document(name, 7, "notes")  # type: ignore[arg-type]  # a converter's mistake
-        elif text == "!time":
-            yield Document(name, text, "notes", added=7)  # type: ignore[arg-type]  # a converter's mistake
-        elif text == "!set":
-            yield Document(name, text, "notes", metadata={"a": {1, object()}})
-        else:
-            yield Document(name, text, "notes")
+        if text == "!memory":
+            raise MemoryError
+        where = f"{raw.name} line {number}"
+        wrong: dict[str, Any] = {
+            "!refuse": Refused("asked for", where, line.encode()),
+            "!text": Refused("asked for", where, line),  # type: ignore[arg-type]  # a converter's mistake, as all below
+            "!surrogate": Document(name, "\ud800", "notes"),
+            "!nul": Document(name, "a\x00b", "notes"),
+            "!number": Document(name, 7, "notes"),  # type: ignore[arg-type]
+            "!time": Document(name, text, "notes", added=7),  # type: ignore[arg-type]
+            "!set": Document(name, text, "notes", metadata={"a": {1, object()}}),
+            "!dict": {"id": name, "text": text, "source": "notes"},
+        }
+        yield wrong.get(text) or Document(name, text, "notes")
 
 
 NOTES = Source(name="notes", convert=convert, shards=Hashed(3), quarantine_limit=0.1)

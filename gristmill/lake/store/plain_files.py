@@ -1,0 +1,139 @@
+"""Which things in a folder can be objects: plain files with names in UTF-8. All else is told by name, never waited on.
+
+A FIFO blocks whoever opens it until somebody writes into it, and reading a device may never end.
+"""
+
+import io
+import os
+import stat
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gristmill.errors import StoreError
+
+
+class Unlisted(NamedTuple):
+    """Something that a listing leaves out, because it cannot be an object.
+
+    Attributes:
+        path: of it, as an object's path; bytes that are not UTF-8 are escaped.
+        reason: what it is, and the mend.
+        hides: whether there may be objects below it that cannot be seen.
+    """
+
+    path: str
+    reason: str
+    hides: bool = False
+
+
+Tell = Callable[[Unlisted], None]
+"""Takes what a listing leaves out."""
+
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEntry[str]"]:
+    """The items of a folder by name. A folder that does not exist has none.
+
+    Args:
+        folder: its path in the file system.
+        prefix: its path in the lake, with its closing slash.
+        tell: takes items without a valid name, and a folder that cannot be read. None: the former are listed, and the
+            latter is an error.
+
+    Raises:
+        StoreError: the folder cannot be read.
+    """
+    try:
+        items = sorted(os.scandir(folder), key=lambda item: item.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        reason = f"{error.strerror} (make this folder readable for this user)"
+        if tell is None:
+            raise StoreError(f"{prefix}: {reason}") from error
+        tell(Unlisted(prefix.rstrip("/"), reason, hides=True))
+        return []
+    wrong = [item for item in items if not item.name.isascii() and not _is_utf8(item.name)]
+    if tell is None or not wrong:
+        return items
+    for item in wrong:
+        path = f"{prefix}{os.fsencode(item.name).decode('utf-8', 'backslashreplace')}"
+        tell(Unlisted(path, "its name is not UTF-8; rename it"))
+    return [item for item in items if item not in wrong]
+
+
+def is_folder(item: "os.DirEntry[str]") -> bool:
+    """Whether an item is a folder, or a link to one. A link that leads to itself is none: status_of() tells of it."""
+    try:
+        return item.is_dir()
+    except OSError:
+        return False
+
+
+def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat_result | None:
+    """The status of the file that an item is or links to; None if it is gone, or was told.
+
+    Args:
+        item: of a folder; it is no folder itself.
+        path: its path in the lake.
+        tell: takes what is no plain file; None: that is an error.
+
+    Raises:
+        StoreError: it is no plain file, or a link whose target does not exist.
+    """
+    try:
+        status = item.stat()
+    except FileNotFoundError:
+        if not item.is_symlink():
+            return None
+        found = Unlisted(
+            path, "the target of this link does not exist; mount the target, or remove the link", hides=True
+        )
+    except OSError as error:
+        if tell is None:
+            raise
+        found = Unlisted(path, f"{error.strerror}; remove it", hides=True)
+    else:
+        if stat.S_ISREG(status.st_mode):
+            return status
+        found = Unlisted(path, _no_file(status))
+    if tell is None:
+        raise StoreError(f"{path}: {found.reason}")
+    tell(found)
+    return None
+
+
+def open_plain(file: str, path: str) -> io.FileIO:
+    """Opens a file for reading, without a buffer. It never waits, whatever is there.
+
+    Args:
+        file: its path in the file system.
+        path: its path in the lake, for messages.
+
+    Raises:
+        StoreError: it is no plain file.
+        OSError: it cannot be opened.
+    """
+    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    status = os.fstat(fd)
+    if stat.S_ISREG(status.st_mode):
+        return io.FileIO(fd)
+    os.close(fd)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(21, "Is a directory")
+    raise StoreError(f"{path}: {_no_file(status)}")
+
+
+def _no_file(status: os.stat_result) -> str:
+    return f"{_KINDS.get(stat.S_IFMT(status.st_mode), 'something else')}, not a file; remove it"
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether a name from the file system is text. Python keeps other bytes as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)

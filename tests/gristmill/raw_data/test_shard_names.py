@@ -1,0 +1,34 @@
+"""Names of raw objects that cannot be shards side by side. tests/gristmill/raw_data/test_scan.py has the listings."""
+
+import itertools
+import random
+
+import pytest
+
+from gristmill.raw_data.shard_names import MOST, NameWatch, clash
+from gristmill.recipes.source import OneToOne
+
+WORDS = ("a", "a.json", "a.jsonl", "b", "a.json.gz", "a.xxh128")
+NAMES = ["/".join(parts) for depth in (1, 2, 3) for parts in itertools.product(WORDS, repeat=depth)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_scan_in_order_finds_a_clash_wherever_a_look_at_all_names_finds_one(seed: int) -> None:
+    chosen = sorted(random.Random(seed).sample(NAMES, 6), key=lambda name: name.split("/"))
+    shards: dict[str, str] = {}
+    same = False
+    watch, found = NameWatch(), []
+    for name in chosen:
+        shard = OneToOne().shard(name)
+        same = same or shard in shards
+        shards[shard] = name
+        other = watch.look("2024", shard, f"2024/{name}", f"2024/{shard}")
+        found += [other] if other else []
+    assert bool(found) == (same or clash(shards) is not None)
+
+
+def test_little_is_remembered() -> None:
+    watch = NameWatch()
+    for number in range(2 * MOST):
+        watch.look("2024", f"{number}.json/a", f"2024/{number}.json/a", f"2024/{number}.json/a")
+    assert (len(watch.stems), len(watch.claims)) == (1, MOST)
