@@ -59,7 +59,7 @@ def blocks(pieces: Iterable[bytes], path: str, size: int = BLOCK, limit: int = R
 
 
 def limited_blocks(pieces: Iterable[bytes], limit: int, size: int = BLOCK) -> Iterator[bytes | LongRow]:
-    r"""Blocks of complete rows, and in place of each row that is too long its `LongRow`.
+    r"""The blocks of complete rows, and in place of each row that is too long its `LongRow`.
 
     Which rows are too long does not depend on how the pieces are cut. At most `limit` and one piece more are held.
 
