@@ -217,7 +217,12 @@ def raw_top(source: Source) -> str:
 
 
 def not_mounted(source: Source, store: Lister) -> StoreError:
-    """The error for a source without its mount marker."""
+    """The error for a source without its mount marker.
+
+    Args:
+        source: the source.
+        store: where its raw data should lie.
+    """
     return StoreError(
         f"{store.url}/{raw_top(source)}{source.mounted}: the mount marker of source {source.name!r} is not there:"
         " mount the disk with its raw data, or put the file back"

@@ -30,7 +30,7 @@ def hosts(shard: str) -> Iterator[str]:
 
 
 def clash(names: Mapping[str, str]) -> tuple[str, str] | None:
-    """Two raw objects of which one needs a folder where the other has a file; None if there are none.
+    """The names of two raw objects of which one needs a folder where the other has a file; None if there are none.
 
     Args:
         names: a raw object of each shard, by shard.

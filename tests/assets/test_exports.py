@@ -213,7 +213,7 @@ def test_gc_removes_the_parts_that_nobody_names(works: Works, capsys: pytest.Cap
     )
     works.store.delete([HERE.claim])
     code, said = run(capsys, "gc", str(works.root))
-    assert (code, said.splitlines()[0]) == (0, f"removed {folder}: 1 objects, 34 bytes")
+    assert (code, said.splitlines()[0]) == (0, f"removing {folder}: 1 objects, 34 bytes")
     assert parts(works) == named
     assert run(capsys, "gc", str(works.root)) == nothing
 

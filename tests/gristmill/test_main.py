@@ -12,7 +12,7 @@ def test_usage_errors_exit_with_2(mill: Mill, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit, match="2"):
         main(["grind"])
     assert main(["verify", str(mill.root), "--option", "endpoint"]) == 2
-    assert "--option endpoint: write KEY=VALUE" in capsys.readouterr().err
+    assert "--option takes KEY=VALUE" in capsys.readouterr().err
 
 
 def test_the_command_line_is_a_module(mill: Mill) -> None:

@@ -129,8 +129,13 @@ def test_a_row_that_looks_like_code_is_text(mill: Mill) -> None:
 
 
 def test_nesting_a_hundred_thousand_deep_is_no_crash(mill: Mill) -> None:
-    deep = b'{"id":"x","text":"t","source":"pages","metadata":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001
-    mill.raw("a.jsonl.gz", [deep, *make_documents(20)])
+    def deep(depth: int) -> bytes:
+        return b'{"id":"x","text":"t","source":"pages","metadata":' + b'{"a":' * depth + b"1" + b"}" * (depth + 1)
+
+    mill.raw("a.jsonl.gz", [deep(100_000), *make_documents(20)])
+    with pytest.raises(DataError, match=r"600051 of \d+ bytes refused.*nested too deeply: 1"):
+        mill.convert()
+    mill.raw("a.jsonl.gz", [deep(10_000), *make_documents(20)])
     mill.convert()
     table = mill.table(mill.documents())
     assert (table["a"].rows, sum(table["a"].dropped.values())) == (20, 1)

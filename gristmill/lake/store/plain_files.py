@@ -110,13 +110,14 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
 
 
 def open_plain(file: str, path: str) -> io.FileIO:
-    """Opens a file for reading, without a buffer. It never waits, whatever is there.
+    """A file opened for reading, without a buffer. Opening never waits, whatever is there.
 
     Args:
         file: its path in the file system.
         path: its path in the lake, for messages.
 
     Raises:
+        IsADirectoryError: it is a folder.
         StoreError: it is no plain file.
         OSError: it cannot be opened.
     """

@@ -157,10 +157,13 @@ def test_a_raw_object_that_changes_while_it_is_read_is_tried_again(mill: Mill) -
 
 STARVED = """
 import resource, sys
-from testkit import Mill
+from testkit import SHELVES, Mill
 from pathlib import Path
 from gristmill.errors import GristmillError
+from gristmill.recipes.catalogue import read_catalogue
 mill = Mill(Path(sys.argv[1]))
+mill.conversion()
+read_catalogue(SHELVES)  # a process of its own checks rules, and would inherit the limit
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), resource.RLIM_INFINITY))
 try:
