@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -11,7 +11,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import DryRun, Prospect
-from gristmill.pipeline.steps import all_snapshots
+from gristmill.pipeline.steps import all_snapshots, check_there
 from gristmill.recipes.catalogue import Catalogue, known, read_catalogue
 from gristmill.recipes.source import Source
 
@@ -66,7 +66,7 @@ def _prospects(arguments: Namespace, catalogue: Catalogue, shelves: tuple[str, .
     sources = _sources(arguments, catalogue)
     there = {source.name: all_snapshots(lake, source) for source in sources}
     if arguments.snapshot:
-        _check_there(check_snapshot(arguments.snapshot), there)
+        check_there([check_snapshot(arguments.snapshot)], there)
     for source in sources:
         snapshots = [key for key in there[source.name] if arguments.snapshot in {None, key}]
         for prospect in dry.partitions(source, snapshots):
@@ -84,17 +84,6 @@ def _sources(arguments: Namespace, catalogue: Catalogue) -> list[Source]:
         named = {stream.source for stream in catalogue.mixes[arguments.mix].streams}
         return [source for source in catalogue.sources.values() if source.name in named]
     return list(catalogue.sources.values())
-
-
-def _check_there(snapshot: str, there: Mapping[str, Sequence[str]]) -> None:
-    """Checks that one of the sources has a snapshot. `there`: the keys of each source, by its name.
-
-    Raises:
-        RecipeError: none has it; the message lists the keys that there are.
-    """
-    if not any(snapshot in keys for keys in there.values()):
-        shown = "; ".join(f"{source}: {', '.join(keys) or 'none'}" for source, keys in there.items())
-        raise RecipeError(f"--snapshot {snapshot}: no source has raw data or a ledger of it; there are {shown}")
 
 
 def _line(prospect: Prospect) -> str:

@@ -1,6 +1,6 @@
 """Makes what is missing in a lake, step by step, without Dagster: for the command line and for Python programs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.steps import all_snapshots, cache_steps, has_vanished, mix_steps, source_steps
+from gristmill.pipeline.steps import all_snapshots, cache_steps, check_there, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.source import Source
@@ -73,10 +73,13 @@ class Maker:
             The ledger of each partition that was made.
 
         Raises:
+            RecipeError: the source has no such snapshot.
             GristmillError: a shard or a check failed. Partitions that were made before it are kept.
         """
         store, options = self.lake.store(), self.lake.options
-        for snapshot in snapshots or all_snapshots(self.lake, source):
+        there = all_snapshots(self.lake, source)
+        check_there(snapshots, {source.name: there})
+        for snapshot in snapshots or there:
             vanished = has_vanished(store, source, snapshot)
             for step in source_steps(self.catalogue, source, snapshot, self.shelves, options, vanished=vanished):
                 yield from self._step(step)
@@ -92,9 +95,12 @@ class Maker:
             The ledger of each partition that was made.
 
         Raises:
+            RecipeError: no source of the mix has such a snapshot.
             DataError: no stream of the mix has finished documents of these snapshots.
             GristmillError: a shard or a check failed. Partitions that were made before it are kept.
         """
+        known = self._known(mix)
+        check_there(snapshots, {stream.source: known[stream.key] for stream in mix.streams})
         chosen = [(stream, key) for stream in mix.streams for key in self._finished(stream, snapshots)]
         if not chosen:
             raise DataError(f"mix {mix.name}: no finished documents to select from; make its sources first")
@@ -104,7 +110,13 @@ class Maker:
                 yield from self._step(step)
             for step in cache_steps(tokenizers, mix, stream.key, snapshot, self.shelves):
                 yield from self._step(step)
-        self._close(mix, tokenizers)
+        self._close(mix, tokenizers, known)
+
+    def _known(self, mix: Mix) -> dict[str, list[str]]:
+        """The snapshots of each stream's source, by the stream's key."""
+        sources = {stream.source: self.catalogue.sources[stream.source] for stream in mix.streams}
+        keys = {name: all_snapshots(self.lake, source) for name, source in sources.items()}
+        return {stream.key: keys[stream.source] for stream in mix.streams}
 
     def _step(self, step: Step) -> Iterator[Ledger]:
         due = {partition.asset: partition for partition in survey(step, self.lake.store()) if not partition.finished}
@@ -131,9 +143,8 @@ class Maker:
                 )
         return in_lake
 
-    def _close(self, mix: Mix, tokenizers: Sequence[Tokenizer]) -> None:
+    def _close(self, mix: Mix, tokenizers: Sequence[Tokenizer], known: Mapping[str, Sequence[str]]) -> None:
         """Writes the indexes of the mix and of its token caches, unless they are up to date."""
         sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
-        known = {key: all_snapshots(self.lake, source) for key, source in sources.items()}
         for address, why in MixIndexes(mix, tokenizers, sources, known).close(self.lake.store()).items():
             self.say(f"{address}: written ({'; '.join(why)})")

@@ -1,8 +1,8 @@
 """The pipeline: the steps from raw data to tokens for a catalogue and its snapshots; inputs are made first."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
 from gristmill.lake.address import documents_asset, ledger_folder, place
 from gristmill.lake.ledger.files import list_ledgers, read_head
@@ -80,3 +80,19 @@ def all_snapshots(lake: Lake, source: Source) -> list[str]:
     made = {ledger.snapshot for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
     scan = scan_raw(source, raw_store)
     return sorted(made | present(source, scan).keys() | scan.held.keys())
+
+
+def check_there(snapshots: Iterable[str], there: Mapping[str, Sequence[str]]) -> None:
+    """Checks that each snapshot exists in one of some sources: a misspelt key must not pass as one without work.
+
+    Args:
+        snapshots: the keys that were asked for.
+        there: the keys of each source, by its name.
+
+    Raises:
+        RecipeError: no source has a key; the message lists the keys that there are.
+    """
+    for snapshot in snapshots:
+        if not any(snapshot in keys for keys in there.values()):
+            shown = "; ".join(f"{source}: {', '.join(keys) or 'none'}" for source, keys in there.items())
+            raise RecipeError(f"snapshot {snapshot!r}: no source has raw data or a ledger of it; there are {shown}")

@@ -33,7 +33,7 @@ from gristmill.lake.address import place
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.scan import EMPTY
-from gristmill.recipes.source import Source
+from gristmill.recipes.source import Folders, Source
 from gristmill.stages.conversion.step import ConversionStep
 from resources.lake import LakeResource, lake_resource
 from sensors.raw_arrivals import Pace, raw_arrival_sensor
@@ -214,6 +214,24 @@ def test_a_snapshot_that_comes_back_keeps_its_key_while_it_waits(works: Works) -
     patient = Ticker(works, replace(works.catalogue.sources["letters"], quiet=60.0))
     assert patient.tick() == "nothing new; snapshots that wait until they stay the same: 1"
     assert patient.keys == ["2024", "2025"]
+
+
+def test_no_key_is_removed_while_snapshots_may_be_hidden(works: Works) -> None:
+    for snapshot in ("en/2024", "fr/2024"):
+        works.raw(letters(1), snapshot=snapshot)
+    ticker = Ticker(works, replace(works.catalogue.sources["letters"], partition=Folders(2)))
+    assert ticker.tick() == "en.2024, fr.2024 reported"
+    drop(works, "en/2024")
+    ticker.tick()
+    (works.root / RAW / "de").symlink_to("/nowhere/at/all")
+    assert ticker.tick() == "nothing new"
+    (works.root / RAW / "de").unlink()
+    assert [ticker.tick(), ticker.tick()][1] == "en.2024 reported"
+    (works.root / RAW / "de").symlink_to("/nowhere/at/all")
+    assert (ticker.tick(), ticker.keys) == ("nothing new", ["en.2024", "fr.2024"])
+    (works.root / RAW / "de").unlink()
+    assert ticker.tick() == "nothing new; en.2024 vanished, and nothing made from it is left: its key was removed"
+    assert ticker.keys == ["fr.2024"]
 
 
 def test_a_burst_that_cannot_be_reported_in_one_tick_is_reported_in_the_next(works: Works) -> None:

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from testkit import SHELVES, Mill, Recorder
+from testkit import SHELVES, Mill, Recorder, make_documents
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.runner import Inline
@@ -54,5 +54,9 @@ def test_what_is_finished_is_surveyed_and_left_alone(mill: Mill, maker: Maker) -
 def test_a_snapshot_that_is_not_finished_gives_a_mix_nothing(mill: Mill, maker: Maker) -> None:
     mill.raw_shards(1)
     mill.convert()
+    mill.raw("a.jsonl.gz", make_documents(1), snapshot="2025")
     with pytest.raises(DataError, match="mix pages: no finished documents"):
         list(maker.mix(BOTH, ["2025"]))
+    for name in ("mixes/pages", "sources/pages"):
+        with pytest.raises(RecipeError, match=r"snapshot '2052': no source has .* there are pages: 2024, 2025"):
+            list(maker.named(name, ["2025", "2052"]))

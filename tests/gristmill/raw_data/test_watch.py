@@ -11,7 +11,7 @@ from testkit import Mill
 from gristmill.raw_data.scan import EMPTY, scan_raw
 from gristmill.raw_data.watch import ALL_GONE, ALL_GONE_SCANS, Watch, dump_watch, load_watch
 from gristmill.recipes.raw_object import Converted, RawObject
-from gristmill.recipes.source import Source
+from gristmill.recipes.source import Folders, Source
 
 TOP = "sources/pages/raw/"
 
@@ -170,6 +170,26 @@ def test_where_nothing_is_left_at_all_an_hour_must_pass(mill: Mill) -> None:
     between = [watcher.at(30 + scan) for scan in range(ALL_GONE_SCANS - 1)]
     assert [*between, watcher.at(29 + ALL_GONE)] == [[]] * ALL_GONE_SCANS
     assert watcher.at(30 + ALL_GONE) == ["2024", "2025"]
+
+
+def test_where_nothing_is_left_of_an_inventory_two_scans_and_an_hour_are_enough(mill: Mill) -> None:
+    watcher = Watcher(mill, replace(PAGES, inventory="s3://inventories/pages"))
+    watcher.put("2024/a")
+    watcher.at(0)
+    mill.store.delete([f"{TOP}2024/a"])
+    assert [watcher.at(30), watcher.at(29 + ALL_GONE), watcher.at(30 + ALL_GONE)] == [[], [], ["2024"]]
+
+
+def test_nothing_vanishes_while_snapshots_may_be_hidden(mill: Mill) -> None:
+    watcher = Watcher(mill, replace(PAGES, partition=Folders(2)))
+    for name in ("en/2024/a", "fr/2024/a"):
+        watcher.put(name)
+    assert watcher.at(0) == ["en.2024", "fr.2024"]
+    (mill.root / TOP / "en").rename(mill.root / "away")
+    (mill.root / TOP / "en").symlink_to("/nowhere/at/all")
+    assert [(watcher.at(30 * scan), watcher.gone) for scan in range(1, 4)] == [([], [])] * 3
+    (mill.root / TOP / "en").unlink()
+    assert [watcher.at(120), watcher.at(150)] == [[], ["en.2024"]]
 
 
 def test_a_clock_that_jumps_an_hour_drops_nothing_while_the_disk_is_away(mill: Mill) -> None:
