@@ -11,7 +11,7 @@ export DAGSTER_HOME ?= $(CURDIR)/.dagster
 export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help demo tour ui test test-fast lint types proofs sample record live verify faults attack bench scale audit screenshots lock clean
+.PHONY: help demo tour ui test test-fast lint types proofs sample record live verify faults attack mutants bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -78,6 +78,9 @@ faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=
 
 attack: $(VENV)/.test  ## corruption and hostile input by whole classes, at most 15 minutes; SEED=n repeats, BUDGET=minutes
 	@SEED=$${SEED:-$$(date +%s)} $(BIN)/python -m pytest tests/attack -m attack -rs $(BESIDE) $(ARGS)
+
+mutants: $(VENV)/.test  ## takes 200 guards out of the code, one at a time: do tests notice? ONLY=words, ARGS=--resume
+	@$(BIN)/python -m scripts.mutants $(ARGS) $(ONLY)
 
 bench: $(VENV)/.test  ## us and the peers on the same files; BENCH=name for one
 	@$(BIN)/python -m bench.run $(BENCH)
