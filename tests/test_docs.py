@@ -8,13 +8,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from dagster import DagsterInstance
 from dagster._core.instance.config import dagster_instance_config
+from testkit import Mill, make_documents
 
 from gristmill.__main__ import parser
 from gristmill.api import make, make_tokenizer, open_lake
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.rows.document import Document
+from gristmill.recipes.mix import Stream
+from gristmill.recipes.source import Revision, Source
+from gristmill.recipes.tagger import Tagger
+from gristmill.recipes.tokenizer import Tokenizer
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -102,10 +110,11 @@ def test_every_page_of_the_docs_is_listed_in_the_readme() -> None:
     assert {p.name for p in (ROOT / "docs").glob("*.md") if f"docs/{p.name}" not in README} == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_python_snippet_compiles(page: Path) -> None:
-    for number, block in enumerate(blocks(page.read_text())):
-        compile(block, f"{name(page)}, snippet {number}", "exec")
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page.read_text())], ids=name)
+def test_the_snippets_of_a_page_are_python_and_name_only_what_the_page_defines(page: Path) -> None:
+    ruff = [str(Path(sys.executable).with_name("ruff")), "check", "--isolated", "--select", "F821", "-"]
+    told = subprocess.run(ruff, input="\n".join(blocks(page.read_text())), capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout
 
 
 PUBLIC = re.compile(r"gristmill\.(recipes|readers|text)\.\w+|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))")
@@ -134,18 +143,44 @@ def test_every_function_of_the_library_has_its_arguments_and_errors_described() 
         assert len(node.args.args) < 3 or "Args:" in words, node.name
 
 
-@pytest.mark.parametrize("page", ["docs/shelves.md", "docs/recipes.md"])
-def test_every_declaration_that_the_documents_show_is_a_sound_recipe(page: str) -> None:
-    found = blocks((ROOT / page).read_text())
-    assert found
-    for number, block in enumerate(found):
-        exec(compile(block, f"{page}, snippet {number}", "exec"), {"__name__": "snippet"})
+@pytest.mark.parametrize(
+    ("page", "declared"),
+    [
+        ("docs/shelves.md", [Source, Tagger, Tokenizer]),
+        ("docs/recipes.md", [Stream, Stream, Stream, Revision]),
+    ],
+)
+def test_every_declaration_that_the_documents_show_is_a_sound_recipe(page: str, declared: list[type]) -> None:
+    found: list[type] = []
+    for number, block in enumerate(blocks((ROOT / page).read_text())):
+        names: dict[str, object] = {"__name__": "snippet"}
+        exec(compile(block, f"{page}, snippet {number}", "exec"), names)
+        found += [type(value) for value in names.values() if isinstance(value, tuple(declared))]
+    assert found == declared
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_json_example_is_json(page: Path) -> None:
-    for block in blocks(page.read_text(), "json"):
-        json.loads(block)
+def written(mill: Mill) -> list[dict[str, object]]:
+    """One of everything that a lake holds as JSON: document, attribute row, refused and blocked row, ledger, shard."""
+    mill.raw("a.jsonl.gz", [{**make_documents(1)[0], "source": "pages"}, b"no document"])
+    ledger = mill.convert()
+    mill.tag("words-1")
+    where = mill.documents()
+    blocked = msgspec.json.encode({"source": "pages", "id": "doc-00000", "reason": "asked for"})
+    mill.store.put("blocklists/takedowns.jsonl", blocked + b"\n")
+    assert ("pages", "doc-00000") in read_blocklist(mill.store, "takedowns")
+    rows = [mill.rows(where.shard("a")), mill.rows(mill.attributes("words-1").shard("a"))]
+    rows += [mill.rows(where.quarantine("a")), [json.loads(blocked)], mill.rows(where.table)]
+    return [row for shard in rows for row in shard] + [json.loads(dump(ledger))]
+
+
+def test_every_json_example_has_the_keys_of_what_is_written(mill: Mill) -> None:
+    examples = [json.loads(block) for page in PAGES for block in blocks(page.read_text(), "json")]
+    assert len(examples) == 6
+    real = written(mill)
+    optional = {"added", "created", "metadata", "dropped", "counts", "quarantine"}
+    for example in examples:
+        keys = set(example) - optional
+        assert any(keys == set(row) - optional for row in real), f"nothing that is written has the keys {sorted(keys)}"
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dolmaform import write_dolma
 from seaweed import KEY, SECRET, Seaweed
 
 from gristmill.lake.store.folder import FolderStore
@@ -30,6 +32,17 @@ def endpoint() -> Iterator[str]:
     yield url
     server.stop()
     patch.undo()
+
+
+@pytest.fixture(params=["made by us", "real"])
+def dolma(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Documents and attribute sets in Dolma's form: our own, and Dolma's where GRISTMILL_SAMPLE_DATA has them."""
+    if request.param == "made by us":
+        return write_dolma(tmp_path / "dolma")
+    sample = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
+    if not sample.is_dir():
+        pytest.skip("GRISTMILL_SAMPLE_DATA names no sample data")
+    return sample
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 import json
 import math
-import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ from gristmill.lake.rows.attribute import AttributeRow, checked_spans, encode_ro
 from gristmill.lake.rows.document import Span
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.folder import FolderStore
-
-SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
 
 
 def one(row: bytes, name: str = "tox-1", length: int = 9) -> AttributeRow:
@@ -107,10 +104,9 @@ def test_a_span_outside_of_the_text_is_an_error(span: tuple[int, int, float]) ->
         checked_spans([span], 3)
 
 
-@pytest.mark.skipif(not SAMPLE.is_dir(), reason="GRISTMILL_SAMPLE_DATA names no sample data")
 @pytest.mark.parametrize("name", ["pii", "sample", "toxicity", "duplicate_paragraphs"])
-def test_real_dolma_attributes_are_read_and_stand_beside_their_documents(name: str) -> None:
-    store = FolderStore(str(SAMPLE))
+def test_dolmas_attributes_are_read_and_stand_beside_their_documents(dolma: Path, name: str) -> None:
+    store = FolderStore(str(dolma))
     documents = [json.loads(row) for b in read_blocks(store, "documents/000.json.gz") for row in rows_of(b)]
     path = f"attributes/{name}/000.json.gz"
     lines = [row for block in read_blocks(store, path) for row in rows_of(block)]
