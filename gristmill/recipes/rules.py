@@ -163,12 +163,12 @@ def check_rules(columns: Sequence[Column], include: Sequence[Rule], exclude: Seq
     gristmill.errors.RecipeError: rule 'short': no column 'words' (in: words < 5); columns: id
     """
     rules = (*include, *exclude)
+    if len(rules) > MOST_RULES:
+        raise RecipeError(f"{len(rules):,} rules; one selection may have at most {MOST_RULES:,}")
     for noun, names in (("column", [c.name for c in columns]), ("rule", [r.name for r in rules])):
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise RecipeError(f"{noun} {repeated[0]!r} is declared twice; give one of them another name")
-    if len(rules) > MOST_RULES:
-        raise RecipeError(f"{len(rules):,} rules; one selection may have at most {MOST_RULES:,}")
     if rules and not columns:
         raise RecipeError(f"rule {rules[0].name!r}: no columns are declared; declare those that it names")
     if rules:
