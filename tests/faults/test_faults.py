@@ -3,17 +3,17 @@
 import os
 import random
 import signal
-import time
 from pathlib import Path
 
 import kills
 import pytest
+from faulty import came, meeting, shards
 from mishaps import meetings, runs, servers, stages
 from mishaps.lakes import Lakes, check_lake
 from mishaps.process import Process, one_step, wait_until_gone
 from one_step import step_of
 from seaweed import Seaweed
-from testkit import Mill, make_documents
+from testkit import Mill
 
 SEED = 20_240_917 + kills.NUMBER
 """A case is drawn from it, the test's name and the case's number; CI has other cases at each commit.
@@ -118,28 +118,19 @@ def test_a_server_that_dies_and_comes_back_costs_time_and_nothing_else(
     assert servers.kill_server(bucket, lakes, dice(request, 0), 0) <= 3
 
 
-def test_workers_end_in_the_middle_of_an_item_when_their_run_is_killed(mill: Mill) -> None:
-    for number in range(4):
-        rows = make_documents(8, start=number * 8)
-        for row in rows:
-            row["text"] = "SLEEP"
-        mill.raw(f"{number}.jsonl.gz", rows)
-    mill.convert()
+def test_workers_end_in_the_middle_of_an_item_when_their_run_is_killed(mill: Mill, tmp_path: Path) -> None:
+    here = tmp_path / "meeting"
+    shards(mill, **dict.fromkeys("abcdef", meeting(here)))
     script = (
         "import sys; from pathlib import Path; from testkit import Mill\n"
         "from gristmill.engines.local import LocalPool\n"
         "Mill(Path(sys.argv[1])).tag('faulty-1', engine=LocalPool(2, small=0))"
     )
     process = Process(["-c", script, str(mill.root)])
-    end = time.monotonic() + 20
-    while len(workers := process.children) < 2:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    time.sleep(1)
+    workers = came(here, 2)
+    assert set(workers) <= set(process.children)
     os.kill(process.pid, signal.SIGKILL)
-    started = time.monotonic()
     wait_until_gone(workers)
-    assert time.monotonic() - started < 2
     process.wait()
     mill.store.sweep()
     assert list(mill.store.list(mill.attributes("faulty-1").folder)) == []

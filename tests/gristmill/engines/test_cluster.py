@@ -5,7 +5,6 @@ import secrets
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +13,7 @@ import dagster as dg
 import msgspec
 import pytest
 from dagster_kit import TINY_LETTERS, Works, letters
-from faulty import shards, work
+from faulty import came, meeting, opened, shards, work
 from testkit import Mill
 
 from bench.clusters import Cluster, DaskCluster, RayCluster, descendants, kill
@@ -71,32 +70,24 @@ def test_a_run_chooses_its_engine_and_has_the_same_bytes_on_each(cluster: Cluste
     assert trees[0] == trees[1]
 
 
-def test_a_worker_killed_in_the_middle_takes_no_shard_along(
-    mill: Mill, engine: Engine, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_a_worker_killed_in_the_middle_takes_no_shard_along(mill: Mill, engine: Engine, tmp_path: Path) -> None:
     other = Mill(tmp_path / "other")
+    here = tmp_path / "meeting"
     for each in (mill, other):
-        shards(each, **dict.fromkeys("abcdef", "SLEEP"))
-    other.tag("faulty-1")
-    mill.tag("words-1", engine=engine)
+        shards(each, **dict.fromkeys("cdef", meeting(here)))
     killed: list[int] = []
-    receipts = mill.root / mill.attributes("faulty-1").receipts
-    over = threading.Event()
 
     def kill_one() -> None:
-        while len(list(receipts.glob("[a-f].json"))) < 2 and not over.wait(0.005):
-            pass
-        time.sleep(0.2)  # the next two have been begun, and take half a second
-        killed.append(cluster.busy()[0])
+        killed.append(came(here, 2)[0])
         os.kill(killed[0], signal.SIGKILL)
+        opened(here)
 
     thread = threading.Thread(target=kill_one)
     thread.start()
     mill.tag("faulty-1", engine=engine)
-    over.set()
     thread.join()
     assert len(killed) == 1
-    other.tag("words-1")
+    other.tag("faulty-1")
     assert mill.tree() == other.tree()
 
 

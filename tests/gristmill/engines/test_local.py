@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faulty import shards, work
+from faulty import came, meeting, opened, shards, work
 from testkit import Mill
 
 from gristmill.engines.local import LocalPool
@@ -75,12 +75,11 @@ def test_small_work_starts_no_worker(mill: Mill) -> None:
     pool.close()
 
 
-def test_two_workers_work_at_the_same_time(mill: Mill, pool: LocalPool) -> None:
-    shards(mill, a="SLEEP", b="SLEEP", c="SLEEP", d="SLEEP")
-    mill.tag("words-1", engine=pool)
-    started = time.monotonic()
+def test_two_workers_work_at_the_same_time(mill: Mill, pool: LocalPool, tmp_path: Path) -> None:
+    here = tmp_path / "meeting"
+    shards(mill, a=meeting(here, 2), b=meeting(here, 2))  # each waits for the other
     mill.tag("faulty-1", engine=pool)
-    assert 1.0 <= time.monotonic() - started < 1.9
+    assert len(set(came(here, 2))) == 2
 
 
 @pytest.mark.parametrize(
@@ -115,15 +114,21 @@ def test_a_panic_of_native_code_fails_its_item_and_no_worker(mill: Mill, pool: L
     assert [name for name in "abcdef" if mill.store.head(where.shard(name)) is None] == ["c"]
 
 
-def test_an_item_whose_worker_was_killed_once_is_tried_again(mill: Mill, pool: LocalPool) -> None:
-    shards(mill, a="SLEEP", b="SLEEP")
-    mill.tag("words-1", engine=pool)
+def test_an_item_whose_worker_was_killed_once_is_tried_again(mill: Mill, pool: LocalPool, tmp_path: Path) -> None:
+    here = tmp_path / "meeting"
+    shards(mill, a=meeting(here), b=meeting(here))
     planned, items = work(mill)
     results = pool.map(planned.job, items[:2])
-    timer = threading.Timer(0.25, kill_all)
-    timer.start()
+
+    def kill_both() -> None:
+        came(here, 2)
+        kill_all()
+        opened(here)
+
+    thread = threading.Thread(target=kill_both)
+    thread.start()
     done = list(results)
-    timer.join()
+    thread.join()
     assert sorted(each.name for each in done) == ["a", "b"]
     assert not any(each.outcome.failed for each in done)
 
@@ -171,14 +176,15 @@ def test_a_worker_that_died_while_idle_is_replaced(mill: Mill, pool: LocalPool) 
     assert not set(before) & {w for w in workers() if Path(f"/proc/{w}/cmdline").read_bytes()}
 
 
-def test_a_reader_that_goes_away_ends_the_work_under_way(mill: Mill, pool: LocalPool) -> None:
-    shards(mill, **dict.fromkeys("abcdef", "SLEEP"))
+def test_a_reader_that_goes_away_ends_the_work_under_way(mill: Mill, pool: LocalPool, tmp_path: Path) -> None:
+    here = tmp_path / "meeting"
+    shards(mill, **dict.fromkeys("bcdef", meeting(here)))
     planned, items = work(mill)
     results = pool.map(planned.job, items)
     assert isinstance(next(results), Done)
-    started = time.monotonic()
+    under_way = came(here, 2)
     results.close()  # type: ignore[attr-defined]  # the protocol asks for an iterator only
-    assert time.monotonic() - started < 0.4
+    assert not set(under_way) & set(workers())
     assert mill.tag("words-1", engine=pool).totals["rows"] == 6
 
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from steered import collide
 from testkit import Mill, make_documents
 from wholelake import DOCUMENTS, REVISED, STREAM, WORDS, make_whole, rewrite, table
 
@@ -70,6 +71,7 @@ def test_a_set_with_a_shard_too_few_too_many_or_of_other_ids_is_misaligned(whole
     assert not verdict.passed
     assert verdict.metadata["first_shard"] == "b"
     assert verdict.metadata["found"] == "20 rows of ids 00000000"
+    assert not row_alignment([a, b], [a, msgspec.structs.replace(b, rows=19)]).passed
 
 
 def test_the_ids_of_a_version_stand_in_the_one_before(whole: Mill) -> None:
@@ -84,6 +86,9 @@ def test_a_new_id_in_a_version_is_named(spoilt: Mill) -> None:
     verdict = ids_stable(spoilt.store, DOCUMENTS, table(spoilt, DOCUMENTS), REVISED, table(spoilt, REVISED))
     assert not verdict.passed
     assert (verdict.metadata["first_shard"], verdict.metadata["first_row"], verdict.metadata["id"]) == ("b", 2, "new")
+    nameless = [msgspec.structs.replace(shard, index="") for shard in table(spoilt, REVISED)]
+    documents = [msgspec.structs.replace(shard, index="") for shard in table(spoilt, DOCUMENTS)]
+    assert not ids_stable(spoilt.store, DOCUMENTS, documents, REVISED, nameless).passed
 
 
 def test_an_id_that_moved_to_another_shard_is_not_stable(whole: Mill) -> None:
@@ -114,3 +119,28 @@ def test_a_list_of_strangers_is_respected_and_says_what_was_compared(whole: Mill
     assert verdict.passed
     assert verdict.metadata == {"shards": 2, "rows": 8, "blocked_ids": 2}
     assert blocklist_respected(whole.store, STREAM, table(whole, STREAM), []).passed
+
+
+def test_ids_that_only_share_half_a_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collide(monkeypatch)
+    mill = make_whole(tmp_path / "lake")
+    stream, revised = table(mill, STREAM), table(mill, REVISED)
+    assert ids_unique(mill.store, STREAM, stream).passed
+    assert ids_stable(mill.store, REVISED, revised, STREAM, stream).passed
+    assert not ids_stable(mill.store, STREAM, stream, REVISED, revised).passed
+    stranger, known = ("pages", "doc-00005"), ("pages", "doc-00028")
+    assert blocklist_respected(mill.store, STREAM, stream, [Blocklist("evals", {stranger: "x"})]).passed
+    verdict = blocklist_respected(mill.store, STREAM, stream, [Blocklist("evals", {stranger: "x", known: "y"})])
+    assert (verdict.passed, verdict.metadata["id"], verdict.metadata["first_row"]) == (False, "doc-00028", 1)
+
+
+def test_an_id_that_occurs_twice_among_half_alike_hashes_is_named(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    collide(monkeypatch)
+    mill.raw("a.jsonl.gz", [*make_documents(5), *make_documents(1, start=3)])
+    mill.convert_unchecked()
+    verdict = ids_unique(mill.store, DOCUMENTS, table(mill, DOCUMENTS))
+    assert (verdict.metadata["id"], verdict.metadata["first_row"], verdict.metadata["second_row"]) == (
+        "doc-00003",
+        3,
+        5,
+    )

@@ -1,20 +1,24 @@
 """Making partitions: what is kept, what is ground again, and what becomes of runs that are broken off or meet."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from counted import everywhere, journey
+from msgspec import structs
+from steered import before
 from testkit import Mill, Stopping, make_documents
 
-from gristmill.errors import Conflict, DataError, GristmillError, StoreError
-from gristmill.execution.commit import Assembled, release
+from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
+from gristmill.execution.claim import claimed_by
+from gristmill.execution.commit import Assembled, claim_and_plan, publish, release
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.survey import survey
 from gristmill.lake.ledger.files import dump, read_ledger
-from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.ledger.receipts import Receipt, read_run_note
 
 
 def test_a_second_run_grinds_nothing_and_touches_no_object(mill: Mill) -> None:
@@ -50,6 +54,7 @@ def test_one_changed_raw_object_grinds_its_shard_and_its_descendants_alone(mill:
         "sources/pages/v1/documents/2024/b.jsonl.gz",
     ]
     assert len(mill.rows(mill.documents().shard("b"))) == 12
+    assert [row.name for row in read_ledger(mill.store, mill.documents())[1]] == ["a", "b", "c"]
 
 
 def test_a_touched_raw_object_grinds_its_shard_and_no_descendant(mill: Mill) -> None:
@@ -109,6 +114,8 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(mill: Mill, tmp_path: Pa
     assert mill.store.head(mill.documents().ledger) is None
     mill.convert()
     assert len(mill.ground) == 5 - after
+    mill.convert()
+    assert mill.ground == []  # the raw objects of the first run are known as well
     with pytest.raises(KeyboardInterrupt):
         mill.tag("words-1", engine=Stopping(after))
     mill.tag("words-1")
@@ -228,3 +235,138 @@ def test_a_receipt_that_names_an_object_of_another_partition_is_not_published(mi
         publish_one(planned, where.asset, assemble_one(step, planned, where.asset, {}))
     assert mill.store.read(where.shard("a")) == before
     assert mill.store.head(where.ledger) is None
+
+
+def test_what_an_older_run_publishes_before_the_claim_is_seen_after_it(mill: Mill) -> None:
+    older, asset, assembled = ready(mill, "older")
+    (target,) = mill.conversion().plan(mill.store).targets
+    newer = mill.lake.store()
+    before(newer, "put", target.place.claim, lambda: publish_one(older, asset, assembled))
+    partition, todo, state = claim_and_plan(newer, target, "newer")
+    assert (todo, partition.kept, state.head) == ([], 2, assembled.ledger)
+    assert partition.head_etag == mill.stamps()[target.place.ledger]
+
+
+def test_a_run_of_another_recipe_leaves_the_claim_of_the_run_at_work(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    plan(mill.conversion(), mill.lake, "at work")
+    (target,) = mill.conversion().plan(mill.store).targets
+    other = structs.replace(target, recipe=structs.replace(target.recipe, parameters={"other": 1}))
+    with pytest.raises(RecipeError):
+        claim_and_plan(mill.store, other, "other")
+    assert claimed_by(mill.store, target.place) == "at work"
+
+
+def test_a_run_removes_the_unfinished_files_of_dead_writers(mill: Mill) -> None:
+    mill.raw_shards(1)
+    (mill.root / ".incoming").mkdir(exist_ok=True)
+    (mill.root / ".incoming" / "1-0").write_bytes(b"half a shard")
+    plan(mill.conversion(), mill.lake, "next")
+    assert not (mill.root / ".incoming" / "1-0").exists()
+
+
+def test_an_object_that_is_deleted_before_the_commit_is_noticed(mill: Mill) -> None:
+    planned, asset, _ = ready(mill)
+    mill.store.delete([mill.documents().shard("a")])
+    with pytest.raises(StoreError, match=r"a\.jsonl\.gz: changed while its partition was being made"):
+        assemble_one(mill.conversion(), planned, asset, {})
+
+
+def test_a_receipt_that_is_torn_before_the_commit_is_a_store_error(mill: Mill) -> None:
+    planned, asset, _ = ready(mill)
+    where = mill.documents()
+    mill.store.delete([entry.path for entry in mill.store.list(where.receipts) if "/.ground-" in entry.path])
+    mill.store.put(where.receipt("a"), b"torn")
+    with pytest.raises(StoreError, match=r"a\.json: not a receipt .*run again"):
+        assemble_one(mill.conversion(), planned, asset, {})
+
+
+def test_note_table_and_head_are_put_in_this_order(mill: Mill) -> None:
+    planned, asset, assembled = ready(mill)
+    where, store = mill.documents(), mill.lake.store()
+    there: list[list[bool]] = []
+
+    def look() -> None:
+        there.append([mill.store.head(path) is not None for path in (where.run, where.table, where.ledger)])
+
+    for call, path in (("put", where.run), ("put_if", where.table), ("put_if", where.ledger)):
+        before(store, call, path, look)
+    publish(store, planned.partition(asset), assembled)
+    assert there == [[False, False, False], [True, False, False], [True, True, False]]
+
+
+def test_a_table_that_is_gone_is_put_again_beside_the_same_head(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    grind(plan(mill.conversion(), mill.lake, "killed", force=True), Inline(), mill.said.append)
+    mill.store.delete([mill.documents().table])
+    mill.convert()
+    assert mill.ground == []
+    assert sorted(mill.table(mill.documents())) == ["a", "b"]
+
+
+def test_a_run_that_was_taken_over_does_not_even_write_its_note(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    where = mill.attributes("words-1")
+    mill.store.put(where.shard("a"), mill.store.read(where.shard("a")))  # the same bytes, another etag
+    planned = plan(mill.tagging("words-1"), mill.lake, "older")
+    assembled = assemble_one(mill.tagging("words-1"), planned, where.asset, {})
+    note = mill.store.read(where.run)
+    mill.store.put(where.claim, b'{"token":"newer"}')
+    with pytest.raises(Superseded):
+        publish_one(planned, where.asset, assembled)
+    assert mill.store.read(where.run) == note
+
+
+def test_strays_that_another_run_may_read_are_noted_and_go_when_it_has_ended(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    where, reader = mill.documents(), mill.attributes("words-1")
+    mill.store.put(where.shard("stray"), b"")
+    mill.store.put(reader.claim, b'{"token":"reads"}')
+    mill.convert()
+    assert mill.store.head(where.shard("stray")) is not None
+    assert read_run_note(mill.store, where).left == (where.shard("stray"),)
+    mill.store.delete([reader.claim])
+    mill.convert()
+    assert mill.store.head(where.shard("stray")) is None
+
+
+def test_raw_objects_that_a_killed_run_read_are_noted_although_nothing_else_changed(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.raw_shards(1)  # the same bytes, another etag
+    grind(plan(mill.conversion(), mill.lake, "killed"), Inline(), mill.said.append)
+    for _ in range(2):
+        mill.convert()
+        assert mill.ground == []
+
+
+@pytest.mark.parametrize("named", [(), ("a", "b")])
+def test_the_claim_goes_last_so_that_no_receipt_is_without_an_owner(mill: Mill, named: tuple[str, ...]) -> None:
+    planned, asset, _ = ready(mill)
+    where, store = mill.documents(), mill.lake.store()
+    left: list[str] = []
+    before(store, "delete", where.claim, lambda: left.extend(e.path for e in mill.store.list(where.receipts)))
+    release(store, planned.partition(asset), named)
+    assert left == [where.claim]
+    assert list(mill.store.list(where.receipts)) == []
+
+
+def test_a_late_writer_that_sets_the_time_back_is_noticed_by_the_bytes(mill: Mill) -> None:
+    planned, asset, _ = ready(mill)
+    file = mill.root / mill.documents().shard("a")
+    status = file.stat()
+    data = file.read_bytes()
+    with file.open("r+b") as opened:
+        opened.write(data[:-1] + bytes([data[-1] ^ 1]))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(StoreError, match=r"a\.jsonl\.gz: changed while its partition was being made"):
+        assemble_one(mill.conversion(), planned, asset, {})
+    with file.open("r+b") as opened:
+        opened.write(data)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert assemble_one(mill.conversion(), planned, asset, {}).ledger.totals["rows"] == 20

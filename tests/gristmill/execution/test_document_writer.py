@@ -2,8 +2,10 @@ import hashlib
 from pathlib import Path
 
 import msgspec
+import pytest
 from testkit import Mill, make_documents
 
+from gristmill.errors import Conflict
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.identity import HASH_BYTES, IdDigest
@@ -57,3 +59,14 @@ def test_an_id_digest_is_what_the_ledger_says(mill: Mill) -> None:
     assert shard.ids == digest.hexdigest()
     assert mill.store.read(mill.documents().index("a")).startswith(digest.index())
     assert msgspec.structs.asdict(shard)["rows"] == 3
+
+
+def test_the_index_is_there_before_its_shard(lake: FolderStore) -> None:
+    writer = DocumentWriter(lake, HERE, "a")
+    writer.write(b"{}\n", [("wiki", "1")])
+    lake.put(HERE.shard("a"), b"another run's")
+    with pytest.raises(Conflict):
+        writer.close("recipe", READ, dropped={}, counts={})
+    writer.abort()
+    assert lake.read(HERE.shard("a")) == b"another run's"
+    assert lake.head(HERE.index("a")) is not None

@@ -13,7 +13,8 @@ from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.plan import Target, Want, is_finished, plan_changes, read_state
 from gristmill.execution.survey import survey
 from gristmill.lake.address import raw_folder
-from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.files import dump, read_ledger
+from gristmill.lake.ledger.model import TableDigest, Upstream
 from gristmill.lake.ledger.receipts import Receipt, leave_receipt, read_run_note
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.conversion import step as conversion_step
@@ -274,3 +275,53 @@ def test_records_without_a_ctime_stay_valid(mill: Mill) -> None:
     note = json.loads(mill.store.read(mill.documents().run))  # with the ctimes of today
     assert all(len(stamp) == 3 for stamp in note["stamps"].values())
     assert all(raw["changed"] > 0 for raw in note["raw"].values())
+
+    stamps = json.loads(mill.store.read(mill.documents().run))["stamps"]
+    assert all(len(stamp) == 3 for stamp in stamps.values())  # with the ctimes of today
+
+
+def test_a_shard_of_the_same_size_but_other_bytes_is_ground_again(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    before = mill.tree()
+    path = mill.documents().shard("a")
+    mill.store.put(path, bytes(len(before[path])))
+    mill.convert()
+    assert mill.ground == ["a"]
+    assert mill.tree() == before
+
+
+def test_a_quarantine_that_is_gone_is_made_again(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", [*make_documents(3), b"no document"])
+    mill.convert()
+    before = mill.tree()
+    mill.store.delete([mill.documents().quarantine("a")])
+    mill.convert()
+    assert mill.ground == ["a"]
+    assert mill.tree() == before
+
+
+def test_a_ledger_of_other_inputs_or_another_table_is_not_finished(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    target = target_of(mill)
+    state = read_state(mill.store, target.place)
+    keep, todo, _ = plan_changes(state, target, mill.store)
+    other = replace(target, upstream=(Upstream("sources/pages/raw", "2024", "other"),))
+    assert not is_finished(state, other, keep, todo)
+    assert state.head is not None
+    renamed = replace(state, head=replace(state.head, table=TableDigest(2, "as 0.1 wrote it")))
+    assert is_finished(renamed, target, keep, todo)
+    moved = [replace(row, members=((0, 0), (9, 9))) for row in state.table]
+    assert not is_finished(replace(renamed, table=moved), target, keep, todo)
+
+
+def test_a_head_that_names_a_table_of_another_run_is_put_again(mill: Mill) -> None:
+    mill.raw_shards(2)
+    ledger = mill.convert()
+    torn = dump(replace(ledger, table=TableDigest(2, "0" * 64)))
+    mill.store.put(mill.documents().ledger, torn)
+    assert read_state(mill.store, mill.documents()).table == []
+    assert mill.convert() == ledger
+    assert mill.ground == []
+    mill.verify(mill.documents())

@@ -3,7 +3,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import pytest
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, Superseded
+from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.runner import Inline, grind_all, grind_one, raise_failures
 from gristmill.execution.work import Done, Failed, Ground, Item, Job, Outcome, raw
 from gristmill.lake.ledger.model import Shard
@@ -109,3 +109,30 @@ def test_five_messages_are_shown_and_the_rest_counted() -> None:
     with pytest.raises(DataError, match=r"and 95 more") as caught:
         raise_failures([failed("DataError", f"{n:02d}") for n in range(100)], 200)
     assert [line[-2:] for line in str(caught.value).splitlines()[1:6]] == ["00", "01", "02", "03", "04"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "calls", "failures"),
+    [
+        ([], 1, 0),
+        ([Conflict("met")], 2, 0),
+        ([Conflict("met")] * 3, 4, 0),
+        ([Conflict("met")] * 9, 4, 1),
+        ([StoreError("wrong")], 1, 1),
+        ([Conflict("met"), DataError("wrong")], 2, 1),
+    ],
+)
+def test_an_item_is_ground_again_only_if_it_met_another_run(
+    errors: list[GristmillError], calls: int, failures: int
+) -> None:
+    came = 0
+
+    def grind(item: Item) -> Outcome:  # noqa: ARG001 - the protocol names it
+        nonlocal came
+        came += 1
+        if came <= len(errors):
+            raise errors[came - 1]
+        return Outcome(())
+
+    done = grind_one(grind, item("a"))
+    assert (came, len(done.outcome.failed)) == (calls, failures)

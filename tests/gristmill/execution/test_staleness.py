@@ -1,7 +1,9 @@
 """Why a partition is out of date, as the dry run says it of a real lake."""
 
+import msgspec
 from counted import EVEN
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from wholelake import DOCUMENTS, WORDS, reseal, table
 
 from gristmill.execution.step import Step
 from gristmill.execution.survey import survey
@@ -65,3 +67,26 @@ def test_a_changed_recipe_is_named_by_its_fields_and_not_shard_by_shard(mill: Mi
     (said,) = why(mill, stream_step(other, "pages", SNAPSHOT, SHELVES))
     assert said.startswith("the recipe changed: ")
     assert "rate" in said
+
+
+def test_an_input_of_another_asset_is_named(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    (row,) = table(mill, WORDS)
+    other = msgspec.structs.replace(row.inputs[0], asset="sources/pages/v9/documents")
+    reseal(mill, WORDS, [msgspec.structs.replace(row, inputs=(other,))])
+    assert why(mill, mill.tagging("words-1")) == (
+        "sources/pages/v0/documents, sources/pages/v9/documents changed: shard a",
+    )
+
+
+def test_a_ledger_of_an_input_that_changed_without_its_shards_is_named(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    mill.tag("words-1")
+    (row,) = table(mill, DOCUMENTS)
+    reseal(mill, DOCUMENTS, [msgspec.structs.replace(row, rows=11)])
+    assert why(mill, mill.tagging("words-1")) == (
+        "the ledger of sources/pages/v0/documents changed; every shard is up to date",
+    )

@@ -104,6 +104,7 @@ def test_one_of_several_sets_is_published_when_the_other_failed(mill: Mill) -> N
     planned = plan(mill.tagging("words-1", "faulty-1"), mill.lake, "run")
     tally = grind(planned, Inline(), mill.said.append)
     assert [(each.asset, each.error) for each in tally.failed] == [("sources/pages/v0/attributes/faulty-1", "crash")]
+    assert len(grind(planned, Inline(), mill.said.append).failed) == 1  # the receipt of one set is not enough
     words, faulty = mill.attributes("words-1"), mill.attributes("faulty-1")
     publish_one(planned, words.asset, assemble_one(mill.tagging(), planned, words.asset, {}))
     assert mill.table(words)["a"].rows == 3
@@ -212,3 +213,41 @@ def test_a_stored_plan_that_names_another_partition_is_refused_and_nothing_is_wr
             resume(mill.lake, SHELVES, where, "run")
     mill.store.put(stored, msgspec.json.encode(planned))
     assert resume(mill.lake, SHELVES, where, "run") == planned
+
+
+def test_the_plan_of_another_run_is_not_resumed_and_each_partition_has_its_own(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    planned = plan(mill.tagging("words-1", "characters-1"), mill.lake, "run-1")
+    for name in ("words-1", "characters-1"):
+        assert resume(mill.lake, SHELVES, mill.attributes(name), "run-1") == planned
+        with pytest.raises(Superseded):
+            resume(mill.lake, SHELVES, mill.attributes(name), "run-2")
+
+
+def test_a_failure_of_all_sets_is_each_sets_until_a_second_attempt_mends_it(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    sets = [mill.attributes(name).asset for name in ("words-1", "characters-1")]
+    planned = plan(mill.tagging("words-1", "characters-1"), mill.lake, "run")
+    path = mill.documents().shard("a")
+    good = mill.store.read(path)
+    mill.store.put(path, b"by hand")
+    assert [each.asset for each in grind(planned, Inline(), mill.said.append).failed] == [""]
+    for asset in sets:
+        with pytest.raises(StoreError, match=r"a\.jsonl\.gz: not the object that its ledger names"):
+            assemble_one(mill.tagging(), planned, asset, {})
+    mill.store.put(path, good)
+    assert grind(planned, Inline(), mill.said.append).failed == []
+    for asset in sets:
+        assert assemble_one(mill.tagging(), planned, asset, {}).ledger.totals["rows"] == 10
+
+
+def test_plain_python_publishes_no_set_if_one_failed(mill: Mill) -> None:
+    rows = make_documents(3)
+    rows[1]["text"] = "RAISE"
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    with pytest.raises(DataError, match="LookupError: doc-00001"):
+        mill.tag("words-1", "faulty-1")
+    assert mill.store.head(mill.attributes("words-1").ledger) is None

@@ -1,10 +1,15 @@
 import io
+import os
 import subprocess
 import sys
 
+import msgspec
 import pytest
+from faulty import shards, work
+from testkit import Mill
 
-from gristmill.execution.worker import HEADER, receive, send
+from gristmill.execution.work import Done
+from gristmill.execution.worker import HEADER, JOB, receive, send
 
 
 def test_messages_come_back_as_they_went_one_by_one() -> None:
@@ -27,3 +32,42 @@ def test_a_worker_that_is_asked_nothing_ends_in_good_order() -> None:
         [sys.executable, "-m", "gristmill.execution.worker"], input=b"", capture_output=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def started(mill: Mill) -> tuple["subprocess.Popen[bytes]", bytes]:
+    """A worker, and the messages for it: the job of the faulty tagger, and its first item."""
+    planned, items = work(mill)
+    stream = io.BytesIO()
+    send(stream, JOB + msgspec.json.encode(planned.job))
+    send(stream, msgspec.json.encode(items[0]))
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "gristmill.execution.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return worker, stream.getvalue()
+
+
+def test_a_worker_whose_input_ends_while_it_grinds_ends_at_once(mill: Mill) -> None:
+    shards(mill, a="SLEEP")
+    worker, sent = started(mill)
+    out, _ = worker.communicate(sent)
+    assert (worker.returncode, out) == (1, b"")
+    assert mill.store.head(mill.attributes("faulty-1").shard("a")) is None
+
+
+def test_what_a_recipe_prints_is_no_part_of_the_answer(mill: Mill) -> None:
+    shards(mill, a="PRINT")
+    worker, sent = started(mill)
+    assert worker.stdin is not None
+    assert isinstance(worker.stdout, io.BufferedReader)
+    worker.stdin.write(sent)
+    worker.stdin.flush()
+    answer = receive(worker.stdout)
+    assert answer is not None
+    assert msgspec.json.decode(answer, type=Done).outcome.failed == ()
+    out, printed = worker.communicate()
+    assert (worker.returncode, out) == (0, b"")
+    assert b"a recipe that prints" in printed

@@ -1,5 +1,8 @@
 """The work of the faulty tagger, for the tests of all engines."""
 
+import time
+from pathlib import Path
+
 from testkit import Mill, make_documents
 
 from gristmill.execution.step import StoredPlan, plan
@@ -22,3 +25,27 @@ def work(mill: Mill, token: str = "token") -> tuple[StoredPlan, list[Item]]:
     found = step.plan(mill.store)
     names = {target.place.asset: target.wants for target in found.targets}
     return planned, found.items(names, {})
+
+
+MANY = 99
+"""More than ever come: who waits for so many stands before a closed gate."""
+
+
+def meeting(folder: Path, count: int = MANY) -> str:
+    """The text of a document whose tagging waits until so many have come, or until opened()."""
+    folder.mkdir(exist_ok=True)
+    return f"MEET {folder} {count}"
+
+
+def came(folder: Path, count: int) -> list[int]:
+    """Waits until so many have come; the ids of their processes."""
+    end = time.monotonic() + 60
+    while len(found := [file.read_text() for file in folder.iterdir()]) < count or "" in found:
+        assert time.monotonic() < end, "nobody came"
+        time.sleep(0.005)
+    return [int(pid) for pid in found]
+
+
+def opened(folder: Path) -> None:
+    """Lets all go on."""
+    (folder / "open").touch()

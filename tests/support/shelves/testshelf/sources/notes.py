@@ -29,6 +29,7 @@ def convert(raw: RawObject) -> Iterator[Converted]:
             "!nul": Document(name, "a\x00b", "notes"),
             "!number": Document(name, 7, "notes"),  # type: ignore[arg-type]
             "!time": Document(name, text, "notes", added=7),  # type: ignore[arg-type]
+            "!list": Document(name, text, "notes", metadata=["a"]),  # type: ignore[arg-type]
             "!set": Document(name, text, "notes", metadata={"a": {1, object()}}),
             "!dict": {"id": name, "text": text, "source": "notes"},
         }

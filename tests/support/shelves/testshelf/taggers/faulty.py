@@ -14,44 +14,59 @@ from gristmill.errors import StoreError
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Tagger
 
+_PATIENCE = 120
+"""Seconds to wait for others: no test waits for that long."""
+
 
 def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901, PLR0912 - a list of faults
     labels: list[Label] = []
     for document in documents:
         label: Label = 1.0
-        match document.text.split()[:1]:
-            case ["NAN"]:
+        match document.text.split():
+            case ["NAN", *_]:
                 label = float("nan")
-            case ["OUTSIDE"]:
+            case ["OUTSIDE", *_]:
                 label = [Span(0, len(document.text) + 1, 1.0)]
-            case ["WORD"]:
+            case ["WORD", *_]:
                 label = "high"  # type: ignore[assignment]  # a tagger's mistake
-            case ["TRUE"]:
+            case ["TRUE", *_]:
                 label = True
-            case ["FEWER"]:
+            case ["FEWER", *_]:
                 return {"label": labels}
-            case ["RAISE"]:
+            case ["RAISE", *_]:
                 raise LookupError(document.id)
-            case ["STORE"]:
+            case ["STORE", *_]:
                 raise StoreError(f"{document.id}: the lake does not answer")
-            case ["EXIT"]:
+            case ["EXIT", *_]:
                 os._exit(3)
-            case ["KILL"]:
+            case ["KILL", *_]:
                 os.kill(os.getpid(), signal.SIGKILL)
-            case ["ABORT"]:
+            case ["ABORT", *_]:
                 os.abort()
-            case ["HUGE"]:
+            case ["HUGE", *_]:
                 _want_more_than_there_is()
-            case ["PANIC"]:
+            case ["PANIC", *_]:
                 Split(Regex("(a+)+$"), "isolated").pre_tokenize_str("a" * 60 + "b")  # a panic of a library in Rust
-            case ["STOP"]:
+            case ["STOP", *_]:
                 raise SystemExit(4)
-            case ["SLEEP"]:
+            case ["SLEEP", *_]:
                 time.sleep(0.5)
-            case ["PRINT"]:
+            case ["PRINT", *_]:
                 print("a recipe that prints")  # noqa: T201 - what is tested
+            case ["MEET", folder, count]:
+                _meet(Path(folder), document.id, int(count))
         labels.append(label)
     return {"label": labels}
+
+
+def _meet(folder: Path, name: str, count: int) -> None:
+    """Says that it has come, with its process id; waits until so many have come, or the file `open` is there."""
+    (folder / name).write_text(str(os.getpid()))
+    for _ in range(_PATIENCE * 100):
+        if len(list(folder.iterdir())) >= count or (folder / "open").exists():
+            return
+        time.sleep(0.01)
+    raise StoreError(f"{name}: nobody came")
 
 
 def _want_more_than_there_is() -> None:
