@@ -1,11 +1,25 @@
 """The blocklist sensor: which slices a changed list asks for, tick by tick, and what becomes of them."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.remote_origin import (
+    RegisteredCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    SensorInstigatorData,
+)
+from dagster._daemon.types import DaemonHeartbeat
 from dagster_kit import BLEND_LETTERS, LETTERS_V1, SHELVES, Works, environment_of, letters
 
 from assets.support.keys import address_of, key_of
@@ -222,3 +236,22 @@ def test_a_version_that_names_a_list_is_followed_too(works: Works) -> None:
 def test_where_no_recipe_names_a_list_there_is_no_sensor(works: Works) -> None:
     known = works.catalogue
     assert blocklist_sensors(Catalogue(known.sources, known.taggers, {}, {})) == []
+
+
+def test_a_list_asks_for_nothing_while_a_person_has_stopped_the_automation(tmp_path: Path) -> None:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        works = Works(tmp_path / "lake", instance)
+        watch = mixed(works, y2024=(2, 3))
+        works.block("letter-3")
+        works.instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), "ASSET", "daemon", []))
+        origin = RemoteInstigatorOrigin(
+            RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("gristmill"), "__repository__"), "mix_blend_automation"
+        )
+        state = InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.STOPPED, SensorInstigatorData())
+        works.instance.add_instigator_state(state)
+        assert watch.tick() == []
+        assert watch.said == f"{BLEND_LETTERS} waits: mix_blend_automation is stopped"
+        works.instance.update_instigator_state(
+            state.with_status(InstigatorStatus.RUNNING).with_data(SensorInstigatorData(cursor="it has ticked"))
+        )
+        assert watch.tick() == [(BLEND_LETTERS, "2024")]

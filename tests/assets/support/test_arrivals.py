@@ -47,3 +47,12 @@ def test_a_vanished_snapshot_is_forgotten_when_nothing_made_of_it_is_left(works:
     works.store.delete([claim])
     assert forget(works.instance, source, works.store, [LETTERS_V0], known) == ["2024"]
     assert works.instance.get_dynamic_partitions("snapshots/letters") == []
+
+
+def test_a_snapshot_that_was_never_reported_as_vanished_is_not_forgotten(works: Works) -> None:
+    works.raw(letters(1), snapshot="2024")
+    works.arrive("letters")
+    source, known = works.catalogue.sources["letters"], reported(works.instance, "letters")
+    assert known["2024"] != EMPTY
+    assert forget(works.instance, source, works.store, [LETTERS_V0], known) == []
+    assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]

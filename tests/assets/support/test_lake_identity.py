@@ -20,8 +20,8 @@ from dagster_kit import (
 )
 
 from assets.support.keys import key_of
-from assets.support.lake_identity import UNSHOWN, check_lake, shown_lake
-from gristmill.errors import DataError, RecipeError
+from assets.support.lake_identity import UNSHOWN, check_lake, is_shown, shown_lake
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.ledger.lake_id import LAKE_FILE, is_new, make_lake_id, read_lake_id
 from resources.lake import lake_resource
 
@@ -137,3 +137,9 @@ def test_sensors_wait_until_the_lake_is_shown(made: Works) -> None:
             reason = said if isinstance(said, dg.SkipReason) else said.skip_reason
             assert reason.skip_message == UNSHOWN
         assert fresh.get_dynamic_partitions("snapshots/letters") == []
+
+
+def test_a_lake_whose_disk_is_not_mounted_is_a_store_error_and_not_another_lake(made: Works, tmp_path: Path) -> None:
+    made.root.rename(tmp_path / "unmounted")
+    with pytest.raises(StoreError, match="there is no lake"):
+        is_shown(made.instance, made.store)

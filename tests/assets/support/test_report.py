@@ -1,4 +1,5 @@
-import threading
+import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
@@ -11,13 +12,19 @@ from dagster_kit import (
     MOODY_V1,
     RETRY_DELAY,
     Works,
+    environment_of,
     letter,
     letters,
 )
 from panics import panic
+from steered import before_any
 
 from assets.support.report import failures
+from definitions import build
 from gristmill.environment import read_environment
+from gristmill.errors import DataError, RecipeError, Superseded
+from gristmill.execution.claim import claimed_by
+from gristmill.lake.address import place
 from resources.lake import lake_resource
 
 GRIND = "sources__letters__v1__attributes.grind"
@@ -44,33 +51,50 @@ def test_a_lake_that_did_not_answer_is_tried_again(works: Works, tmp_path: Path)
     assert works.materialized(MOODY_V1) == {"2024"}
 
 
-def test_a_raw_object_that_comes_back_in_time_is_no_failure(works: Works) -> None:
-    """It vanishes between the plan and the grind, and is put back while the op waits for its second attempt."""
+class Planned(logging.Handler):
+    """Lets something happen each time that a run says that it has planned."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__()
+        self._happens = happens
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "to grind" in record.getMessage():
+            self._happens()
+
+
+def test_a_raw_object_that_comes_back_in_time_is_no_failure(works: Works, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It vanishes between the plan and the grind, and is back when the op plans for its second attempt."""
     works.raw(letters(1, 2, 3))
     works.arrive("letters")
     raw, aside = works.root / "sources/letters/raw/2024/a.jsonl.gz", works.root / "aside"
-    claims = works.root / "sources/letters/v0/ledgers/documents"
-    stop = threading.Event()
-
-    def waits() -> bool:
-        kind = DagsterEventType.STEP_UP_FOR_RETRY
-        return any(works.instance.all_logs(run_id, of_type=kind) for run_id in works.instance.get_run_ids())
+    tokens: list[str | None] = []
 
     def disturb() -> None:
-        while not list(claims.glob("2024.receipts/.planned-*")) and not stop.wait(0.0005):
-            pass
-        raw.rename(aside)
-        while not waits() and not stop.wait(0.01):
-            pass
-        aside.rename(raw)
+        tokens.append(claimed_by(works.store, place(LETTERS_V0, "2024")))
+        if len(tokens) == 1:
+            raw.rename(aside)
+            before_any(monkeypatch, "list", "sources/letters/raw/2024/", lambda: aside.rename(raw))
 
-    thread = threading.Thread(target=disturb)
-    thread.start()
-    done = works.run("letters_journey", only=[LETTERS_V0])
-    stop.set()
-    thread.join()
+    logger = logging.getLogger("planned")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(Planned(disturb))
+    defined = dg.LoggerDefinition(lambda _: logger)
+    works.definitions = build(environment_of(works.root), works.catalogue, loggers={"planned": defined})
+    done = works.run("letters_journey", only=[LETTERS_V0], config={"loggers": {"planned": {}}})
     assert done.success, done.failures
     assert works.ids(LETTERS_V0) == ["letter-1", "letter-2", "letter-3"]
+    assert len(set(tokens)) == len(tokens) == 2  # a first attempt that is still at work loses its claim
+    assert all((token or "").startswith(done.run_id) for token in tokens)
+
+
+@pytest.mark.parametrize(
+    "error", [DataError("wrong"), RecipeError("wrong"), Superseded("wrong"), ZeroDivisionError("wrong")]
+)
+def test_what_a_retry_cannot_mend_is_never_tried_again(works: Works, error: Exception) -> None:
+    with pytest.raises(dg.Failure, match="wrong") as told, failures(lake_resource(environment_of(works.root))):
+        raise error
+    assert not told.value.allow_retries
 
 
 def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:

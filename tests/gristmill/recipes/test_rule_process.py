@@ -165,6 +165,21 @@ def test_it_ends_with_the_process_that_asks() -> None:
         asking.stdout.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # what forking pools do as well
+def test_a_forked_child_has_a_process_of_its_own() -> None:
+    request = CheckRules((("a", "VARCHAR"),), ("a = 'b'",), LIMITS)
+    assert ask(request)[0].wrong == ""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            ask(request)
+            code = 0 if processes(os.getpid()) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_a_check_has_limits_too() -> None:
     doubled = "list_reduce([" + ", ".join(["'a'"] * 34) + "], lambda x, y: concat(x, x)) = a"
     answer, _ = ask(CheckRules((("a", "VARCHAR"),), (doubled,), SMALL))

@@ -58,6 +58,12 @@ def test_one_name_for_two_things_is_refused() -> None:
         check_rules([*COLUMNS, score("length-2__words", "words")], [rule], [])
 
 
+def test_more_rules_than_decisions_can_count_are_refused() -> None:
+    many = [Rule(f"r{number}", "ok", "a test") for number in range(32_768)]
+    with pytest.raises(RecipeError, match="32,768 rules; one selection may have at most 32,767"):
+        check_rules(COLUMNS, many[:9], many[9:])
+
+
 def test_rules_need_columns_but_columns_need_no_rules() -> None:
     check_rules([], [], [])
     check_rules(COLUMNS, [], [])

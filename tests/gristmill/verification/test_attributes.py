@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from lies import SET, A, Lie, check_found, swap
 from testkit import Mill, packed
-from wholelake import WORDS, reseal_shard
+from wholelake import DOCUMENTS, WORDS, reseal, reseal_shard, table
 
 from gristmill.lake.rows.shard_file import ShardWriter
 
@@ -46,6 +46,36 @@ LIES: dict[str, Lie] = {
         SET,
         0,
         "a span [0, 5) in a text of 4 characters",
+    ),
+    "another source": (
+        lambda m: seal_set(m, [m.lines(SET)[0].replace(b'"pages"', b'"books"'), *m.lines(SET)[1:]]),
+        SET,
+        0,
+        f"id 'doc-00000' (source 'books'), but {A} has 'doc-00000' (source 'pages')",
+    ),
+    "another digest of ids": (
+        lambda m: reseal_shard(m, WORDS, "a", ids="0"),
+        SET,
+        None,
+        "its ids' digest is",
+    ),
+    "a shard that the documents have not": (
+        lambda m: reseal(m, DOCUMENTS, table(m, DOCUMENTS)[:1]),
+        WORDS.shard("b"),
+        None,
+        "sources/pages/v0/documents has no shard of this name",
+    ),
+    "a shard that the documents alone have": (
+        lambda m: reseal(m, WORDS, table(m, WORDS)[:1]),
+        WORDS.shard("b"),
+        None,
+        "its documents have a shard b, this set has not",
+    ),
+    "a shard of other ids than its documents": (
+        lambda m: reseal_shard(m, DOCUMENTS, "a", ids="0"),
+        WORDS.table,
+        None,
+        "but its documents have 20 of ids 0",
     ),
 }
 

@@ -33,6 +33,12 @@ def foreign_row(mill: Mill) -> None:
 
 
 LIES: dict[str, Lie] = {
+    "an empty id": (
+        lambda m: rewrite(m, DOCUMENTS, "a", [b'{"id":"","text":"x","source":"pages"}', *m.lines(A)[1:]]),
+        A,
+        0,
+        "has the id '', which is not valid",
+    ),
     "a row that is no document": (
         lambda m: m.store.put(A, packed([*m.lines(A)[:3], b'{"id":7}', *m.lines(A)[4:]])),
         A,

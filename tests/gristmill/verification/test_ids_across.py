@@ -1,3 +1,5 @@
+import pytest
+from steered import collide
 from testkit import Mill, make_documents
 
 from gristmill.verification.ids_across import ids_across
@@ -23,4 +25,14 @@ def test_an_id_in_two_snapshots_is_named_with_both_places(mill: Mill) -> None:
     assert not verdict.passed
     assert f"{V0}/2023/a.jsonl.gz row 2" in verdict.description
     assert f"{V0}/2024/a.jsonl.gz row 0" in verdict.description
+    assert verdict.metadata["hashes that repeat"] == 1
+
+
+def test_ids_of_two_snapshots_that_only_share_half_a_hash_differ(mill: Mill, monkeypatch: pytest.MonkeyPatch) -> None:
+    collide(monkeypatch)
+    for snapshot, start in (("2023", 0), ("2024", 10)):
+        mill.raw("a.jsonl.gz", make_documents(3, start=start), "pages", snapshot)
+        mill.convert("pages", snapshot)
+    verdict = ids_across(mill.store, V0, ["2023", "2024"])
+    assert verdict.passed
     assert verdict.metadata["hashes that repeat"] == 1

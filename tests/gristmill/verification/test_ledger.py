@@ -1,3 +1,6 @@
+import hashlib
+import json
+
 import msgspec
 import pytest
 from lies import Lie, audit, check_found, edit, part_object
@@ -5,7 +8,7 @@ from testkit import Mill
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
 
 from gristmill.execution.finding import Finding
-from gristmill.lake.ledger.files import dump, pack_table
+from gristmill.lake.ledger.files import dump, pack_table, read_ledger
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes
 
@@ -13,6 +16,21 @@ from gristmill.lake.rows.shard_file import gzip_bytes
 def edit_table(mill: Mill) -> None:
     a, b = table(mill, DOCUMENTS)
     mill.store.put(DOCUMENTS.table, pack_table([msgspec.structs.replace(a, counts={"x": 1}), b]))
+
+
+def spell_out(mill: Mill) -> None:
+    """The same rows with spaces, and a head that names them."""
+    head, rows = read_ledger(mill.store, DOCUMENTS)
+    lines = b"".join(json.dumps(json.loads(dump(row)), sort_keys=True).encode() + b"\n" for row in rows)
+    digest = hashlib.sha256(lines).hexdigest()
+    mill.store.put(DOCUMENTS.table, gzip_bytes(lines))
+    table_digest = msgspec.structs.replace(head.table, sha256=digest)
+    mill.store.put(DOCUMENTS.ledger, dump(msgspec.structs.replace(head, table=table_digest)))
+
+
+def read_another(mill: Mill) -> None:
+    (read,) = table(mill, WORDS)[0].inputs
+    reseal_shard(mill, WORDS, "a", inputs=(msgspec.structs.replace(read, content="0"),))
 
 
 LIES: dict[str, Lie] = {
@@ -59,6 +77,18 @@ LIES: dict[str, Lie] = {
         DOCUMENTS.table,
         None,
         "was made by recipe 0",
+    ),
+    "rows that are not canonical JSON": (
+        spell_out,
+        DOCUMENTS.table,
+        None,
+        "its rows are not canonical JSON",
+    ),
+    "a shard made from another content": (
+        read_another,
+        WORDS.table,
+        None,
+        "shard a was made from a of sources/pages/v0/documents (2024) as 0, which is",
     ),
 }
 

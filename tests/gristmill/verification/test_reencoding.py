@@ -1,9 +1,11 @@
 from pathlib import Path
 
+import pytest
 from talklake import TEMPLATE, build, mix_of, row, started, talk
 from testkit import SNAPSHOT
 from wholelake import reseal_shard
 
+from gristmill.errors import DataError
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.row_format import Chat
@@ -24,3 +26,7 @@ def test_a_sample_is_encoded_again_by_the_reference(tmp_path: Path) -> None:
     reseal_shard(mill, here, part.name, extra={**part.extra, "shards": {"a": swapped}})
     found = audit_reencoding(mill.store, here.ledger, 1, mill.said.append)
     assert "differ from the reference tokenizer's at token" in found[0].what
+    documents = place("mixes/talk/documents/pages", SNAPSHOT)
+    reseal_shard(mill, documents, "a", content="0")
+    with pytest.raises(DataError, match="shard a has changed since"):
+        audit_reencoding(mill.store, here.ledger, 1, mill.said.append)

@@ -1,15 +1,34 @@
+import hashlib
+
 import pytest
 from lies import A, B, Lie, check_found
 from testkit import Mill
 from wholelake import DOCUMENTS, WORDS, flip, reseal_shard, table
 
 from gristmill.lake.address import Place
-from gristmill.lake.rows.shard_file import ShardWriter, read_blocks, rows_of
+from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes, read_blocks, rows_of
 from gristmill.verification.audit import audit_ledger
+
+
+def cut_in_a_row(mill: Mill) -> None:
+    """The same rows in two gzip members, of which the first ends in the middle of a row."""
+    rows = b"".join(row + b"\n" for row in mill.lines(A))
+    packed = [gzip_bytes(rows[:100]), gzip_bytes(rows[100:])]
+    data = b"".join(packed)
+    mill.store.put(A, data)
+    members = ((0, 0), (len(packed[0]), 1))
+    reseal_shard(mill, DOCUMENTS, "a", members=members, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+
 
 LIES: dict[str, Lie] = {
     "a bit flipped in a shard": (lambda m: flip(m, A), A, None, "its sha256 is"),
     "a bit flipped in a row": (lambda m: flip(m, A), A, 18, "is not a document"),
+    "a member that ends in a row": (
+        cut_in_a_row,
+        A,
+        None,
+        "its gzip member 1 begins at byte 100 with row 0",
+    ),
     "a bit flipped in a gzip header": (lambda m: flip(m, A, 4), A, None, "its sha256 is"),
     "a shard cut": (lambda m: m.store.put(A, m.store.read(A)[:-9]), A, None, "the object's bytes are"),
     "rows cut": (lambda m: m.store.put(A, m.store.read(A)[:-9]), A, 0, "it was truncated"),
@@ -73,3 +92,11 @@ def test_a_row_that_is_gone_from_a_shard_of_many_members_is_named(many: Mill, cu
     assert (first.path, first.row) == (path, cut)
     assert "the object's bytes are" in "".join(f.what for f in others)
     assert "truncated" not in "".join(f.what for f in (first, *others))
+
+
+def test_a_member_that_begins_with_another_row_than_its_ledger_says_is_named(many: Mill) -> None:
+    (_, b) = table(many, DOCUMENTS)
+    reseal_shard(many, DOCUMENTS, "b", members=(b.members[0], (b.members[1][0], 4), *b.members[2:]))
+    found = audit_ledger(many.store, DOCUMENTS.ledger, print)
+    begins = f"begins at byte {b.members[1][0]} with row"
+    assert [each.what for each in found] == [f"its gzip member 1 {begins} 3, but its ledger says {begins} 4"]

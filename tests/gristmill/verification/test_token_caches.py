@@ -1,11 +1,49 @@
+import hashlib
+import re
+from pathlib import Path
+
+import msgspec
 import pytest
 from lies import Lie, audit, check_found, edit, part_object
+from talklake import build, mix_of, row, started
 from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import CACHE, even, flip, make_cache, reseal_shard, table
 
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
+from gristmill.lake.address import cache_asset, place
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.part import part_records
+from gristmill.verification.token_caches import cache_findings
+
+
+def shrink_vocabulary(mill: Mill) -> None:
+    """The part says of itself that its tokenizer has ten tokens; every digest is made to fit."""
+    part = table(mill, CACHE)[0]
+    path = part_object(mill, LEDGER_NAME)
+    data = re.sub(rb'"vocab_size": \d+', b'"vocab_size": 10', mill.store.read(path))
+    mill.store.put(path, data)
+    objects = {**part.extra["objects"], path: [hashlib.sha256(data).hexdigest(), len(data)]}
+    changed = msgspec.structs.replace(part, extra={**part.extra, "objects": objects})
+    record = part_records([changed])[part.name]
+    reseal_shard(mill, CACHE, part.name, extra=changed.extra, sha256=record.sha256, bytes=record.bytes)
+
 
 LIES: dict[str, Lie] = {
+    "an id outside of the vocabulary": (shrink_vocabulary, "", None, "an id is not below 10"),
+    "another digest of a part's objects": (
+        lambda m: reseal_shard(m, CACHE, table(m, CACHE)[0].name, sha256="0"),
+        CACHE.table,
+        None,
+        ": its sha256 is",
+    ),
+    "another digest of a part's ids": (
+        lambda m: reseal_shard(m, CACHE, table(m, CACHE)[0].name, ids="0"),
+        CACHE.table,
+        None,
+        ": its ids digest is",
+    ),
     "a token object flipped": (
         lambda m: flip(m, part_object(m, "data/c/0"), 40),
         "input_ids/data/c/0",
@@ -35,6 +73,18 @@ LIES: dict[str, Lie] = {
         "tokenizers/tiny-1/tokenizer.json",
         None,
         "its sha256 is",
+    ),
+    "a tokenizer of another fingerprint": (
+        lambda m: edit(m, "tokenizers/tiny-1/ledger.json", b'"fingerprint":"', b'"fingerprint":"0'),
+        "tokenizers/tiny-1/ledger.json",
+        None,
+        "its fingerprint is not the sha256",
+    ),
+    "a file beside a tokenizer": (
+        lambda m: m.store.put("tokenizers/tiny-1/stray.json", b"{}"),
+        "tokenizers/tiny-1/stray.json",
+        None,
+        "no ledger names this object",
     ),
     "a tokenizer that lost a file": (
         lambda m: m.store.delete(["tokenizers/tiny-1/tokenizer_config.json"]),
@@ -71,3 +121,17 @@ def test_a_part_that_was_copied_when_one_shard_changed_is_proven(whole: Mill) ->
     whole.make(stream_step(even(), "pages", SNAPSHOT, SHELVES))
     make_cache(whole)
     assert audit(whole)[0] == []
+
+
+def test_a_boundary_between_two_shards_of_a_part_is_proven_by_the_tokens(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *[row(number, {}, "x" * 9) for number in range(4)])
+    build(mill, mix_of(Text(), parts=1))
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    [part] = read_ledger(mill.store, here)[1]
+    shards = part.extra["shards"]
+    (_, _, _, tokens), (_, _, start, rest) = (shards[name]["ranges"]["train"] for name in "ab")
+    moved = {"a": [0, 2, 0, tokens + 1], "b": [2, 2, start + 1, rest - 1]}
+    lied = {name: {**shards[name], "ranges": {"train": moved[name]}} for name in "ab"}
+    reseal_shard(mill, here, part.name, extra={**part.extra, "shards": lied})
+    [found] = cache_findings(mill.store, here, mill.said.append)
+    assert f"shard a, rows 0 to 2, has the tokens 0 to {tokens}, in its ledger 0 to {tokens + 1}" in found.what

@@ -97,3 +97,12 @@ def test_neighbouring_chunks_are_read_by_one_request(tmp_path: Path) -> None:
     assert requests == ["a/zarr.json", "a/c/0", "a/c/0"]
     array.read(8 * CHUNK - 9, 8 * CHUNK)
     assert len(requests) == 3
+
+
+def test_a_frame_that_ends_in_the_middle_is_never_given_to_blosc(tmp_path: Path) -> None:
+    write(tmp_path, np.random.default_rng(1).integers(1, 99, 99_999, dtype=np.int32))
+    path = tmp_path / "a/c/0"
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + data[-INDEX:])  # its header is whole
+    with pytest.raises(DataError, match=r"a/c/0, chunk 0: truncated: it has 8296 of \d+ bytes"):
+        reader(tmp_path).read(0, 1)

@@ -104,3 +104,4 @@ def test_an_abandoned_array_leaves_no_object(tmp_path: Path) -> None:
     writer.append(np.arange(CHUNK + 1, dtype=np.int32))
     writer.abort()
     assert [entry.path for entry in store.list("")] == []
+    assert list((tmp_path / ".incoming").iterdir()) == []

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError
 from gristmill.formats.levanter.array_reader import ArrayReader
-from gristmill.formats.levanter.array_writer import CHUNK, ObjectSink
+from gristmill.formats.levanter.array_writer import CHUNK, ArrayWriter, ObjectSink
 from gristmill.formats.levanter.cache import Batch, CacheReader, CacheWriter, copy_range, ranges_of
 from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.formats.levanter.dtype import DType
@@ -260,3 +260,18 @@ def test_a_copy_of_everything_has_the_same_bytes(tmp_path: Path) -> None:
     cache.close()
     old, new = FolderStore(str(tmp_path / "old")), FolderStore(str(tmp_path / "new"))
     assert all(old.read(name) == new.read(name) for name in names(tmp_path / "old"))
+
+
+@pytest.mark.parametrize("ends", [[2, 1, 3], [4, 4, 3], [-1, 2, 3]])
+def test_offsets_that_fall_or_pass_the_end_are_an_error(tmp_path: Path, ends: list[int]) -> None:
+    write(tmp_path, [[1, 2], [3], []])
+    store = FolderStore(str(tmp_path))
+
+    def opened(name: str) -> ObjectSink:
+        return store.upload(f"part/input_ids/offsets/{name}")
+
+    offsets = ArrayWriter(opened, "int64")
+    offsets.append(np.array([3, *ends], np.int64))
+    offsets.close()
+    with pytest.raises(DataError, match="part/input_ids/offsets: the ends of rows 0 to 3 fall or pass the end"):
+        reader(tmp_path).verify()

@@ -63,3 +63,18 @@ def test_a_ledger_that_counts_other_rows_than_the_arrays_is_an_error_even_under_
     put_checksums(store, FOLDER, {each.removeprefix(FOLDER): sha256_of(store, each) for each in objects(store)})
     with pytest.raises(DataError, match="rows"):
         verify_checksums(store, FOLDER)
+
+
+def test_an_object_that_the_sums_alone_name_is_missing(store: FolderStore) -> None:
+    sums = {each.removeprefix(FOLDER): sha256_of(store, each) for each in objects(store)}
+    put_checksums(store, FOLDER, {**sums, "input_ids/data/c/1": "0" * 64})
+    with pytest.raises(DataError, match="copy/input_ids/data/c/1 is missing"):
+        verify_checksums(store, FOLDER)
+
+
+def test_arrays_that_cannot_be_decoded_are_an_error_even_under_their_own_sums(store: FolderStore) -> None:
+    path = f"{FOLDER}input_ids/data/c/0"
+    store.put(path, b"\xff" * 4 + store.read(path)[4:])
+    put_checksums(store, FOLDER, {each.removeprefix(FOLDER): sha256_of(store, each) for each in objects(store)})
+    with pytest.raises(DataError, match="damaged"):
+        verify_checksums(store, FOLDER)

@@ -10,6 +10,7 @@ from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.ledger.files import (
     check_same_recipe,
+    compose,
     dump,
     fingerprint_of,
     list_ledgers,
@@ -17,7 +18,7 @@ from gristmill.lake.ledger.files import (
     read_ledger,
     recorded_recipe,
 )
-from gristmill.lake.ledger.model import Recipe, Shard
+from gristmill.lake.ledger.model import Quarantine, Recipe, Shard, Upstream
 from gristmill.stages.conversion.step import ConversionStep
 
 
@@ -174,3 +175,28 @@ def test_raw_data_are_not_listed_for_ledgers(mill: Mill) -> None:
     assert list_ledgers(mill.store) == [mill.documents()]
     with pytest.raises(StoreError, match="pipe: a FIFO"):
         list(mill.store.list("sources/"))
+
+
+def test_a_fingerprint_counts_the_asset_the_recipe_and_each_input(mill: Mill) -> None:
+    recipe, upstream = Recipe("a-1", 1, {}), Upstream("sources/pages/raw", "2024", "1")
+    others = [
+        fingerprint_of(mill.documents(), recipe, (upstream,), []),
+        fingerprint_of(mill.documents("v1"), recipe, (upstream,), []),
+        fingerprint_of(mill.documents(), Recipe("a-1", 2, {}), (upstream,), []),
+        fingerprint_of(mill.documents(), recipe, (), []),
+        fingerprint_of(mill.documents(), recipe, (Upstream("sources/pages/raw", "2024", "2"),), []),
+        fingerprint_of(msgspec.structs.replace(mill.documents(), snapshot="2025"), recipe, (upstream,), []),
+    ]
+    assert len(set(others)) == 6
+
+
+def test_refused_rows_of_all_shards_are_in_the_totals(mill: Mill) -> None:
+    recipe = Recipe("a-1", 1, {})
+    shards = [
+        Shard(name, 5, 9, 9, "", "", "", recipe.digest, (), quarantine=Quarantine(rows, 1, ""))
+        if rows
+        else Shard(name, 5, 9, 9, "", "", "", recipe.digest, ())
+        for name, rows in (("a", 2), ("b", 0), ("c", 3))
+    ]
+    totals = compose(mill.documents(), recipe, (), shards).totals
+    assert (totals["rows"], totals["quarantined"]) == (15, 5)

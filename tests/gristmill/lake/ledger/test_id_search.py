@@ -49,3 +49,11 @@ def test_lacking_and_present_compare_sorted_hashes() -> None:
     assert lacking(nothing, few).tolist() == []
     assert present(few, many)[:, 0].tolist() == [1, 3]
     assert present(few, nothing).tolist() == []
+
+
+def test_an_index_whose_pieces_alone_are_sorted_is_an_error() -> None:
+    rows = 2048  # two pieces of 1,024 hashes
+    index = index_of(rows, 1 << 40, 1)
+    turned = index[len(index) // 2 :] + index[: len(index) // 2]
+    with pytest.raises(DataError, match="shard a is not sorted"):
+        repeated_highs(lambda _, start, end: turned[start:end], [named("a", rows)], 600)

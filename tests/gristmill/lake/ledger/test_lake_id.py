@@ -1,7 +1,8 @@
 import pytest
+from steered import before
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger.lake_id import LAKE_FILE, is_new, make_lake_id, read_lake_id
+from gristmill.lake.ledger.lake_id import LAKE_FILE, LakeId, is_new, make_lake_id, read_lake_id
 from gristmill.lake.store.folder import FolderStore
 
 
@@ -29,3 +30,12 @@ def test_a_lake_is_new_until_a_partition_is_finished(lake: FolderStore) -> None:
     assert is_new(lake)
     lake.put("sources/wiki/v0/ledgers/documents/2024.json", b"{}")
     assert not is_new(lake)
+
+
+def test_of_two_processes_that_make_an_id_at_once_both_have_the_first(lake: FolderStore) -> None:
+    other = FolderStore(lake.url)
+    first: list[LakeId] = []
+    for call in ("put", "put_if"):
+        before(lake, call, LAKE_FILE, lambda: first.append(make_lake_id(other)))
+    assert [make_lake_id(lake)] == first
+    assert read_lake_id(lake) == first[0]

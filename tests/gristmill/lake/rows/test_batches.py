@@ -149,3 +149,24 @@ def test_rows_that_the_caller_lets_go_are_held_by_nobody(lake: FolderStore) -> N
         held = weakref.ref(rows[0])
         del rows
         assert held() is None
+
+
+def test_a_whole_block_too_many_is_noticed(lake: FolderStore) -> None:
+    lake.put("set/a.gz", gzip.compress((b"x" * (5 << 20) + b"\n") * 2))
+    rows = RowFeed(lake, "set/a.gz", None)
+    assert len(rows.take(1, "docs")) == 1
+    with pytest.raises(Misaligned, match=r"set/a\.gz: has a row 1 .*, but docs ends before it"):
+        rows.finish("docs")
+
+
+def test_the_digest_is_compared_although_all_rows_are_taken(lake: FolderStore) -> None:
+    lake.put("set/a.gz", gzip.compress(b"x" * (5 << 20) + b"\n"))
+    rows = RowFeed(lake, "set/a.gz", "0" * 64)
+    assert len(rows.take(1, "docs")) == 1
+    with pytest.raises(StoreError, match="not the object that its ledger names"):
+        rows.finish("docs")
+
+
+def test_a_row_without_a_source_must_have_the_id_all_the_same() -> None:
+    with pytest.raises(Misaligned, match=r"set: row 10: id 'b' \(source ''\), but docs has 'a'"):
+        check_same_ids([document("a")], [document("b", "")], "docs", "set", 10)

@@ -49,7 +49,17 @@ def test_a_row_beyond_the_count_is_refused() -> None:
         unpack_bits(pack_bits(flags(9, count=10)), 9)
 
 
-@pytest.mark.parametrize("text", ["", "?", "AAAA", "ä", base64.b64encode(zlib.compress(b"ab")[:-3]).decode()])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "?",
+        "AAAA",
+        "ä",
+        base64.b64encode(zlib.compress(b"ab")[:-3]).decode(),
+        base64.b64encode(zlib.compress(b"ab") + b"c").decode(),
+    ],
+)
 def test_a_text_that_is_no_row_set_is_refused(text: str) -> None:
     with pytest.raises(DataError, match="bitmap of rows"):
         unpack_bits(text, 16)

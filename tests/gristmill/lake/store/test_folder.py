@@ -1,4 +1,6 @@
+import fcntl
 import multiprocessing
+import os
 import resource
 import signal
 import subprocess
@@ -8,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from steered import before
 
 from gristmill.errors import Conflict, StoreError
-from gristmill.lake.store.folder import INCOMING, FolderStore
+from gristmill.lake.store.folder import INCOMING, LASTING, LOCK, FolderStore
 
 WRITER = """
 import sys, time
@@ -212,3 +215,52 @@ def test_objects_and_sweeps_and_vanishing_folders_do_not_hinder_each_other(folde
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert list(folder.list("")) == []
+
+
+def test_a_compare_and_swap_holds_the_lock_from_its_look_to_its_rename(folder: FolderStore) -> None:
+    etag = folder.put("a", b"1").etag
+    held: list[bool] = []
+
+    def try_lock() -> None:
+        with (Path(folder.url) / LOCK).open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                held.append(True)
+
+    before(folder, "head", "a", try_lock)
+    folder.put_if("a", b"2", etag)
+    assert held == [True]
+
+
+def etag(store: FolderStore, path: str) -> str:
+    entry = store.head(path)
+    assert entry is not None
+    return entry.etag
+
+
+def test_another_file_of_the_same_size_and_time_is_another_object(folder: FolderStore) -> None:
+    before = folder.put("a", b"1").etag
+    path = Path(folder.url) / "a"
+    status = path.stat()
+    folder.put("a", b"2")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert etag(folder, "a") != before
+
+
+def test_a_file_that_is_written_over_in_place_is_another_object(folder: FolderStore) -> None:
+    before = folder.put("a", b"1").etag
+    path = Path(folder.url) / "a"
+    path.write_bytes(b"2")
+    os.utime(path, ns=(1, 1))
+    assert etag(folder, "a") != before
+
+
+def test_ledgers_and_large_objects_are_synced_to_the_disk(folder: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
+    folder.put("receipt", b"1")
+    folder.put_if("ledger", b"12", None)
+    folder.put("small", bytes(LASTING - 1))
+    folder.put("large", bytes(LASTING))
+    assert synced == [2, LASTING]

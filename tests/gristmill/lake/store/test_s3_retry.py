@@ -1,5 +1,6 @@
 import pytest
 
+from gristmill.lake.store import s3_retry
 from gristmill.lake.store.s3_retry import GaveUp, Problem, read_problem, store_error, with_retries
 
 
@@ -99,3 +100,11 @@ def test_an_error_that_is_no_trouble_of_a_clients_is_raised_as_it_is() -> None:
 
     with pytest.raises(KeyError, match="ours"):
         with_retries(attempt, read)
+
+
+def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3_retry, "PATIENCE", 0.0)
+    busy = Problem("", 503)
+    left, error = attempts(busy, busy)
+    assert isinstance(error, GaveUp)
+    assert left == [busy]

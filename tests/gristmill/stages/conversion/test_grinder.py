@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from steered import before_any
 from testkit import Mill, make_documents, notes
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
@@ -21,16 +22,29 @@ def test_a_converter_that_reads_nothing_of_its_raw_object_is_no_error(mill: Mill
 
 def test_refused_rows_lie_in_quarantine_and_are_counted(mill: Mill) -> None:
     words = [f"n{n} some text" for n in range(20)]
-    notes(mill, *words, "r1 !refuse", "r2 !refuse", "s !surrogate", "z !nul", "i !number", "t !time")
+    notes(
+        mill,
+        *words,
+        "r1 !refuse",
+        "r2 !refuse",
+        "s !surrogate",
+        "z !nul",
+        "i !number",
+        "t !time",
+        "l !list",
+        " nameless",
+    )
     ledger = mill.convert("notes")
     assert ledger.totals["rows"] == 20
-    assert ledger.totals["quarantined"] == 6
+    assert ledger.totals["quarantined"] == 8
     assert ledger.dropped == {
         "quarantine: NUL in text or id": 1,
         "quarantine: added or created is no string": 1,
         "quarantine: asked for": 2,
         "quarantine: id, source or text is no string": 1,
         "quarantine: lone surrogate": 1,
+        "quarantine: metadata is no object": 1,
+        "quarantine: no id": 1,
     }
     where = mill.documents(source="notes")
     (shard,) = (shard for shard in mill.table(where).values() if shard.rows)
@@ -43,6 +57,8 @@ def test_refused_rows_lie_in_quarantine_and_are_counted(mill: Mill) -> None:
         "NUL in text or id",
         "id, source or text is no string",
         "added or created is no string",
+        "metadata is no object",
+        "no id",
     ]
 
 
@@ -180,3 +196,21 @@ def test_a_shard_for_which_the_memory_is_not_enough_says_so(mill: Mill) -> None:
         given, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     )
     assert done.stdout.strip() == "StoreError shard big: out of memory; use fewer workers, or smaller shards"
+
+
+def test_a_raw_object_that_vanishes_before_its_shard_is_closed_is_a_store_error(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mill.raw_shards(1)
+    path = "sources/pages/raw/2024/a.jsonl.gz"
+    before_any(monkeypatch, "head", path, lambda: mill.store.delete([path]))
+    with pytest.raises(StoreError, match=r"a\.jsonl\.gz: replaced while it was read"):
+        mill.convert()
+    assert mill.store.head(mill.documents().shard("a")) is None
+
+
+def test_raw_bytes_that_changed_within_their_size_are_converted_again(mill: Mill) -> None:
+    for number in (1, 2):
+        mill.raw("a.jsonl", b'{"id":"%d","source":"pages","text":"x"}\n' % number)
+        mill.convert()
+        assert mill.ids(mill.documents(), "a") == [str(number)]

@@ -1,7 +1,10 @@
 import gzip
 import json
+from dataclasses import replace
 
-from testkit import Mill, notes
+from testkit import SHELVES, SNAPSHOT, Mill, notes
+
+from gristmill.stages.conversion.step import ConversionStep
 
 
 def test_a_raw_object_becomes_a_shard_of_its_name(mill: Mill) -> None:
@@ -30,3 +33,13 @@ def test_a_hashed_shard_holds_its_objects_in_the_order_of_their_names(mill: Mill
         inputs = [each.shard for each in shard.inputs]
         assert inputs == sorted(inputs)
         assert mill.ids(mill.documents(source="notes"), shard.name) == [name[0] for name in inputs]
+
+
+def test_a_shard_of_another_recipe_is_not_kept_because_its_raw_bytes_are_the_same(mill: Mill) -> None:
+    draft = replace(mill.source(), draft=True)
+    mill.raw_shards(1)
+    mill.make(ConversionStep(draft, SNAPSHOT, SHELVES))
+    mill.raw_shards(1)  # the same bytes, another etag
+    step = ConversionStep(replace(draft, parameters={"fold": True}), SNAPSHOT, SHELVES)
+    mill.make(step)
+    assert mill.table(mill.documents())["a"].recipe == step.recipe.digest

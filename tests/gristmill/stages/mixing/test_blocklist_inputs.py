@@ -1,5 +1,9 @@
 from streams import stream
 from testkit import Mill, lines
+from wholelake import reseal, table
+
+from gristmill.lake.rows.blocklist import Blocklist
+from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
 
 
 def test_a_blocklist_grinds_only_the_shards_that_it_touches(mill: Mill) -> None:
@@ -22,3 +26,23 @@ def test_a_blocklist_grinds_only_the_shards_that_it_touches(mill: Mill) -> None:
         assert ledger.totals["rows"] == rows
     assert ledger.dropped == {"blocklist: takedowns": 1}
     assert "doc-00035" not in mill.ids(mill.stream(), "d")
+
+
+def test_a_slice_is_touched_where_a_list_that_it_knows_changed(mill: Mill) -> None:
+    mill.raw_shards(3)
+    mill.convert()
+    entry = {"source": "pages", "id": "doc-00012", "reason": "asked for"}
+    mill.store.put("blocklists/takedowns.jsonl", b"")
+
+    def touched(*names: str, rows: list[dict[str, str]]) -> list[str]:
+        pairs = {(row["source"], row["id"]): row["reason"] for row in rows}
+        blocked = hashes_by_name([Blocklist(name, pairs) for name in names])
+        return touched_shards(mill.store, mill.stream(), mill.documents(), blocked)
+
+    assert touched("takedowns", rows=[entry]) == []  # the slice is not finished
+    mill.mix(stream(blocklists=("takedowns",)))
+    assert touched("takedowns", rows=[]) == []
+    assert touched("takedowns", rows=[entry]) == ["b"]
+    assert touched("unknown", rows=[entry]) == []
+    reseal(mill, mill.documents(), table(mill, mill.documents())[2:])
+    assert touched("takedowns", rows=[entry]) == []

@@ -1,7 +1,6 @@
 import gzip
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from gristmill.errors import DataError, MalformedRow, Misaligned, StoreError
 from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.recipes.rules import field, score, spans
-
-SAMPLE = Path(os.environ.get("GRISTMILL_SAMPLE_DATA", "")) / "dolma" / "provided"
 
 
 def adopt(mill: Mill, name: str, rows: Sequence[bytes], shard: str = "a", *, ids: str | None = None) -> None:
@@ -90,9 +87,10 @@ def test_a_sample_is_drawn_from_what_the_rules_let_pass(mill: Mill) -> None:
     mill.convert()
     even = {"columns": (field("metadata.language", name="lang"),), "include": rule("lang = 'en'")}
     mill.mix(stream(name="sampled", rate=0.3))
-    mill.mix(stream(name="both", rate=0.3, **even))
+    dropped = mill.mix(stream(name="both", rate=0.3, **even)).dropped
     both, sampled = mill.ids(mill.stream("both"), "a"), mill.ids(mill.stream("sampled"), "a")
     assert both == [id_ for id_ in sampled if int(id_[-1]) % 2 == 0]
+    assert dropped == {"rule": 500, "sampled out": 500 - len(both)}
 
 
 def test_a_key_that_first_appears_in_row_30000_counts(mill: Mill) -> None:
@@ -124,6 +122,23 @@ def test_a_rule_that_has_no_answer_for_a_row_names_it(mill: Mill) -> None:
     mill.convert()
     with pytest.raises(DataError, match=r"a\.jsonl\.gz: row 0: .*'rule'"):
         mill.mix(stream(columns=(field("metadata.language", name="lang"),), exclude=rule("CAST(lang AS BIGINT) = 7")))
+
+
+def test_rows_of_later_blocks_are_named_and_counted_in_the_whole_shard(mill: Mill) -> None:
+    rows = make_documents(3)
+    for each, number, kind in zip(rows, ("1", "2", "x"), ("a", "b", 7), strict=True):
+        each["text"] = "x" * (3 << 20)  # two blocks: rows 0 and 1, and row 2
+        each["metadata"] = {"number": number, "kind": kind}
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    numbers = (field("metadata.number"),)
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz: row 2: .*'rule'"):
+        mill.mix(stream(columns=numbers, exclude=rule("CAST(number AS BIGINT) = 7")))
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz: row 2: .*kind"):
+        mill.mix(stream(columns=(field("metadata.kind"),), exclude=rule("kind = 'x'")))
+    adopt(mill, "tox-1", [json.dumps({"id": f"doc-{n:05d}", "attributes": {"x": 0.1}}).encode() for n in range(3)])
+    totals = mill.mix(stream(**WITH_TOX)).totals
+    assert (totals["rows"], totals["attribute rows without a source: tox-1"]) == (3, 3)
 
 
 def test_null_is_neither_included_nor_excluded(mill: Mill) -> None:
@@ -234,12 +249,11 @@ def test_two_blocklists_have_their_own_counters(mill: Mill) -> None:
     assert ledger.dropped == {"blocklist: eval": 2, "blocklist: takedowns": 1}
 
 
-@pytest.mark.skipif(not SAMPLE.is_dir(), reason="GRISTMILL_SAMPLE_DATA names no sample data")
-def test_real_dolma_data_pass_with_their_own_attributes(mill: Mill) -> None:
-    mill.raw("000.json.gz", (SAMPLE / "documents" / "000.json.gz").read_bytes())
+def test_dolmas_data_pass_with_their_own_attributes(mill: Mill, dolma: Path) -> None:
+    mill.raw("000.json.gz", (dolma / "documents" / "000.json.gz").read_bytes())
     assert mill.convert().totals["rows"] == 10
     for name in ("toxicity", "sample", "duplicate_paragraphs", "pii"):
-        packed = (SAMPLE / "attributes" / name / "000.json.gz").read_bytes()
+        packed = (dolma / "attributes" / name / "000.json.gz").read_bytes()
         adopt(mill, name, gzip.decompress(packed).splitlines(), "000")
     chosen = stream(
         columns=(
@@ -249,7 +263,7 @@ def test_real_dolma_data_pass_with_their_own_attributes(mill: Mill) -> None:
         ),
         exclude=(*rule("toxicity > 0.5", "toxic"), *rule("len(repeats) > 0", "repeated")),
     )
-    rows = gzip.decompress((SAMPLE / "attributes/toxicity/000.json.gz").read_bytes()).splitlines()
+    rows = gzip.decompress((dolma / "attributes/toxicity/000.json.gz").read_bytes()).splitlines()
     toxic = sum(json.loads(line)["attributes"].get("toxicity", 0) > 0.5 for line in rows)
     ledger = mill.mix(chosen)
     assert ledger.dropped.get("toxic", 0) == toxic

@@ -1,8 +1,11 @@
 import pytest
 from streams import stream
-from testkit import Mill, make_documents
+from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from wholelake import reseal_shard
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.execution.survey import survey
+from gristmill.stages.mixing.step import revision_step
 
 
 def test_a_set_that_ran_before_its_documents_changed_is_an_error(mill: Mill) -> None:
@@ -12,6 +15,10 @@ def test_a_set_that_ran_before_its_documents_changed_is_an_error(mill: Mill) -> 
     mill.raw("b.jsonl.gz", make_documents(3, start=50))
     mill.convert()
     with pytest.raises(DataError, match=r"words-1 \(2024\): shard b has 10 rows .*, its documents 3 of"):
+        mill.revise()
+    mill.raw("b.jsonl.gz", make_documents(10, start=50))  # as many, but others
+    mill.convert()
+    with pytest.raises(DataError, match=r"words-1 \(2024\): shard b has 10 rows .*, its documents 10 of"):
         mill.revise()
     mill.raw("c.jsonl.gz", make_documents(3, start=60))
     mill.raw("b.jsonl.gz", make_documents(10, start=10))
@@ -49,3 +56,13 @@ def test_a_version_gives_the_next_and_a_mix_takes_it(mill: Mill) -> None:
         "sources/pages/v0/documents",
     ]
     assert mill.mix(stream(version="v1")).totals["rows"] == 4
+
+
+def test_attributes_of_another_content_grind_their_shard_again(mill: Mill) -> None:
+    mill.raw_shards(2)
+    mill.convert()
+    mill.tag("words-1")
+    mill.revise()
+    reseal_shard(mill, mill.attributes("words-1"), "b", content="0" * 32)
+    (found,) = survey(revision_step(mill.source(), "v1", SNAPSHOT, SHELVES), mill.store)
+    assert (found.missing, found.why) == (("b",), ("sources/pages/v0/attributes/words-1 changed: shard b",))

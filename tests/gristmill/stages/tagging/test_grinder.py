@@ -123,3 +123,15 @@ def test_another_recipe_in_the_worker_than_in_the_run_is_refused(mill: Mill) -> 
     changed = replace(tagger, parameters={"threshold": 2})
     with pytest.raises(RecipeError, match="another recipe than the run"):
         mill.make(TaggingStep("pages", "v0", SNAPSHOT, (changed,), SHELVES))
+
+
+def test_a_shard_of_several_blocks_has_the_ids_and_rows_of_all_of_them(mill: Mill) -> None:
+    rows = make_documents(3)
+    for number, each in enumerate(rows):
+        each["text"] = f"{number} {'x' * (3 << 20)}"  # two blocks: rows 0 and 1, and row 2
+    mill.raw("a.jsonl.gz", rows)
+    mill.convert()
+    mill.tag("words-1")
+    assert mill.table(mill.attributes("words-1"))["a"].ids == mill.table(mill.documents())["a"].ids
+    with pytest.raises(DataError, match=r"'picky-1' on row 2 \(id 'doc-00002'\): LookupError"):
+        mill.tag("picky-1")

@@ -1,14 +1,20 @@
+import hashlib
+import json
 import os
 from pathlib import Path
 
 import pytest
 from talklake import BYTES, TEMPLATE, build, mix_of, row, started, talk
-from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+from testkit import SHELVES, SNAPSHOT, Meanwhile, Mill, make_documents
 from wholelake import CACHE, even, make_cache, make_whole, reseal_shard, table
 
+from gristmill.errors import StoreError
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import grind, plan
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.recipes.row_format import Chat, Text
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -124,3 +130,76 @@ def test_a_damaged_part_is_made_again_with_the_same_bytes(whole: Mill, harm: str
         path.write_bytes(data)
     make_cache(whole)
     assert whole.tree() == before
+
+
+HERE = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+
+
+def test_a_part_whose_objects_are_gone_is_not_copied_and_stops_no_run(tmp_path: Path) -> None:
+    rows = [row(number, {}, "x" * (number + 50)) for number in range(4)]
+    mill, mix = started(tmp_path / "lake", *rows), mix_of(Text(), parts=1)
+    build(mill, mix)
+    [part] = read_ledger(mill.store, HERE)[1]
+    mill.store.delete([path for path in part.extra["objects"] if path.endswith(ARRAY)])
+    mill.raw("b.jsonl.gz", rows[3:])
+    mill.convert()
+    assert build(mill, mix).totals["rows"] == 3
+
+
+def test_the_part_that_was_stays_until_nobody_names_it(tmp_path: Path) -> None:
+    rows = [row(number, {}, "x" * (number + 50)) for number in range(4)]
+    mill, mix = started(tmp_path / "lake", *rows), mix_of(Text(), parts=1)
+    build(mill, mix)
+    [before] = read_ledger(mill.store, HERE)[1]
+    mill.raw("b.jsonl.gz", rows[3:])
+    mill.convert()
+    build(mill, mix)
+    assert [path for path in before.extra["objects"] if mill.store.head(path) is None] == []
+
+
+def test_a_tokenizer_that_changed_since_the_plan_is_a_store_error(tmp_path: Path) -> None:
+    mill, mix = started(tmp_path / "lake", row(0, {}), row(1, {})), mix_of(Text())
+
+    def retrain() -> None:
+        data = mill.store.read("tokenizers/bytes-1/tokenizer.json") + b"\n"
+        ledger = json.loads(mill.store.read("tokenizers/bytes-1/ledger.json"))
+        ledger["fingerprint"] = ledger["files"]["tokenizer.json"] = hashlib.sha256(data).hexdigest()
+        mill.store.put("tokenizers/bytes-1/tokenizer.json", data)
+        mill.store.put("tokenizers/bytes-1/ledger.json", json.dumps(ledger).encode())
+
+    with pytest.raises(StoreError, match="tokenizer bytes-1: changed since this run was planned"):
+        mill.make(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES), Meanwhile(retrain))
+
+
+def test_rows_that_are_dropped_in_a_later_block_have_their_numbers_in_the_shard(tmp_path: Path) -> None:
+    said = [talk("Hi", "Hello"), talk("Hi", "Ho"), {"messages": None}, talk("Hi", "Hu")]
+    rows = [row(number, turns, "x" * (3 << 20)) for number, turns in enumerate(said)]
+    mill = started(tmp_path / "lake", *rows[:1])
+    mill.raw("a.jsonl.gz", rows)
+    mill.raw("b.jsonl.gz", [])
+    mill.convert()
+    build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=1, validation=0.999))
+    [part] = read_ledger(mill.store, HERE)[1]
+    assert part.extra["shards"]["a"]["dropped"] == [2]
+    held = unpack_bits(part.extra["shards"]["a"]["held"], 4).tolist()
+    assert held == [True, True, False, True]  # a row that was dropped is in no split
+
+
+def test_a_forced_rebuild_tokenizes_what_it_could_copy(tmp_path: Path) -> None:
+    mill, mix = started(tmp_path / "lake", row(0, {}), row(1, {})), mix_of(Text(), parts=1)
+    build(mill, mix)
+    planned = plan(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES), mill.lake, "forced", force=True)
+    facts = grind(planned, Inline(), mill.said.append).facts
+    assert (facts["shards tokenized"], facts["shards copied"]) == (2, 0)
+
+
+def test_another_recipe_makes_parts_of_other_names_and_copies_nothing(tmp_path: Path) -> None:
+    rows = [row(number, {}, "x" * (number + 1)) for number in range(20)]
+    mill = started(tmp_path / "lake", *rows)
+    build(mill, mix_of(Text(), parts=1))
+    [before] = read_ledger(mill.store, HERE)[1]
+    made = build(mill, mix_of(Text(), parts=1, validation=0.5))
+    [after] = read_ledger(mill.store, HERE)[1]
+    assert made.totals["validation rows"] > 0
+    assert set(before.extra["objects"]) & set(after.extra["objects"]) == set()
+    assert [each.asset for each in after.inputs] == ["mixes/talk/documents/pages"] * 2 + ["tokenizers/bytes-1"]

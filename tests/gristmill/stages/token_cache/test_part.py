@@ -1,12 +1,18 @@
 """The record of a part in the row of its table: written and read in one place."""
 
+from pathlib import Path
+
 import msgspec
+import numpy as np
 import pytest
 
 from gristmill.errors import DataError
+from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import table_bytes
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.token_cache.part import (
+    Part,
     PartObjects,
     PartRecord,
     PartShard,
@@ -72,3 +78,17 @@ def test_rows_are_found_by_shard_and_by_folder() -> None:
     assert row_with_shard(rows, "new") is None
     assert row_with_folder(rows, "train", FOLDER) is rows[1]
     assert row_with_folder(rows, "validation", FOLDER) is None
+
+
+def test_a_shard_of_other_rows_than_its_ledger_says_ends_no_part(lake: FolderStore) -> None:
+    part = Part(lake, place(cache_asset("m", "t-1", "s"), "2024"), "part-00000-ab", ("train",), {"input_ids": "int32"})
+    shard = msgspec.structs.replace(row("one", None), rows=3)
+    part.begin()
+    part.writers["train"].append_batch({"input_ids": (np.arange(5, dtype=np.int32), np.array([2, 3]))})
+    with pytest.raises(DataError, match="shard one: 3 documents in its ledger, but 2 were tokenized"):
+        part.end(shard, TokenStatistics(), (), "")
+    part.end(shard, TokenStatistics(), (1,), "")
+    part.writers["train"].append_batch({"input_ids": (np.ones(300_000, np.int32), np.array([300_000]))})
+    part.abort()
+    assert list(lake.list("")) == []
+    assert list(Path(lake.url, ".incoming").iterdir()) == []

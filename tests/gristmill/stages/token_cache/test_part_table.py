@@ -1,3 +1,7 @@
+import json
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 from testkit import Mill
 from wholelake import CACHE, STREAM, table
@@ -49,11 +53,35 @@ def test_a_missing_or_shortened_object_of_a_part_is_named(whole: Mill) -> None:
     assert f"{path}: there is no such object" in cache_complete(whole.store, documents, parts, CACHE).description
 
 
+def tell(mill: Mill, path: str, change: Callable[[dict[str, Any]], object]) -> str:
+    """What is said when a part's own ledger tells something else, in as many bytes."""
+    before = mill.store.read(path)
+    ledger = json.loads(before)
+    change(ledger)
+    data = json.dumps(ledger).encode()
+    assert len(data) == len(before)
+    mill.store.put(path, data)
+    return cache_complete(mill.store, table(mill, STREAM), table(mill, CACHE), CACHE).description
+
+
 def test_a_part_whose_own_ledger_says_otherwise_is_named(whole: Mill) -> None:
-    documents, parts = table(whole, STREAM), table(whole, CACHE)
-    path = parts[0].extra["folders"]["train"] + LEDGER_NAME
-    data = whole.store.read(path)
-    whole.store.put(path, data.replace(b'"input_ids": ', b'"input_ids": 1', 1)[: len(data)])
-    verdict = cache_complete(whole.store, documents, parts, CACHE)
-    assert not verdict.passed
-    assert verdict.description.startswith(path)
+    path = table(whole, CACHE)[0].extra["folders"]["train"] + LEDGER_NAME
+    before = whole.store.read(path)
+    ledger = json.loads(before)
+    rows, names, tokens = ledger["shard_rows"], ledger["finished_shards"], ledger["field_counts"]["input_ids"]
+    renamed = {"z" if name == names[0] else name: count for name, count in rows.items()}
+    assert f"{path}: its shards and their rows are not those of our ledger" in tell(
+        whole, path, lambda told: told.update(shard_rows=renamed, finished_shards=["z", *names[1:]])
+    )
+    whole.store.put(path, before)
+    said = tell(whole, path, lambda told: told["field_counts"].update(input_ids=tokens ^ 1))
+    total = sum(rows.values())
+    assert said.startswith(f"{path}: {total} rows and {tokens ^ 1} tokens, but {total} and {tokens} in our ledger")
+
+
+def test_totals_that_are_no_sums_are_named(whole: Mill) -> None:
+    first, *others = table(whole, CACHE)
+    for name, number in (("rows", first.rows), ("bytes", first.bytes)):
+        lied = msgspec.structs.replace(first, **{name: number + 1})
+        said = cache_complete(whole.store, table(whole, STREAM), [lied, *others], CACHE).description
+        assert f"part {first.name}: {number + 1} {name}, but they sum to {number}" in said
