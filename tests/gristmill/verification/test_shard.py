@@ -1,6 +1,7 @@
 import hashlib
 
 import pytest
+import xxhash
 from lies import A, B, Lie, check_found
 from testkit import Mill
 from wholelake import DOCUMENTS, WORDS, flip, reseal_shard, table
@@ -20,7 +21,18 @@ def cut_in_a_row(mill: Mill) -> None:
     reseal_shard(mill, DOCUMENTS, "a", members=members, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
+def without_an_end(mill: Mill) -> None:
+    """The same rows without the last line feed; all digests are made to fit."""
+    rows = b"\n".join(mill.lines(A))
+    data = gzip_bytes(rows)
+    mill.store.put(A, data)
+    sha256, content = hashlib.sha256(data).hexdigest(), xxhash.xxh3_128_hexdigest(rows)
+    told = {"rows": 19, "bytes": len(data), "length": len(rows), "sha256": sha256, "content": content}
+    reseal_shard(mill, DOCUMENTS, "a", **told, members=((0, 0),))
+
+
 LIES: dict[str, Lie] = {
+    "a last row that does not end": (without_an_end, A, 0, "the last row does not end with a line feed"),
     "a bit flipped in a shard": (lambda m: flip(m, A), A, None, "its sha256 is"),
     "a bit flipped in a row": (lambda m: flip(m, A), A, 18, "is not a document"),
     "a member that ends in a row": (

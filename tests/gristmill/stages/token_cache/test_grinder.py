@@ -198,8 +198,10 @@ def test_another_recipe_makes_parts_of_other_names_and_copies_nothing(tmp_path: 
     mill = started(tmp_path / "lake", *rows)
     build(mill, mix_of(Text(), parts=1))
     [before] = read_ledger(mill.store, HERE)[1]
-    made = build(mill, mix_of(Text(), parts=1, validation=0.5))
+    mill.raw("b.jsonl.gz", rows[15:])  # shard `a` stays: its ids would be copied
+    mill.convert()
+    made = build(mill, mix_of(Text(), parts=1, validation=0.999))
     [after] = read_ledger(mill.store, HERE)[1]
-    assert made.totals["validation rows"] > 0
+    assert (made.totals["validation rows"], made.totals["train rows"]) == (15, 0)
     assert set(before.extra["objects"]) & set(after.extra["objects"]) == set()
     assert [each.asset for each in after.inputs] == ["mixes/talk/documents/pages"] * 2 + ["tokenizers/bytes-1"]
