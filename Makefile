@@ -79,7 +79,7 @@ faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=
 attack: $(VENV)/.test  ## corruption and hostile input by whole classes, at most 15 minutes; SEED=n repeats, BUDGET=minutes
 	@SEED=$${SEED:-$$(date +%s)} $(BIN)/python -m pytest tests/attack -m attack -rs $(BESIDE) $(ARGS)
 
-mutants: $(VENV)/.test  ## takes 200 guards out of the code, one at a time: do tests notice? ONLY=words, ARGS=--resume
+mutants: $(VENV)/.test  ## takes 400 guards out of the code, one at a time: do tests notice? ONLY=words, ARGS=--resume
 	@$(BIN)/python -m scripts.mutants $(ARGS) $(ONLY)
 
 bench: $(VENV)/.test  ## us and the peers on the same files; BENCH=name for one
