@@ -17,6 +17,7 @@ from testkit import Mill, make_documents
 from gristmill.__main__ import parser
 from gristmill.api import make, make_tokenizer, open_lake
 from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.index_ledger import compose_index
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.mix import Stream
@@ -160,7 +161,7 @@ def test_every_declaration_that_the_documents_show_is_a_sound_recipe(page: str, 
 
 
 def written(mill: Mill) -> list[dict[str, object]]:
-    """One of everything that a lake holds as JSON: document, attribute row, refused and blocked row, ledger, shard."""
+    """One of everything that a lake holds as JSON: document, attribute row, refused and blocked row, ledgers, shard."""
     mill.raw("a.jsonl.gz", [{**make_documents(1)[0], "source": "pages"}, b"no document"])
     ledger = mill.convert()
     mill.tag("words-1")
@@ -170,12 +171,14 @@ def written(mill: Mill) -> list[dict[str, object]]:
     assert ("pages", "doc-00000") in read_blocklist(mill.store, "takedowns")
     rows = [mill.rows(where.shard("a")), mill.rows(mill.attributes("words-1").shard("a"))]
     rows += [mill.rows(where.quarantine("a")), [json.loads(blocked)], mill.rows(where.table)]
-    return [row for shard in rows for row in shard] + [json.loads(dump(ledger))]
+    return [row for shard in rows for row in shard] + [
+        json.loads(dump(each)) for each in (ledger, compose_index("mixes/blend/index", (), {}))
+    ]
 
 
 def test_every_json_example_has_the_keys_of_what_is_written(mill: Mill) -> None:
     examples = [json.loads(block) for page in PAGES for block in blocks(page.read_text(), "json")]
-    assert len(examples) == 6
+    assert len(examples) == 7
     real = written(mill)
     optional = {"added", "created", "metadata", "dropped", "counts", "quarantine"}
     for example in examples:
