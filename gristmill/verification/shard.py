@@ -94,6 +94,9 @@ class ShardProof:
         rest: list[bytes] = []  # of a row that has not ended
         length = 0
         for plain in pieces:
+            if rest and len(self._begins) > len(self._members) and not self._trouble:
+                what = f"the gzip member at byte {self._begins[-1]} begins inside this row"
+                self._trouble.append(Finding(self.path, self._rows, what))
             self._members += [(begin, self._rows) for begin in self._begins[len(self._members) :]]
             self._length += len(plain)
             self._content.update(plain)

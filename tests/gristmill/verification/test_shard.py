@@ -11,13 +11,13 @@ from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes, read_blocks,
 from gristmill.verification.audit import audit_ledger
 
 
-def cut_in_a_row(mill: Mill) -> None:
-    """The same rows in two gzip members, of which the first ends in the middle of a row."""
+def cut_in_a_row(mill: Mill, row: int) -> None:
+    """The same rows in two gzip members, of which the first ends in the middle of row 0; the table says it is `row`."""
     rows = b"".join(row + b"\n" for row in mill.lines(A))
     packed = [gzip_bytes(rows[:100]), gzip_bytes(rows[100:])]
     data = b"".join(packed)
     mill.store.put(A, data)
-    members = ((0, 0), (len(packed[0]), 1))
+    members = ((0, 0), (len(packed[0]), row))
     reseal_shard(mill, DOCUMENTS, "a", members=members, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
@@ -36,10 +36,16 @@ LIES: dict[str, Lie] = {
     "a bit flipped in a shard": (lambda m: flip(m, A), A, None, "its sha256 is"),
     "a bit flipped in a row": (lambda m: flip(m, A), A, 18, "is not a document"),
     "a member that ends in a row": (
-        cut_in_a_row,
+        lambda m: cut_in_a_row(m, 1),
         A,
         None,
         "its gzip member 1 begins at byte 100 with row 0",
+    ),
+    "a member that ends in a row, as the table says": (
+        lambda m: cut_in_a_row(m, 0),
+        A,
+        0,
+        "the gzip member at byte 100 begins inside this row",
     ),
     "a bit flipped in a gzip header": (lambda m: flip(m, A, 4), A, None, "its sha256 is"),
     "a shard cut": (lambda m: m.store.put(A, m.store.read(A)[:-9]), A, None, "the object's bytes are"),
