@@ -91,6 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     home = os.environ.get("DAGSTER_HOME")
     if not home:
         stop("DAGSTER_HOME is not set; `make ui` sets it")
+    with socket.socket(socket.AF_INET) as probe:  # before a log of the other UI is written over
+        if probe.connect_ex((HOST, port)) == 0:
+            stop(f"{HOST}:{port} is taken, perhaps by another `make ui`; choose another: `make ui PORT={port + 1}`")
     folder = Path(str(home), "ui")
     folder.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, _end)

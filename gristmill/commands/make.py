@@ -41,6 +41,10 @@ def run(arguments: Namespace) -> int:
         for ledger in maker.named(arguments.what, snapshots):
             made += 1
             totals = ledger.totals
-            show(f"made {ledger.asset} ({ledger.snapshot}): {totals['rows']:,} rows in {totals['shards']} shards")
+            dropped = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(ledger.dropped.items()))
+            show(
+                f"made {ledger.asset} ({ledger.snapshot}): {totals['rows']:,} rows in {totals['shards']} shards"
+                + (f"; dropped {dropped}" if dropped else "")
+            )
     show(f"{made} partitions made; everything is up to date" if made else "everything is up to date")
     return 0

@@ -128,9 +128,16 @@ def _only(module: str, declared: type[T]) -> T:
 
 
 def _unimportable(module: str, error: BaseException) -> RecipeError:
-    """The error for a module that cannot be imported. It names the last file and line outside of Python's importer."""
+    """The error for a module that cannot be imported. It names the last file and line of the module's own package.
+
+    An error may be raised inside a library, but a person mends the line of the recipe that called it.
+    """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
-    place = f"{frames[-1].filename}, line {frames[-1].lineno}"
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    folders = spec.submodule_search_locations or () if spec else ()
+    own = [frame for frame in frames if any(Path(frame.filename).is_relative_to(folder) for folder in folders)]
+    last = (own or frames)[-1]
+    place = f"{last.filename}, line {last.lineno}"
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{error.filename}, line {error.lineno}"
     return RecipeError(f"{module} cannot be imported: {place}: {type(error).__name__}: {error}; mend this file")

@@ -33,6 +33,7 @@ def test_a_module_with_two_declarations_is_an_error_that_names_it(
         ("import os\n\ndef f(:\n", r"broken\.py, line 3: SyntaxError: invalid syntax"),
         ("\nimport not_installed_anywhere\n", r"broken\.py, line 2: ModuleNotFoundError: No module named 'not_inst"),
         ("ONE = 1\nTWO = ONE / 0\n", r"broken\.py, line 2: ZeroDivisionError: division by zero"),
+        ("import re\nre.compile('(')\n", r"broken\.py, line 2: \w+: missing \)"),
         ("raise SystemExit(3)\n", r"broken\.py, line 1: SystemExit: 3"),
     ],
 )

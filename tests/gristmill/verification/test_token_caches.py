@@ -11,10 +11,11 @@ from wholelake import CACHE, even, flip, make_cache, reseal_shard, table
 
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import cache_asset, place
-from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.recipes.row_format import Text
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.part import part_records
+from gristmill.stages.tokenization.files import ledger_path, read_tokenizer_ledger
 from gristmill.verification.token_caches import cache_findings
 
 
@@ -28,6 +29,13 @@ def shrink_vocabulary(mill: Mill) -> None:
     changed = msgspec.structs.replace(part, extra={**part.extra, "objects": objects})
     record = part_records([changed])[part.name]
     reseal_shard(mill, CACHE, part.name, extra=changed.extra, sha256=record.sha256, bytes=record.bytes)
+
+
+def another_fingerprint(mill: Mill) -> None:
+    """As an attacker would write it: the ledger's own digest fits."""
+    ledger = read_tokenizer_ledger(mill.store, "tiny-1")
+    assert ledger is not None
+    mill.store.put(ledger_path("tiny-1"), dump(msgspec.structs.replace(ledger, fingerprint="0" * 64).sealed()))
 
 
 LIES: dict[str, Lie] = {
@@ -75,7 +83,7 @@ LIES: dict[str, Lie] = {
         "its sha256 is",
     ),
     "a tokenizer of another fingerprint": (
-        lambda m: edit(m, "tokenizers/tiny-1/ledger.json", b'"fingerprint":"', b'"fingerprint":"0'),
+        another_fingerprint,
         "tokenizers/tiny-1/ledger.json",
         None,
         "its fingerprint is not the sha256",
