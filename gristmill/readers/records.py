@@ -8,6 +8,8 @@ from gristmill.lake.rows.document import Document
 from gristmill.recipes.raw_object import RawObject, Refused
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text
 
+_TEXT = Text()
+
 
 @dataclass(frozen=True, kw_only=True)
 class RowDocuments:
@@ -50,7 +52,7 @@ class RowDocuments:
             return Refused(f"no {_key(self.format)}", where, line)
         if "\x00" in text or "\x00" in row_id:
             return Refused("NUL in text or id", where, line)
-        used = {self.id_key, "text"} if self.format == Text() else {self.id_key}
+        used = {self.id_key, "text"} if self.format == _TEXT else {self.id_key}
         metadata = {name: value for name, value in row.items() if name not in used}
         return (
             Document(id=row_id, text=text, source=self.source, metadata=metadata)

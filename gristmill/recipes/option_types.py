@@ -1,6 +1,7 @@
 """Checks the types of a recipe's options. A recipe may come from YAML, where `"no"` is a string and counts as true."""
 
 from dataclasses import fields
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -21,7 +22,7 @@ def check_types(declared: Any, what: str) -> None:
     Raises:
         RecipeError: an option has a value of another type.
     """
-    hints = get_type_hints(type(declared))
+    hints = _hints(declared.__class__)
     for option in fields(declared):
         hint = hints[option.name]
         if not _is_simple(hint):
@@ -33,6 +34,12 @@ def check_types(declared: Any, what: str) -> None:
             choices = get_args(hint) if get_origin(hint) is Literal else ()
             mend = f"give {', '.join(choices)}" if choices else str(error).lower().replace("expected", "give")
             raise RecipeError(f"{what}: {option.name} is {value!r}; {mend}") from error
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The type of each option. Python reads them anew at each call, which takes longer than all checks."""
+    return get_type_hints(kind)
 
 
 def _is_simple(hint: Any) -> bool:

@@ -24,10 +24,20 @@ class Recipe(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
     draft: bool = False
 
+    def __post_init__(self) -> None:
+        """Makes lists of tuples, as JSON does: else a recipe would differ from the one that its ledger gives back."""
+        msgspec.structs.force_setattr(self, "parameters", _with_lists(self.parameters))
+
     @property
     def digest(self) -> str:
         """SHA-256 of name, version and parameters, hexadecimal."""
         return digest_of([self.name, self.version, self.parameters])
+
+
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_lists(each) for key, each in value.items()}
+    return [_with_lists(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):

@@ -1,5 +1,7 @@
+import msgspec
 from msgspec.structs import replace
 
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Quarantine, Recipe, Shard
 from gristmill.lake.rows.shard_file import Written
 from gristmill.lake.store.protocol import ObjectVersion
@@ -16,6 +18,12 @@ def test_a_recipes_digest_counts_what_changes_the_output_and_nothing_else() -> N
         replace(RECIPE, parameters={"a": 1, "b": [3]}),
     ]
     assert len({RECIPE.digest, *(other.digest for other in others)}) == 4
+
+
+def test_a_recipe_is_the_one_that_its_ledger_gives_back() -> None:
+    recipe = Recipe("mix", 1, {"a": ("b", {"c": ("d",)}), "e": 2})
+    assert recipe.parameters == {"a": ["b", {"c": ["d"]}], "e": 2}
+    assert msgspec.json.decode(dump(recipe), type=Recipe) == recipe
 
 
 VERSION = ObjectVersion(20, "e")

@@ -99,6 +99,12 @@ def test_a_shard_that_keeps_nothing_fails_after_one_refused_row(mill: Mill) -> N
         mill.convert("notes")
 
 
+def test_an_empty_file_that_is_a_shard_alone_loses_nothing(mill: Mill) -> None:
+    mill.raw("empty.txt", b"", "notes")
+    ledger = mill.convert("notes")
+    assert (ledger.totals["rows"], ledger.dropped) == (0, {"quarantine: empty text": 1})
+
+
 @pytest.mark.parametrize(
     ("word", "kind", "named"),
     [

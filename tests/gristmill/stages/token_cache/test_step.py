@@ -1,10 +1,16 @@
 from pathlib import Path
 
 import pytest
-from talklake import build, mix_of, row, rows_of, started, talk
+from talklake import BYTES, TEMPLATE, build, mix_of, row, rows_of, started, talk
+from testkit import SHELVES, SNAPSHOT
 
 from gristmill.errors import RecipeError
-from gristmill.recipes.row_format import Chat
+from gristmill.execution.survey import survey
+from gristmill.recipes.row_format import Chat, Format, Text
+from gristmill.stages.token_cache.step import TokenCacheStep
+
+ASKS = "{% if messages[0].tool_calls is none %}.{% endif %}"
+"""Shows a key that Levanter gives each turn."""
 
 
 def test_a_chat_without_a_template_or_marks_is_refused_before_anything_runs(tmp_path: Path) -> None:
@@ -18,3 +24,16 @@ def test_a_chat_without_a_template_or_marks_is_refused_before_anything_runs(tmp_
     assert rows_of(mill)[0]["assistant_masks"] == [0] * 7
     with pytest.raises(RecipeError, match="the chat template is not valid Jinja"):
         build(mill, mix_of(Chat(chat_template="{% for m in messages %}")))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [Text(), Text(pack=4), Chat(chat_template=TEMPLATE), Chat(chat_template=TEMPLATE + ASKS)],
+    ids=["text", "packed", "chat", "chat with null keys"],
+)
+def test_what_was_made_is_finished(tmp_path: Path, declared: Format) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("Who", "I")))
+    mix = mix_of(declared)
+    build(mill, mix)
+    (partition,) = survey(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES), mill.store)
+    assert (partition.finished, partition.why) == (True, ())

@@ -13,6 +13,8 @@ from gristmill.recipes.source import Hashed, Source
 
 def convert(raw: RawObject) -> Iterator[Converted]:
     """`<id> <words>`; the word after a `!` breaks the document in that way."""
+    if not raw.size:
+        yield Refused("empty text", raw.name, b"")
     for number, line in enumerate(raw.read().decode().splitlines()):
         name, _, text = line.partition(" ")
         if text == "!raise":
