@@ -22,6 +22,7 @@ from gristmill.reports.histogram import Histogram
 from gristmill.stages.packing.plans import PackingPlan, plan_cache
 from gristmill.stages.packing.report import Report
 from resources.lake import LakeResource
+from resources.plain_config import plain_schema
 
 DRAWN = 8
 """Number of splits with plots, those with the most tokens; the table shows all splits."""
@@ -47,10 +48,10 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         description=f"{mix.name} by {tokenizer.name} as examples of one length: fill rate, cut and dropped documents",
         owners=list(mix.owners),
         kinds={"numpy"},
+        config_schema=plain_schema(PackingRequest),
     )
-    def packing(
-        context: dg.AssetExecutionContext, lake: LakeResource, config: PackingRequest
-    ) -> dg.MaterializeResult[None]:
+    def packing(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        config = PackingRequest(**context.op_execution_context.op_config)
         store = lake.store()
         with failures(lake):
             check_lake(context.instance, store)

@@ -14,6 +14,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.tokenization.training import make_tokenizer
 from resources.lake import LakeResource
+from resources.plain_config import plain_schema
 
 
 class TrainingRequest(dg.Config):
@@ -36,10 +37,10 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         description=tokenizer.description or tokenizer.name,
         kinds={"huggingface"},
         pool="train",
+        config_schema=plain_schema(TrainingRequest),
     )
-    def train(
-        context: dg.AssetExecutionContext, lake: LakeResource, config: TrainingRequest
-    ) -> dg.MaterializeResult[None]:
+    def train(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        config = TrainingRequest(**context.op_execution_context.op_config)
         store = lake.store()
         with failures(lake):
             check_lake(context.instance, store)

@@ -3,12 +3,14 @@
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.definition_config_schema import DefinitionConfigSchema
 from pydantic import Field, PrivateAttr
 
 from gristmill.engines.kinds import EngineKind
 from gristmill.engines.open import OpenEngine, open_engine
 from gristmill.environment import Environment
 from gristmill.execution.work import Engine
+from resources.plain_config import plain_field
 
 
 class EngineResource(dg.ConfigurableResource[Any]):
@@ -32,6 +34,11 @@ class EngineResource(dg.ConfigurableResource[Any]):
     force: bool = Field(default=False, description="Grind every shard again, even if nothing changed.")
 
     _engine: OpenEngine | None = PrivateAttr(default=None)
+
+    @property
+    def _config_schema(self) -> DefinitionConfigSchema:
+        """What a run may give: values alone; see plain_config."""
+        return DefinitionConfigSchema(plain_field(super()._config_schema.as_field()))
 
     def engine(self) -> Engine:
         """The engine of this run.
