@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gristmill.engines.kinds import ENGINES, EngineKind, check_address
 from gristmill.errors import RecipeError
-from gristmill.lake.store.endpoint import check_endpoint, check_lake_url
+from gristmill.lake.store.endpoint import check_endpoint, check_lake_url, check_region
 from gristmill.recipes.shelf import HOME, check_outside
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -72,6 +72,8 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     lake = lake if lake.startswith("s3://") else str(Path(lake).expanduser().absolute())
     for name in _ENDPOINTS:
         check_endpoint(given.get(name) or "", name)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        check_region(given.get(name) or "", name)
     shelves = tuple(dict.fromkeys((HOME, *_names(given, "GRISTMILL_SHELVES"))))
     check_outside(lake, shelves)
     _check_home(lake, given.get("DAGSTER_HOME") or "")

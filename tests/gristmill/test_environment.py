@@ -77,8 +77,15 @@ def test_a_password_in_an_address_is_refused_and_not_shown(variable: str, value:
 
 def test_an_endpoint_is_the_url_of_a_server() -> None:
     assert read_environment({"AWS_ENDPOINT_URL": "http://127.0.0.1:9000"}).endpoint == "http://127.0.0.1:9000"
-    with pytest.raises(RecipeError, match=r"^AWS_ENDPOINT_URL is '127.0.0.1:9000'; give http://host:port"):
+    with pytest.raises(RecipeError, match=r"^AWS_ENDPOINT_URL is no address .*; give http://host:port"):
         read_environment({"AWS_ENDPOINT_URL": "127.0.0.1:9000"})
+
+
+@pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_a_region_is_a_name(name: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{name} is no name of a region") as refused:
+        read_environment({name: "me:hunter2@host"})
+    assert "hunter2" not in str(refused.value)
 
 
 def test_the_names_of_the_ui_are_names() -> None:

@@ -6,6 +6,7 @@ Addresses and options are written into plans, ledgers, logs and messages. So cre
 
 import re
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 from gristmill.errors import RecipeError
 
@@ -15,9 +16,16 @@ _SECRET = re.compile(r"secret|access_key|token|password|credential|^sse_customer
 _PASSWORD = re.compile(r"s3://[^/]*[@:]|(?!s3://).*@", re.DOTALL)
 """The name of a bucket has neither @ nor a colon; the names of objects may have both."""
 
+_SERVER = r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?(/[\w./~=-]*)?"
+"""Host, port and path. A user, a query, a fragment or an escape may hold a secret; some make the client panic."""
+
+_ENDPOINT = re.compile("https?://" + _SERVER, re.ASCII)
+_PROXY = re.compile("((https?|socks[45]h?)://)?" + _SERVER, re.ASCII)
+_REGION = re.compile(r"[\w-]+", re.ASCII)
+
 
 def check_no_password(address: str, where: str) -> None:
-    """Refuses `user:password@` in an address.
+    """Refuses `user:password@` in an address, also in per-cent escapes.
 
     Args:
         address: a URL, or `host:port`.
@@ -26,7 +34,7 @@ def check_no_password(address: str, where: str) -> None:
     Raises:
         RecipeError: it names a user or a password.
     """
-    if _PASSWORD.match(address):
+    if _PASSWORD.match(address) or _PASSWORD.match(unquote(address)):
         raise RecipeError(
             f"{where} holds a user or a password (not shown); write the address without them, and give credentials by"
             " the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -61,8 +69,22 @@ def check_endpoint(endpoint: str, where: str) -> None:
         RecipeError: it holds a password, or is not the URL of a server.
     """
     check_no_password(endpoint, where)
-    if endpoint and not re.fullmatch(r"https?://[^/\s?#]+\S*", endpoint):
-        raise RecipeError(f"{where} is {endpoint!r}; give http://host:port or https://host")
+    if endpoint and not _ENDPOINT.fullmatch(endpoint):
+        raise RecipeError(f"{where} is no address of a server (not shown); give http://host:port or https://host")
+
+
+def check_region(region: str, where: str) -> None:
+    """Checks the region of a bucket; an empty one is the client's default.
+
+    Args:
+        region: such as `eu-north-1`.
+        where: the setting that holds it, for the message.
+
+    Raises:
+        RecipeError: it is not a name of letters, digits and hyphens.
+    """
+    if region and not _REGION.fullmatch(region):
+        raise RecipeError(f"{where} is no name of a region (not shown); give one such as eu-north-1")
 
 
 def check_options(url: str, options: Mapping[str, str]) -> None:
@@ -73,7 +95,7 @@ def check_options(url: str, options: Mapping[str, str]) -> None:
         options: of the bucket client.
 
     Raises:
-        RecipeError: an option is a credential, or holds one, or the endpoint is no URL.
+        RecipeError: an option is a credential, or holds one, or its value is no address or region where it must be.
     """
     for name, value in options.items():
         where = f"{url}: option {name}"
@@ -81,5 +103,9 @@ def check_options(url: str, options: Mapping[str, str]) -> None:
             raise RecipeError(f"{where}: credentials are taken from the environment alone: AWS_...")
         if "endpoint" in name.lower():
             check_endpoint(value, where)
-        elif "://" in value:
+        elif "region" in name.lower():
+            check_region(value, where)
+        else:
             check_no_password(value, where)
+        if "proxy_url" in name.lower() and not _PROXY.fullmatch(value):
+            raise RecipeError(f"{where} is no address of a server (not shown); give http://host:port")

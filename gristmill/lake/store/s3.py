@@ -22,6 +22,7 @@ from gristmill.lake.store.s3_retry import (
     TIMEOUT,
     GaveUp,
     Problem,
+    panics_told,
     read_problem,
     store_error,
     with_retries,
@@ -74,7 +75,8 @@ class BucketStore:
         # we can tell whether a write was done although its answer was lost.
         self._part_client: Any = None
         try:
-            self._lists, self._client = self._open(retries=100), self._open(retries=0)
+            with panics_told():
+                self._lists, self._client = self._open(retries=100), self._open(retries=0)
         except exceptions.BaseError as error:
             reason = str(error).partition("\n")[0]
             raise RecipeError(

@@ -3,12 +3,13 @@
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import msgspec
 
-from gristmill.errors import StoreError
+from gristmill.errors import RecipeError, StoreError, is_failure
 
 T = TypeVar("T")
 
@@ -125,7 +126,8 @@ def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
     doubtful = False
     while True:
         try:
-            return do(), doubtful
+            with panics_told():
+                return do(), doubtful
         except Exception as error:  # noqa: BLE001 - trouble_of raises errors of other kinds again
             trouble = trouble_of(error)
         wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret, and no output depends on it
@@ -134,6 +136,24 @@ def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
         doubtful = doubtful or trouble.doubtful
         pause = min(2 * pause, LONGEST_PAUSE)
         time.sleep(wait)
+
+
+@contextmanager
+def panics_told() -> Iterator[None]:
+    """Raises a panic of the native client as a RecipeError. Its text is left out: it may quote an option.
+
+    Raises:
+        RecipeError: the client panicked. It does so if it cannot use its address.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception) or not is_failure(error):
+            raise
+        raise RecipeError(
+            "the bucket client cannot use its endpoint, region or credentials (not shown): correct --option, or"
+            " AWS_ENDPOINT_URL and its like in the environment"
+        ) from None
 
 
 class GaveUp(Exception):  # noqa: N818 - only the two files that send requests catch it

@@ -38,9 +38,9 @@ def test_what_is_not_said_is_the_environments() -> None:
 
 
 def test_what_is_said_wins_over_the_environment() -> None:
-    arguments = told("s3://b/c", "--option", "endpoint=http://x:1/?a=b", "--shelves", " one, two,", "--engine", "local")
+    arguments = told("s3://b/c", "--option", "endpoint=http://x:1/a=b", "--shelves", " one, two,", "--engine", "local")
     lake = lake_of(arguments)
-    assert (lake.url, lake.options) == ("s3://b/c", {"endpoint": "http://x:1/?a=b"})
+    assert (lake.url, lake.options) == ("s3://b/c", {"endpoint": "http://x:1/a=b"})
     assert shelves_of(arguments) == ("one", "two")
     engine = engine_of(arguments)
     assert isinstance(engine, LocalPool)

@@ -15,6 +15,15 @@ def test_a_lake_travels_as_an_address(tmp_path: Path) -> None:
     assert lake.store().read("a") == b"1"
 
 
+def test_a_server_address_on_which_the_client_panics_is_a_recipe_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "hunter2")
+    store = open_store("s3://bucket/lake", {"endpoint": "http://127.0.0.1:99999", "region": "us-east-1"})
+    for ask in (lambda: store.read("a"), lambda: list(store.list("a/")), lambda: store.put("a", b"")):
+        with pytest.raises(RecipeError, match=r"^the bucket client cannot use its endpoint, .*: correct --option"):
+            ask()
+
+
 def test_a_lake_of_an_unknown_kind_is_a_recipe_error() -> None:
     with pytest.raises(RecipeError, match="s3://bucket/prefix"):
         open_store("gs://bucket/lake")
