@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
+from gristmill.execution.mend import with_shelves
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import read_catalogue
@@ -80,13 +81,18 @@ def run(arguments: Namespace) -> int:
         proven += not findings
         show(f"proven {path}" if not findings else f"WRONG  {path}")
         for finding in findings:
-            show(f"       {finding}")
+            show(f"       {_as_typed(finding, arguments)}")
         wrong += len(findings)
         if wrong and not arguments.all:
             show(f"stopped at the first finding; {proven} of {len(audits)} {what} were proven before (--all lists all)")
             return 1
     show(f"{proven} of {len(audits)} {what} proven, {wrong} findings")
     return 1 if wrong else 0
+
+
+def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
+    """A finding whose mend can be typed as it is: it repeats --shelves, if it was given."""
+    return finding if arguments.shelves is None else with_shelves(finding, arguments.shelves)
 
 
 def _audits_of(lake: Lake, paths: Sequence[str], arguments: Namespace) -> list[Callable[[], Audited]]:

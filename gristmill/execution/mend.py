@@ -17,6 +17,8 @@ from gristmill.lake.asset_kinds import (
 )
 from gristmill.lake.store.protocol import Store
 
+_MAKE = "python -m gristmill make"
+
 REMOVE_STRAY = "remove it, or put it elsewhere"
 
 
@@ -29,7 +31,7 @@ def remake(store: Store, path: str) -> str:
     """
     kind, names = owner_of(path) or (kind_of(path), names_of(path))
     if kind is not None and kind.made_by:
-        return f"run `python -m gristmill make {quote(store.url)} {kind.made_by.format(**names)}`"
+        return f"run `{_MAKE} {quote(store.url)} {kind.made_by.format(**names)}`"
     if kind is TOKENIZER:
         return "restore it from a copy, or bring it as a tokenizer of the next number"
     return "run the program again that wrote this export" if kind in {EXPORT, EXPORT_INDEX} else "restore it"
@@ -48,6 +50,16 @@ def with_mend(store: Store, finding: Finding) -> Finding:
     path = finding.path
     is_there = path.endswith("/") or store.head(path) is not None
     return dataclasses.replace(finding, mend=replace(store, path) if is_there else remake(store, path))
+
+
+def with_shelves(finding: Finding, packages: str) -> Finding:
+    """A finding whose mend names the packages that a person named: without them, `make` does not know the recipe.
+
+    Args:
+        finding: with its mend.
+        packages: as in `--shelves`.
+    """
+    return dataclasses.replace(finding, mend=finding.mend.replace(_MAKE, f"{_MAKE} --shelves {quote(packages)}"))
 
 
 def reindex(store: Store, ledger: str) -> str:

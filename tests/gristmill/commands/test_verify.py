@@ -27,6 +27,10 @@ def test_the_first_lie_is_named_and_the_exit_code_is_1(whole: Mill, capsys: pyte
     assert said[3].startswith(f"       {path}: row 2: id 'doc-00023' (source 'pages'), but {DOCUMENTS.shard('b')} has")
     assert said[4] == "stopped at the first finding; 2 of 8 ledgers were proven before (--all lists all)"
     assert len(said) == 5
+    assert said[3].endswith(f"run `python -m gristmill make {whole.root} sources/pages`)")
+    assert main(["verify", str(whole.root), "--shelves", "testshelf"]) == 1
+    told = capsys.readouterr().out.splitlines()[3]
+    assert told == said[3].replace("gristmill make", "gristmill make --shelves testshelf")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

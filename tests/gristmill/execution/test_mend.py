@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.execution.finding import Finding
-from gristmill.execution.mend import reindex, remake, replace, with_mend
+from gristmill.execution.mend import reindex, remake, replace, with_mend, with_shelves
 from gristmill.lake.store.folder import FolderStore
 
 TYPED = {
@@ -26,6 +26,14 @@ def test_an_object_is_made_again_by_a_command_that_one_can_paste(lake: FolderSto
 def test_the_lake_s_address_is_quoted_for_the_shell(lake: FolderStore) -> None:
     spaced = FolderStore(f"{lake.url}/my lake")
     assert f"make '{spaced.url}' mixes/blend" in remake(spaced, "mixes/blend/index")
+
+
+def test_a_mend_repeats_the_shelves_that_were_named(lake: FolderStore) -> None:
+    index = with_mend(lake, Finding("mixes/blend/index/index.json", None, "lost"))
+    typed = f"make --shelves 'one,two words' {lake.url} mixes/blend"
+    assert with_shelves(index, "one,two words").mend == f"run `python -m gristmill {typed}`"
+    stray = Finding("a", None, "stray", "remove it")
+    assert with_shelves(stray, "one") == stray
 
 
 def test_what_no_command_makes_says_what_else_to_do(lake: FolderStore) -> None:
