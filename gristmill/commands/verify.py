@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
-from gristmill.execution.mend import with_shelves
+from gristmill.execution.mend import with_arguments
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import read_catalogue
@@ -91,8 +91,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
-    """A finding whose mend can be typed as it is: it repeats --shelves, if it was given."""
-    return finding if arguments.shelves is None else with_shelves(finding, arguments.shelves)
+    """A finding whose mend can be typed as it is: it repeats --shelves and --option, if they were given."""
+    shelves = () if arguments.shelves is None else ("--shelves", arguments.shelves)
+    options = (word for option in arguments.option for word in ("--option", option))
+    return with_arguments(finding, (*shelves, *options))
 
 
 def _audits_of(lake: Lake, paths: Sequence[str], arguments: Namespace) -> list[Callable[[], Audited]]:

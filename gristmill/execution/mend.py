@@ -1,6 +1,7 @@
 """What a person types, or does in Dagster's pages, to make a damaged or lost object again."""
 
 import dataclasses
+from collections.abc import Sequence
 from shlex import quote
 
 from gristmill.execution.finding import Finding
@@ -52,14 +53,14 @@ def with_mend(store: Store, finding: Finding) -> Finding:
     return dataclasses.replace(finding, mend=replace(store, path) if is_there else remake(store, path))
 
 
-def with_shelves(finding: Finding, packages: str) -> Finding:
-    """A finding whose mend names the packages that a person named: without them, `make` does not know the recipe.
+def with_arguments(finding: Finding, given: Sequence[str]) -> Finding:
+    """A finding whose mend repeats arguments that a person typed: `make` needs the same shelves and connection.
 
     Args:
         finding: with its mend.
-        packages: as in `--shelves`.
+        given: such as `--shelves` and its value; may be empty.
     """
-    return dataclasses.replace(finding, mend=finding.mend.replace(_MAKE, f"{_MAKE} --shelves {quote(packages)}"))
+    return dataclasses.replace(finding, mend=finding.mend.replace(_MAKE, " ".join((_MAKE, *map(quote, given)))))
 
 
 def reindex(store: Store, ledger: str) -> str:

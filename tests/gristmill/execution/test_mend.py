@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.execution.finding import Finding
-from gristmill.execution.mend import reindex, remake, replace, with_mend, with_shelves
+from gristmill.execution.mend import reindex, remake, replace, with_arguments, with_mend
 from gristmill.lake.store.folder import FolderStore
 
 TYPED = {
@@ -28,12 +28,13 @@ def test_the_lake_s_address_is_quoted_for_the_shell(lake: FolderStore) -> None:
     assert f"make '{spaced.url}' mixes/blend" in remake(spaced, "mixes/blend/index")
 
 
-def test_a_mend_repeats_the_shelves_that_were_named(lake: FolderStore) -> None:
+def test_a_mend_repeats_the_arguments_that_were_typed(lake: FolderStore) -> None:
     index = with_mend(lake, Finding("mixes/blend/index/index.json", None, "lost"))
     typed = f"make --shelves 'one,two words' {lake.url} mixes/blend"
-    assert with_shelves(index, "one,two words").mend == f"run `python -m gristmill {typed}`"
+    assert with_arguments(index, ("--shelves", "one,two words")).mend == f"run `python -m gristmill {typed}`"
     stray = Finding("a", None, "stray", "remove it")
-    assert with_shelves(stray, "one") == stray
+    assert with_arguments(stray, ("--shelves", "one")) == stray
+    assert with_arguments(index, ()) == index
 
 
 def test_what_no_command_makes_says_what_else_to_do(lake: FolderStore) -> None:
