@@ -11,7 +11,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import DryRun, Prospect
-from gristmill.pipeline.steps import all_snapshots, check_there
+from gristmill.pipeline.steps import check_there
 from gristmill.recipes.catalogue import Catalogue, known, read_catalogue
 from gristmill.recipes.source import Source
 
@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> int:
     Raises:
         RecipeError: there is no such source or mix on the shelves, the lake holds nothing of them, or no such snapshot.
         DataError: the snapshot's key is not valid.
-        StoreError: the lake does not answer, or a partition is being published at this moment: try again.
+        StoreError: the lake does not answer: try again.
     """
     shelves = shelves_of(arguments)
     counted: Counter[str] = Counter()
@@ -57,14 +57,16 @@ def run(arguments: Namespace) -> int:
 
 def _prospects(arguments: Namespace, catalogue: Catalogue, shelves: tuple[str, ...]) -> Iterator[Prospect]:
     """The partitions that the arguments select. Their inputs are surveyed too, but not returned."""
-    lake = lake_of(arguments)
-    dry = DryRun(catalogue, shelves, lake)
+    dry = DryRun(catalogue, shelves, lake_of(arguments))
     if arguments.mix:
         known("mix", catalogue.mixes, arguments.mix, "--mix")
     some = arguments.mix or arguments.source or arguments.snapshot
     yield from (prospect for prospect in dry.tokenizers() if not some)
     sources = _sources(arguments, catalogue)
-    there = {source.name: all_snapshots(lake, source) for source in sources}
+    there: dict[str, list[str]] = {}
+    for source in sources:
+        there[source.name], wrong = dry.snapshots(source)
+        yield from wrong
     if arguments.snapshot:
         check_there([check_snapshot(arguments.snapshot)], there)
     for source in sources:

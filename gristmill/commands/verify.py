@@ -17,7 +17,7 @@ from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
 from gristmill.verification.lake_file import lake_file_findings
-from gristmill.verification.raw import audit_raw, raw_snapshots
+from gristmill.verification.raw import audit_raw, compared_snapshots
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
 
@@ -103,7 +103,16 @@ def _audits_of(lake: Lake, paths: Sequence[str], arguments: Namespace) -> list[C
     audits: list[Callable[[], Audited]] = [partial(_audit, lake, path, share, first_only=first_only) for path in paths]
     if arguments.raw:
         shelves = shelves_of(arguments)
-        for source, snapshot in raw_snapshots(lake, read_catalogue(shelves).sources, arguments.asset):
+        apart: dict[str, list[Finding]] = {}
+        snapshots = compared_snapshots(
+            lake,
+            read_catalogue(shelves).sources,
+            arguments.asset,
+            lambda name, finding: apart.setdefault(name, []).append(finding),
+        )
+        for name, findings in apart.items():
+            audits.append(partial(_told, raw_asset(name), findings[:1] if first_only else findings))
+        for source, snapshot in snapshots:
             audits.append(partial(_audit_raw, lake, shelves, source, snapshot, first_only=first_only))
     return audits
 
@@ -132,6 +141,10 @@ def _audit(lake: Lake, path: str, share: float, *, first_only: bool) -> Audited:
     if share and not findings:
         findings = audit_reencoding(lake.store(), path, share, notes.append, first_only=first_only)
     return path, notes, findings
+
+
+def _told(path: str, findings: list[Finding]) -> Audited:
+    return path, [], findings
 
 
 def _audit_raw(lake: Lake, shelves: tuple[str, ...], name: str, snapshot: str, *, first_only: bool) -> Audited:

@@ -9,13 +9,13 @@ import msgspec
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import survey
-from gristmill.lake.address import export_asset, mix_asset, place, tokenizer_asset
+from gristmill.lake.address import export_asset, mix_asset, place, raw_asset, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, names_of
 from gristmill.lake.ledger.files import changed_fields, read_head
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.steps import all_snapshots, cache_steps, has_vanished, mix_steps, source_steps
+from gristmill.pipeline.steps import all_snapshots, cache_steps, has_vanished, made_snapshots, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
@@ -33,18 +33,18 @@ make      it would be made: shards must be ground or removed, or the ledger must
 follow    something that it reads would be made first; only then is it known what must be done
 wait      it, or something that it reads, is missing, and no step would make it
 refused   a declaration is not valid: the recipe of what is no draft changed, or it names a missing blocklist
-wrong     its ledger or an input is not valid
+wrong     its ledger or an input is not valid or cannot be read; or raw data are in no snapshot
 """
 
 _STUCK = frozenset({"wait", "refused", "wrong"})
 
 
 class Prospect(msgspec.Struct, frozen=True):
-    """The dry run's result for one partition, tokenizer or index.
+    """The dry run's result for one partition, tokenizer or index, or for the raw data of a source if they are wrong.
 
     Attributes:
         asset: address of the asset.
-        snapshot: key of the snapshot; empty for a tokenizer and for an index.
+        snapshot: key of the snapshot; empty for a tokenizer, for an index, and for all raw data of a source.
         state: see State.
         kept: number of shards that would be kept.
         missing: number of shards that would be ground. It is a lower bound while an input must be made first.
@@ -81,6 +81,10 @@ class Prospects:
     def step(self, step: Step) -> list[Prospect]:
         """The state of each partition of a step. Steps that make its inputs must be surveyed before it."""
         return [self._noted(prospect) for prospect in self._survey(step)]
+
+    def unlisted(self, source: Source, error: StoreError) -> Prospect:
+        """The state of raw data that cannot be listed. No step makes them, so documents wait for them."""
+        return self._noted(Prospect(raw_asset(source.name), "", "wrong", why=(str(error),)))
 
     def export(self, export: Export, mix: Mix, stream: str, snapshot: str) -> Prospect:
         """The state of one snapshot of an export. No step makes it: its ledger is compared with the documents."""
@@ -140,8 +144,6 @@ class Prospects:
                 return self._alike(step, "wait", tuple(f"for {each}" for each in stuck))
             if due:
                 return self._alike(step, "follow", tuple(f"after {each}" for each in due))
-            if isinstance(error, StoreError):
-                raise
             return self._alike(step, "refused" if isinstance(error, RecipeError) else "wrong", (str(error),))
         return [
             Prospect(
@@ -198,7 +200,10 @@ class DryRun:
     def everything(self) -> Iterator[Prospect]:
         """The state of each tokenizer, partition and index of the lake; inputs come before what is made from them."""
         yield from self.tokenizers()
-        known = {name: all_snapshots(self.lake, source) for name, source in self.catalogue.sources.items()}
+        known: dict[str, list[str]] = {}
+        for name, source in self.catalogue.sources.items():
+            known[name], wrong = self.snapshots(source)
+            yield from wrong
         for name, source in self.catalogue.sources.items():
             yield from self.partitions(source, known[name])
         for mix in self.catalogue.mixes.values():
@@ -208,6 +213,20 @@ class DryRun:
         """The state of each tokenizer. Call it before partitions(): token caches depend on tokenizers."""
         for tokenizer in self.catalogue.tokenizers.values():
             yield self._prospects.tokenizer(tokenizer)
+
+    def snapshots(self, source: Source) -> tuple[list[str], list[Prospect]]:
+        """The keys of the snapshots of a source, and what is wrong with its raw data beside them.
+
+        If the raw data cannot be listed, they are the snapshots that have a ledger. Call it before partitions().
+        """
+        asset, wrong = raw_asset(source.name), list[Prospect]()
+        try:
+            keys = all_snapshots(
+                self.lake, source, lambda stray: wrong.append(Prospect(asset, "", "wrong", why=(str(stray),)))
+            )
+        except StoreError as error:
+            return sorted(made_snapshots(self._store, source)), [self._prospects.unlisted(source, error)]
+        return keys, wrong
 
     def partitions(self, source: Source, snapshots: Sequence[str]) -> Iterator[Prospect]:
         """The state of each partition that is made from a source; inputs come before what is made from them.

@@ -14,6 +14,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.steps import all_snapshots, cache_steps, check_there, has_vanished, mix_steps, source_steps
+from gristmill.raw_data.snapshots import Stray
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.source import Source
@@ -77,7 +78,7 @@ class Maker:
             GristmillError: a shard or a check failed. Partitions that were made before it are kept.
         """
         store, options = self.lake.store(), self.lake.options
-        there = all_snapshots(self.lake, source)
+        there = all_snapshots(self.lake, source, self._tell)
         check_there(snapshots, {source.name: there})
         for snapshot in snapshots or there:
             vanished = has_vanished(store, source, snapshot)
@@ -112,10 +113,13 @@ class Maker:
                 yield from self._step(step)
         self._close(mix, tokenizers, known)
 
+    def _tell(self, stray: Stray) -> None:
+        self.say(f"note: {stray}")
+
     def _known(self, mix: Mix) -> dict[str, list[str]]:
         """The snapshots of each stream's source, by the stream's key."""
         sources = {stream.source: self.catalogue.sources[stream.source] for stream in mix.streams}
-        keys = {name: all_snapshots(self.lake, source) for name, source in sources.items()}
+        keys = {name: all_snapshots(self.lake, source, self._tell) for name, source in sources.items()}
         return {stream.key: keys[stream.source] for stream in mix.streams}
 
     def _step(self, step: Step) -> Iterator[Ledger]:

@@ -1,14 +1,14 @@
 """The pipeline: the steps from raw data to tokens for a catalogue and its snapshots; inputs are made first."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
 from gristmill.lake.address import documents_asset, ledger_folder, place
 from gristmill.lake.ledger.files import list_ledgers, read_head
-from gristmill.lake.store.open import Lake, open_store
+from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.scan import present, scan_raw
+from gristmill.raw_data.snapshots import Stray, raw_snapshots
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
@@ -70,16 +70,23 @@ def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
     return head is not None and not head.totals.get("shards")
 
 
-def all_snapshots(lake: Lake, source: Source) -> list[str]:
+def made_snapshots(store: Store, source: Source) -> set[str]:
+    """The keys of the snapshots of a source that have a ledger."""
+    return {ledger.snapshot for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
+
+
+def all_snapshots(lake: Lake, source: Source, tell: Callable[[Stray], object]) -> list[str]:
     """The keys of all snapshots of a source that have raw data or a ledger, sorted.
 
-    A snapshot that cannot be converted as it is is one of them: its step tells why.
+    Args:
+        lake: the lake.
+        source: the recipe.
+        tell: takes what is in no snapshot.
+
+    Raises:
+        StoreError: the raw data cannot be listed.
     """
-    store = lake.store()
-    raw_store = open_store(source.raw, lake.options) if source.raw else store
-    made = {ledger.snapshot for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
-    scan = scan_raw(source, raw_store)
-    return sorted(made | present(source, scan).keys() | scan.held.keys())
+    return sorted(made_snapshots(lake.store(), source) | raw_snapshots(lake, source, tell))
 
 
 def check_there(snapshots: Iterable[str], there: Mapping[str, Sequence[str]]) -> None:

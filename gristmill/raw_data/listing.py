@@ -3,10 +3,10 @@
 import msgspec
 
 from gristmill.errors import DataError, StoreError
-from gristmill.lake.address import SHARD_SUFFIX, raw_asset
+from gristmill.lake.address import SHARD_SUFFIX
 from gristmill.lake.store.plain_files import Unlisted
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.scan import not_mounted, raw_top
+from gristmill.raw_data.scan import listed, not_mounted, raw_top, shown
 from gristmill.raw_data.shard_names import clash
 from gristmill.recipes.source import OneToOne, Source
 
@@ -42,13 +42,13 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
 
     def refuse(found: Unlisted) -> None:
         if found.hides:
-            raise StoreError(f"{found.path}: {found.reason}")
+            raise StoreError(f"{shown(source, found.path)}: {found.reason}")
         name = found.path.removeprefix(top)
         split = source.partition.split(name)
         if split is not None and split[0] == snapshot and source.wants(name.removeprefix(lead)):
-            raise DataError(f"{found.path}: {found.reason}")
+            raise DataError(f"{shown(source, found.path)}: {found.reason}")
 
-    for entry in store.list(top + lead, tell=refuse):
+    for entry in listed(source, store, top + lead, "", refuse):
         name = entry.path.removeprefix(top)
         split = source.partition.split(name)
         if split is None or split[0] != snapshot:
@@ -73,24 +73,26 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
         DataError: the name of a raw object cannot be a shard's name. Or, of a one-to-one source, two raw objects would
             have the same shard, or one a folder where the other has a file.
     """
+
+    def whole(name: str) -> str:
+        return shown(source, listing.entries[name].path)
+
     shards: dict[str, list[str]] = {}
     for name in listing.entries:
         try:
             shard = source.shards.shard(name)
         except DataError as error:
-            raise DataError(f"{raw_asset(source.name)}: raw object {name!r}: {error}") from error
+            raise DataError(f"{whole(name)}: {error}") from error
         shards.setdefault(shard, []).append(name)
     if isinstance(source.shards, OneToOne):
         for shard, names in shards.items():
             if len(names) > 1:
                 raise DataError(
-                    f"{raw_asset(source.name)}: {' and '.join(names)} would both become {shard}{SHARD_SUFFIX};"
-                    " rename one of them"
+                    f"{' and '.join(map(whole, names))} would both become {shard}{SHARD_SUFFIX}; rename one of them"
                 )
         both = clash({shard: names[0] for shard, names in shards.items()})
         if both:
             raise DataError(
-                f"{raw_asset(source.name)}: {both[1]} would need a folder where {both[0]} has a file; rename one of"
-                " them"
+                f"{whole(both[1])} would need a folder where {whole(both[0])} has a file; rename one of them"
             )
     return dict(sorted(shards.items()))

@@ -12,8 +12,8 @@ import xxhash
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import raw_asset, raw_folder, why_no_snapshot
-from gristmill.lake.store.plain_files import Unlisted
-from gristmill.lake.store.protocol import Entry, Lister
+from gristmill.lake.store.plain_files import Tell, Unlisted
+from gristmill.lake.store.protocol import Entry, Lister, NoFolder
 from gristmill.raw_data.shard_names import NameWatch
 from gristmill.recipes.source import OneToOne, Source
 
@@ -80,7 +80,7 @@ class RawScan(msgspec.Struct):
     Attributes:
         started: when it began, in seconds of the caller's clock.
         seen: the objects of each snapshot.
-        invalid: the first invalid names of snapshots, and why each is not valid.
+        invalid: the first names that are no snapshot's, and why: folders that are not hidden, and what is no file.
         held: snapshots that cannot be converted as they are, and the first reason: an object, its fault and the mend.
             They are neither reported nor taken for vanished.
         hidden: what may hide whole snapshots, such as a folder that cannot be read, and the mend; empty if nothing may.
@@ -124,7 +124,7 @@ class RawScan(msgspec.Struct):
             StoreError: the listing failed, or the source's mount marker is not there; this scan must not be resumed.
             RecipeError: the partition rule makes more than `MOST` snapshots.
         """
-        listing = store.list(raw_top(source), self.position, lambda found: self._leave_out(source, found))
+        listing = listed(source, store, raw_top(source), self.position, lambda found: self._leave_out(source, found))
         if self.position:
             first = next(listing, None)
             if first is None or first.path != self.ahead:
@@ -160,8 +160,7 @@ class RawScan(msgspec.Struct):
             wrong = why_no_snapshot(snapshot)
             if wrong:
                 self.astray += 1
-                if len(self.invalid) < NAMED:
-                    self.invalid[snapshot] = wrong
+                self._reject(snapshot, f"{wrong}; rename it")
                 return
             seen = self._new(source, snapshot)
         below = name.removeprefix(source.partition.prefix(snapshot))
@@ -196,10 +195,17 @@ class RawScan(msgspec.Struct):
         if split is None or why_no_snapshot(split[0]):
             self.hidden = self.hidden or words * found.hides
             self.loose += not found.hides
+            if not found.hides:
+                self._reject(name, found.reason)
         elif found.hides or source.wants(name.removeprefix(source.partition.prefix(split[0]))):
             self.held.setdefault(split[0], words)
         else:
             self.unread += 1
+
+    def _reject(self, name: str, reason: str) -> None:
+        """Records a name that is no snapshot's, unless it is hidden."""
+        if len(self.invalid) < NAMED and not name.startswith("."):
+            self.invalid[name] = reason
 
     def _new(self, source: Source, snapshot: str) -> Seen:
         if len(self.seen) >= MOST:
@@ -214,6 +220,35 @@ class RawScan(msgspec.Struct):
 def raw_top(source: Source) -> str:
     """The folder of a source's raw objects in the store that holds them."""
     return "" if source.raw else raw_folder(source.name)
+
+
+def shown(source: Source, path: str) -> str:
+    """A path for messages: below the lake; or with the address of the store that holds the source's raw data.
+
+    Args:
+        source: the recipe.
+        path: in the store that holds the raw data.
+    """
+    return f"{source.raw.rstrip('/')}/{path}" if source.raw else path
+
+
+def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -> Iterator[Entry]:
+    """The entries of raw objects. Arguments: the source, and those of Store.list().
+
+    Raises:
+        StoreError: the listing failed, or the folder with the raw data is not there.
+    """
+    try:
+        yield from store.list(prefix, after, tell)
+    except NoFolder as error:
+        if source.mounted:
+            raise not_mounted(source, store) from error
+        if source.raw:
+            raise StoreError(
+                f"{store.url}: the folder with the raw data of source {source.name!r} is not there:"
+                " mount the disk with its raw data, or put the folder back"
+            ) from error
+        raise
 
 
 def not_mounted(source: Source, store: Lister) -> StoreError:

@@ -3,7 +3,7 @@
 It reads every raw object that a ledger names, and writes nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from shlex import quote
 
@@ -14,20 +14,26 @@ from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
 from gristmill.lake.ledger.receipts import raw_stamps
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.open import Lake, open_store
-from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.listing import list_raw
-from gristmill.raw_data.scan import present, raw_top, scan_raw
+from gristmill.lake.store.open import Lake
+from gristmill.lake.store.protocol import Entry
+from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.scan import raw_top, shown
+from gristmill.raw_data.snapshots import CONFIRM, Stray, raw_snapshots, raw_store
 from gristmill.recipes.source import Source
 
+_CANNOT = "raw data cannot be compared"
 
-def raw_snapshots(lake: Lake, sources: Mapping[str, Source], prefix: str = "") -> list[tuple[str, str]]:
+
+def compared_snapshots(
+    lake: Lake, sources: Mapping[str, Source], prefix: str, tell: Callable[[str, Finding], object]
+) -> list[tuple[str, str]]:
     """The raw snapshots to compare: those that have raw objects, or documents in the lake.
 
     Args:
         lake: the lake.
         sources: the recipes, by name: only they know where raw data lies.
         prefix: as in audited_ledgers().
+        tell: takes the name of a source, and a finding on raw data that are in none of these snapshots.
 
     Returns:
         (source, snapshot), sorted.
@@ -36,7 +42,7 @@ def raw_snapshots(lake: Lake, sources: Mapping[str, Source], prefix: str = "") -
         RecipeError: the lake has documents of a source that is not among the recipes, or there is nothing to compare.
     """
     found: set[tuple[str, str]] = set()
-    for partition in list_ledgers(lake.store(), DOCUMENTS.top):
+    for partition in list_ledgers(lake.store()):
         if kind_of(partition.asset) is DOCUMENTS and names_of(partition.asset)["version"] == "v0":
             found.add((names_of(partition.asset)["source"], partition.snapshot))
     found = {(name, key) for name, key in found if _below(name, prefix)}
@@ -47,10 +53,15 @@ def raw_snapshots(lake: Lake, sources: Mapping[str, Source], prefix: str = "") -
             f"--raw: no shelf declares {', '.join(unknown)}, so the raw data of their documents cannot be found;"
             f" name the package with --shelves (declared: {known}), or choose others with --asset"
         )
+    apart: list[Finding] = []
     for source in sources.values():
         if _below(source.name, prefix):
-            found |= {(source.name, key) for key in present(source, scan_raw(source, _raw_store(lake, source)))}
-    if not found:
+            keys, findings = _listed(lake, source)
+            found |= {(source.name, key) for key in keys}
+            apart += findings
+            for finding in findings:
+                tell(source.name, finding)
+    if not found and not apart:
         raise RecipeError(f"{lake.url}: no raw data{f' below {prefix}' if prefix else ''}, so nothing to compare")
     return sorted(found)
 
@@ -62,8 +73,14 @@ def _below(source: str, prefix: str) -> bool:
     return not word or any(top == word or top.startswith(f"{word}/") for top in tops)
 
 
-def _raw_store(lake: Lake, source: Source) -> Store:
-    return open_store(source.raw, lake.options) if source.raw else lake.store()
+def _listed(lake: Lake, source: Source) -> tuple[set[str], list[Finding]]:
+    """The keys of the snapshots with raw data, and the findings on what is in none."""
+    strays: list[Stray] = []
+    try:
+        keys = raw_snapshots(lake, source, strays.append)
+    except StoreError as error:
+        return set(), [Finding(raw_asset(source.name), None, f"{_CANNOT}: {error}")]
+    return keys, [Finding(stray.folder, None, stray.reason) for stray in strays]
 
 
 def audit_raw(lake: Lake, source: Source, snapshot: str, *, first_only: bool = False) -> list[Finding]:
@@ -80,9 +97,7 @@ def audit_raw(lake: Lake, source: Source, snapshot: str, *, first_only: bool = F
         `lost`, a ledger names the object, but it does not exist;
         `changed`, it has another size or sha256 than when it was read;
         `new`, no ledger names it.
-
-    Raises:
-        StoreError: the lake or the raw data does not answer.
+        What cannot be read is a finding too, in other words.
     """
     return list(islice(_Comparison(lake, source, snapshot).findings(), 1 if first_only else None))
 
@@ -92,7 +107,7 @@ class _Comparison:
 
     def __init__(self, lake: Lake, source: Source, snapshot: str) -> None:
         self._lake, self._source = lake.store(), source
-        self._raw = _raw_store(lake, source)
+        self._raw = raw_store(lake, source)
         self._partition: Place = place(documents_asset(source.name, "v0"), snapshot)
         self._lead = raw_top(source) + source.partition.prefix(snapshot)
         self._make = f"run `python -m gristmill make {quote(lake.url)} {source.name} --snapshot {quote(snapshot)}`"
@@ -102,9 +117,15 @@ class _Comparison:
         try:
             ledger = find_ledger(self._lake, partition)
         except (DataError, StoreError) as error:
-            yield Finding(partition.ledger, None, f"raw data cannot be compared: {error}", self._make)
+            yield Finding(partition.ledger, None, f"{_CANNOT}: {error}", self._make)
             return
-        entries = list_raw(self._source, self._raw, partition.snapshot).entries
+        try:
+            listing = list_raw(self._source, self._raw, partition.snapshot)
+            by_shard(self._source, listing)  # a snapshot that `make` refuses needs another mend than `make`
+        except (DataError, StoreError) as error:
+            yield Finding(self._shown(""), None, f"{_CANNOT}: {error}")
+            return
+        entries = listing.entries
         if ledger is None:
             what = f"new: nothing was made from the {len(entries)} objects of this snapshot"
             yield Finding(self._shown(""), None, what, self._make)
@@ -115,6 +136,9 @@ class _Comparison:
                 if each.asset == raw_asset(self._source.name):
                     read.setdefault(each.shard, []).append((shard.name, each.content))
         sizes = {name: version.size for name, version in raw_stamps(self._lake, partition).items()}
+        if not entries:  # then `make` refuses: the whole snapshot may have been lost
+            yield from (self._lost(name, read[name][0][0], CONFIRM) for name in sorted(read))
+            return
         for name in sorted(read.keys() | entries.keys()):
             yield from self._of_object(name, entries.get(name), read.get(name, ()), sizes.get(name))
 
@@ -128,22 +152,29 @@ class _Comparison:
             return
         shard, sha256 = read[0]
         made = f"shard {shard} of {where} was made from it"
-        restore = f"restore it from a copy; or, if it is to go, {self._make}"
         if entry is None:
-            yield Finding(self._shown(name), None, f"lost: there is no such object, but {made}", restore)
+            yield self._lost(name, shard, f"if it is to go, {self._make}")
             return
         restore = f"restore it from a copy; or, if it is to change, {self._make}"
         if size is not None and entry.size != size:
             what = f"changed: it has {entry.size:,} bytes, but had {size:,} when {made}"
             yield Finding(self._shown(name), None, what, restore)
             return
-        computed = sha256_of(self._raw, entry.path)
+        try:
+            computed = sha256_of(self._raw, entry.path)
+        except StoreError as error:
+            yield Finding(self._shown(name), None, f"it cannot be read: {error}")
+            return
         for shard, sha256 in read:
             if computed != sha256:
                 what = f"changed: its sha256 is {computed}, but shard {shard} of {where} was made from {sha256}"
                 yield Finding(self._shown(name), None, what, restore)
 
+    def _lost(self, name: str, shard: str, remove: str) -> Finding:
+        made = f"shard {shard} of {self._partition.asset} ({self._partition.snapshot}) was made from it"
+        what = f"lost: there is no such object, but {made}"
+        return Finding(self._shown(name), None, what, f"restore it from a copy; or, {remove}")
+
     def _shown(self, name: str) -> str:
         """The path of a raw object for messages; with the address of its store if that is not the lake."""
-        path = self._lead + name
-        return f"{self._raw.url}/{path}" if self._source.raw else path
+        return shown(self._source, self._lead + name)

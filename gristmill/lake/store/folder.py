@@ -12,7 +12,7 @@ from pathlib import Path
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.links import InsideOnly
 from gristmill.lake.store.plain_files import Tell, is_folder, open_plain, sorted_items, status_of
-from gristmill.lake.store.protocol import PIECE, Entry, UnfinishedUpload, check_path, check_prefix
+from gristmill.lake.store.protocol import PIECE, Entry, NoFolder, UnfinishedUpload, check_path, check_prefix
 
 INCOMING = ".incoming"
 """Folder of unfinished files. The writer of each holds a lock on it; the lock ends with the process."""
@@ -136,7 +136,7 @@ class FolderStore:
 
     def _top(self, prefix: str) -> str:
         if not self._root.is_dir():
-            raise StoreError(f"{self._root}: there is no lake (no such folder)")
+            raise NoFolder(f"{self._root}: there is no lake (no such folder)")
         return str(self._root / check_prefix(prefix)).rstrip("/") if prefix else str(self._root)
 
     def folders(self, prefix: str) -> Iterator[str]:

@@ -26,6 +26,8 @@ class Unlisted(NamedTuple):
     hides: bool = False
 
 
+NO_TARGET = "the target of this link does not exist; mount the target, or remove the link"
+
 Tell = Callable[[Unlisted], None]
 """Takes what a listing leaves out."""
 
@@ -38,7 +40,7 @@ _KINDS = {
 
 
 def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEntry[str]"]:
-    """The items of a folder by name. A folder that does not exist has none.
+    """The items of a folder by name. A folder that does not exist has none, but a link to one is told.
 
     Args:
         folder: its path in the file system.
@@ -51,10 +53,14 @@ def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEnt
     """
     try:
         items = sorted(os.scandir(folder), key=lambda item: item.name)
-    except (FileNotFoundError, NotADirectoryError):
+    except NotADirectoryError:
         return []
     except OSError as error:
         reason = f"{error.strerror} (make this folder readable for this user)"
+        if isinstance(error, FileNotFoundError):
+            if not os.path.islink(folder):  # noqa: PTH114 - most listings of a lake look for a folder that is not there
+                return []
+            reason = NO_TARGET
         if tell is None:
             raise StoreError(f"{prefix}: {reason}") from error
         tell(Unlisted(prefix.rstrip("/"), reason, hides=True))
@@ -92,9 +98,7 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
     except FileNotFoundError:
         if not item.is_symlink():
             return None
-        found = Unlisted(
-            path, "the target of this link does not exist; mount the target, or remove the link", hides=True
-        )
+        found = Unlisted(path, NO_TARGET, hides=True)
     except OSError as error:
         if tell is None:
             raise

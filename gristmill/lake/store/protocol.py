@@ -96,6 +96,10 @@ class Upload(Protocol):
         """Removes everything written so far; has no effect after close()."""
 
 
+class NoFolder(StoreError):  # noqa: N818 - the tree reads as English
+    """The folder at the root of a store does not exist. Its disk may not be mounted."""
+
+
 class Lister(Protocol):
     """Lists objects: a store, or a report about a store."""
 

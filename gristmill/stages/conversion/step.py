@@ -14,6 +14,8 @@ from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
+from gristmill.raw_data.scan import raw_top, shown
+from gristmill.raw_data.snapshots import CONFIRM
 from gristmill.recipes.source import CONVERSION, Source
 from gristmill.stages.conversion.grinder import ConversionItem, ConversionSpec, RawEntry
 
@@ -69,9 +71,10 @@ class ConversionStep:
         listing = list_raw(self.source, raw_store, self.snapshot)
         (asset,), (made,) = self.reads, self.makes
         if not listing.entries and not self.vanished:
+            folder = shown(self.source, raw_top(self.source) + self.source.partition.prefix(self.snapshot))
             raise DataError(
                 f"{asset}: snapshot {self.snapshot} has no raw objects that the source reads;"
-                f" put them under {asset}/{self.snapshot}/: an empty folder may mean that raw data was lost"
+                f" put them under {folder}: an empty folder may mean that raw data was lost; {CONFIRM}"
             )
         partition = place(made, self.snapshot)
         shards = by_shard(self.source, listing)

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +16,29 @@ from gristmill.recipes.source import Everything, Folders, Matching
 def test_two_raw_objects_of_one_shard_are_an_error_that_names_both(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", make_documents(1))
     mill.raw("a.json.gz", make_documents(1))
-    with pytest.raises(DataError, match=r"a\.json\.gz and a\.jsonl\.gz would both become a\.jsonl\.gz"):
+    with pytest.raises(DataError, match=r"^\S+/2024/a\.json\.gz and \S+/2024/a\.jsonl\.gz would both become a\.jsonl"):
         mill.convert()
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["a%b.jsonl"], "{top}odd/a%b.jsonl: shard 'a%b': each part of a shard's name is"),
+        (["a.json", "a.json.gz"], "{top}odd/a.json and {top}odd/a.json.gz would both become a.jsonl.gz; rename"),
+        (["00.json/b", "00"], "{top}odd/00.json/b would need a folder where {top}odd/00 has a file; rename one of"),
+    ],
+)
+def test_a_bad_name_is_told_with_its_whole_path(mill: Mill, tmp_path: Path, names: list[str], words: str) -> None:
+    elsewhere = FolderStore(str(tmp_path / "elsewhere"))
+    for name in names:
+        mill.raw(name, b"", snapshot="odd")
+        elsewhere.put(f"odd/{name}", b"")
+    for source, store, top in (
+        (mill.source(), mill.store, raw_folder("pages")),
+        (replace(mill.source(), raw=elsewhere.url), elsewhere, f"{elsewhere.url}/"),
+    ):
+        with pytest.raises(DataError, match=f"^{re.escape(words.format(top=top))}"):
+            by_shard(source, list_raw(source, store, "odd"))
 
 
 def test_hidden_files_and_what_the_source_does_not_select_are_left(mill: Mill) -> None:

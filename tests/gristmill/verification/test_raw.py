@@ -76,6 +76,22 @@ def test_the_first_finding_is_enough_unless_all_are_asked_for(whole: Mill, capsy
     assert said.lines[-1].startswith("stopped at the first finding; 8 of 9 ledgers and raw snapshots were proven")
 
 
+def test_of_a_vanished_snapshot_the_mend_is_not_what_make_refuses(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole.store.delete([f"{RAW}a.jsonl.gz", f"{RAW}b.jsonl.gz"])
+    confirm = "if it is to go, let the raw sensor confirm that it has vanished (docs/dagster.md)"
+    findings = Said(whole, capsys, "--all").findings
+    assert len(findings) == 2
+    for finding, name in zip(findings, "ab", strict=True):
+        assert finding.startswith(f"{RAW}{name}.jsonl.gz: lost: there is no such object, but shard {name} of")
+        assert finding.endswith(f"(restore it from a copy; or, {confirm})")
+    assert main(["make", str(whole.root), "pages", "--snapshot", SNAPSHOT, *OTHER]) == 2
+    assert (
+        f"put them under {RAW}: an empty folder may mean that raw data was lost; {confirm}" in capsys.readouterr().err
+    )
+
+
 def test_a_ledger_that_cannot_be_read_proves_no_raw_data(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     whole.store.put(DOCUMENTS.ledger, b"torn")
     said = Said(whole, capsys, "--all")
