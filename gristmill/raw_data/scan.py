@@ -233,7 +233,14 @@ def shown(source: Source, path: str) -> str:
 
 
 def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -> Iterator[Entry]:
-    """The entries of raw objects. Arguments: the source, and those of Store.list().
+    """The entries of raw objects.
+
+    Args:
+        source: the recipe.
+        store: lists the raw objects.
+        prefix: as in Store.list().
+        after: as in Store.list().
+        tell: as in Store.list().
 
     Raises:
         StoreError: the listing failed, or the folder with the raw data is not there.

@@ -28,7 +28,12 @@ class Stray(NamedTuple):
 
 
 def raw_store(lake: Lake, source: Source) -> Store:
-    """The store that holds the raw data of a source."""
+    """The store that holds the raw data of a source.
+
+    Args:
+        lake: the lake.
+        source: the recipe.
+    """
     return open_store(source.raw, lake.options) if source.raw else lake.store()
 
 

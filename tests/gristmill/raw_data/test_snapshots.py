@@ -16,6 +16,7 @@ from gristmill.pipeline.dry_run import DryRun
 from gristmill.raw_data.scan import scan_raw
 from gristmill.raw_data.snapshots import Stray, raw_snapshots, raw_store
 from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.source import Folders
 from gristmill.verification.raw import audit_raw, compared_snapshots
 
 RAW = "sources/pages/raw/"
@@ -164,3 +165,13 @@ def test_what_is_in_no_snapshot_is_told_beside_the_snapshots(mill: Mill) -> None
     strays: list[Stray] = []
     assert raw_snapshots(mill.lake, mill.source(), strays.append) == {"2024"}
     assert strays == [Stray(RAW, f"'bad name' is not read: {RULE}")]
+
+
+def test_what_may_hide_snapshots_is_told(mill: Mill) -> None:
+    put(mill, "en", "link")
+    source = replace(mill.source(), partition=Folders(2))
+    strays: list[Stray] = []
+    assert raw_snapshots(mill.lake, source, strays.append) == set()
+    assert [str(stray).partition(";")[0] for stray in strays] == [
+        f"{RAW}: some snapshots may not be seen: en: the target of this link does not exist"
+    ]
