@@ -18,6 +18,13 @@ SPACED = "{% set x = 'a ' * 50000000 %}"
 NUMBERS = "{% set x = [0] * 10000000 %}"
 DIGITS = "{% set x = '9' * 10000000 %}"
 AGAIN, END = "{% for i in range(99999) %}{% for j in range(99999) %}", "{% endfor %}{% endfor %}"
+HASHED = r"""
+{{ {}.get(ns.x) }}
+{% set y = {ns.x: 1} %}
+{{ ns.x in {} }}
+{% set y = dict([[ns.x, 1]]) %}
+{{ ns.x is filter }}
+"""
 PRINTED = r"""
 {{ ns.x }}
 {{ ns.x|tojson }}
@@ -37,6 +44,8 @@ COMPARED = r"""
 {{ ns.x is eq(n2.y) }}
 {{ [ns.x].index(n2.y) }}
 {{ [ns.x].count(n2.y) }}
+{% for i in range(2) %}{{ loop.changed(ns.x if i else n2.y) }}{% endfor %}
+{{ ns.x in [n2.y]|map('default') }}
 """
 OF_WORDS = r"""
 {% if 'b' in x %}{% endif %}
@@ -85,11 +94,16 @@ LOOPS = r"""
 {% set ns = namespace(x='a') %}{% for i in range(100) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}
 {% set n = namespace(x='a') %}{% for i in range(99) %}{% set y %}{{n.x}}{{n.x}}{% endset %}{% set n.x = y %}{% endfor %}
 {% set ns = namespace(x=[1]) %}{% for i in range(100) %}{% set ns.x = ns.x + ns.x %}{% endfor %}
+{{ range(0, 99999 * (2 ** 61 - 1), 2 ** 61 - 1)|unique|list|length }}
+{{ ('a' * 10000000).rfind('ab' + 'a' * 1000000) }}
+{{ ('a' * 10000000).strip('b' * 10000000 + 'a') }}
+{% set n = ('f' * 1200000)|int(base=16) %}{% set m = ('f' * 500000)|int(base=16) %}{{ n // m }}
 {% set x = '9' * 100000000 %}{{ x|int }}{{ x|float }}
 {% set x = '9' * 100000000 %}{% for i in range(99999) %}{{ x|float }}{% endfor %}
 {% set x = '9' * 10000000 %}{% for i in range(99999) %}{{ x|urlencode }}{% endfor %}
 """
 CASES = [
+    *[LAUGHS.replace("[", "(").replace("]", ",)") + each for each in HASHED.strip().split("\n")],
     *[LAUGHS + each for each in PRINTED.strip().split("\n")],
     *[TWINS + each for each in COMPARED.strip().split("\n")],
     *[

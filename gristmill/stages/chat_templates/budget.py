@@ -1,5 +1,6 @@
 """The work that one rendering may do. It is counted, not timed, so that a row has the same result on every machine."""
 
+import re
 from collections.abc import Mapping, MappingView
 
 STEPS = 2_000_000
@@ -12,6 +13,8 @@ DEEPEST = 48
 UNBOUNDED = "not bounded"
 """The reason counted for rows whose rendering does too much."""
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
 
 class Unrendered(Exception):  # noqa: N818 - caught by chat_rows alone, which counts it by its reason
     """A conversation that a template cannot render.
@@ -22,6 +25,7 @@ class Unrendered(Exception):  # noqa: N818 - caught by chat_rows alone, which co
     """
 
     def __init__(self, reason: str, detail: str) -> None:
+        detail = _SURROGATES.sub("?", detail)  # a message that a template makes may have twins or marks
         self.reason, self.detail = reason, detail
         super().__init__(f"{reason}: {detail}")
 
@@ -88,6 +92,8 @@ class Budget:
         """
         if isinstance(value, str):
             self.characters(len(value))
+        elif isinstance(value, range):
+            self.spend(len(value))
         elif isinstance(value, MappingView):
             self.whole([*value], depth)  # type: ignore[misc] # all three views can be iterated
         elif isinstance(value, list | tuple | Mapping):
@@ -96,3 +102,8 @@ class Budget:
             self.spend(len(value))
             for part in (*value.keys(), *value.values()) if isinstance(value, Mapping) else value:
                 self.whole(part, depth + 1)
+
+
+def size_of(value: object) -> int:
+    """Characters or elements of a value; 0 if it has none."""
+    return len(value) if isinstance(value, str | list | tuple | Mapping) else 0

@@ -5,11 +5,11 @@ A template may call macros, Jinja's functions and the listed methods. All others
 of their cost.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gristmill.stages.chat_templates.budget import DEEPEST, UNBOUNDED, Budget, Unrendered
+from gristmill.stages.chat_templates.budget import DEEPEST, UNBOUNDED, Budget, Unrendered, size_of
+from gristmill.stages.chat_templates.formats import WIDEST, braces, percents
 
 REMOVED_FILTERS = ("pprint", "random", "striptags", "urlize", "wordwrap", "xmlattr")
 """Filters of Jinja that templates do not get: at random, slow, or for web pages alone."""
@@ -30,12 +30,6 @@ METHODS: dict[type, frozenset[str]] = {
 }
 # fmt: on
 """The methods of values that a template may call, by the type of the value."""
-_WIDEST = 1000
-_FIELD = re.compile(r"[%{]")
-_WIDE = re.compile(
-    r"%(?:\([^)]*\))?[^a-zA-Z%]*(?:\d{4}|\*)|\{[^{}]*(?:\d{4}|\{)|%(?:\([^)]*\))?[^a-zA-Z%]*c|\{[^{}]*:[^{}]*c\}"
-)
-"""Fields of a format string that are 1,000 wide or more, that take their width from a value, or make any character."""
 
 
 def check_method(name: str, owner: object) -> None:
@@ -70,16 +64,13 @@ def count_growth(
     Raises:
         Unrendered: it could make too many.
     """
+    for each in (*args, *named.values()):
+        budget.whole(each)
     growth = table.get(name)
     if growth is None:
         budget.characters(size_of(value))
     else:
         budget.characters(growth(budget, value, (*args, *named.values())))
-
-
-def size_of(value: object) -> int:
-    """Characters or elements of a value; 0 if it has none."""
-    return len(value) if isinstance(value, str | list | tuple | Mapping) else 0
 
 
 def whole_number(value: object) -> int:
@@ -105,34 +96,34 @@ def _replaced(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     return len(value) + count * (size_of(new) or 64)
 
 
+def count_squares(budget: Budget, value: object) -> None:
+    """Counts what hashing the elements of a value could take. Those with equal hashes are compared pair by pair.
+
+    Raises:
+        Unrendered: the rendering has done too much.
+    """
+    count = len(value) if isinstance(value, range) else size_of(value)
+    budget.spend((count * count) >> 10)
+
+
 def _joined(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    glue = size_of(args[0]) if args else 0
     budget.whole(value)
+    return _glued(value, args)
+
+
+def _glued(value: Any, args: tuple[Any, ...]) -> int:
+    glue = size_of(args[0]) if args else 0
     texts = sum(map(size_of, value)) if isinstance(value, list | tuple) else 0
     return size_of(value) * (glue + 1) + texts
 
 
-def _joins(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    return _joined(budget, args[0] if args else (), (value,))
+def _joins(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    return _glued(args[0] if args else (), (value,))
 
 
-def formatted(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    """Characters that a format string could make.
-
-    Raises:
-        Unrendered: a field is too wide, or takes its width from a value.
-    """
-    if not isinstance(value, str):
-        return size_of(value)
-    if _WIDE.search(value):
-        raise Unrendered(UNBOUNDED, f"a format string has a field that is {_WIDEST} wide or more, or of unknown width")
-    budget.whole(list(args))
-    parts = sum(size_of(part) for each in args for part in _parts(each))
-    return len(value) + len(_FIELD.findall(value)) * (_WIDEST + parts)
-
-
-def _parts(value: object) -> list[Any]:
-    return [*value.values()] if isinstance(value, Mapping) else [*value] if isinstance(value, list | tuple) else [value]
+def _trimmed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    budget.whole(value)
+    return _sought(budget, value, args)
 
 
 def _filled(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
@@ -142,13 +133,35 @@ def _filled(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
 def _printed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     before = budget.left
     budget.whole(value)
-    indent = max((whole_number(each) or size_of(each) for each in args), default=0)
+    indent = sum(whole_number(part) or size_of(part) for each in args for part in _pieces(each))
     return size_of(value) + (before - budget.left) * indent * DEEPEST
 
 
-def _summed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: ARG001 - one form for all
-    budget.spend(size_of(value))
-    return len(value) * sum(map(size_of, value)) if isinstance(value, list | tuple) else 0
+def _pieces(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _summed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    before = budget.left
+    budget.whole(value)
+    starts_with_list = any(isinstance(each, list | tuple) for each in args)
+    return size_of(value) * (before - budget.left) if starts_with_list else 0
+
+
+def _sought(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    """Each character may be compared with each of what is sought."""
+    budget.spend((size_of(value) * max(map(size_of, args), default=0)) >> 20)
+    return size_of(value)
+
+
+def _split_from_end(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    _sought(budget, value, args)
+    return _split(budget, value, args)
+
+
+def _hashed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    count_squares(budget, value)
+    return _compared(budget, value, args)
 
 
 def _split(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
@@ -163,14 +176,15 @@ def _passed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: 
 
 
 def _rounded(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    if max(map(whole_number, args), default=0) > _WIDEST:
-        raise Unrendered(UNBOUNDED, f"a number is rounded to more than {_WIDEST} digits")
-    return size_of(value)
+    if not isinstance(value, int | float):
+        raise Unrendered("not rendered", "only numbers can be rounded")
+    if max(map(whole_number, args), default=0) > WIDEST:
+        raise Unrendered(UNBOUNDED, f"a number is rounded to more than {WIDEST} digits")
+    return 0
 
 
-def _compared(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _compared(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: ARG001 - one form for all
     budget.whole(value)
-    budget.whole(list(args))
     return size_of(value)
 
 
@@ -178,9 +192,11 @@ Growth = Callable[[Budget, Any, tuple[Any, ...]], int]
 METHOD_GROWTH: dict[str, Growth] = {
     **dict.fromkeys(("center", "ljust", "rjust", "zfill"), _padded),
     **dict.fromkeys(("count", "index"), _compared),
-    **dict.fromkeys(("format", "format_map"), formatted),
-    **dict.fromkeys(("rsplit", "split", "splitlines"), _split),
+    **dict.fromkeys(("format", "format_map"), braces),
+    **dict.fromkeys(("split", "splitlines"), _split),
+    **dict.fromkeys(("lstrip", "rfind", "rindex", "rpartition", "rstrip", "strip"), _sought),
     "expandtabs": _indented,
+    "rsplit": _split_from_end,
     "replace": _replaced,
     "join": _joins,
 }
@@ -194,23 +210,24 @@ _STRINGS = (
     "safe",
     "string",
     "title",
-    "trim",
     "upper",
     "urlencode",
 )
 FILTER_GROWTH: dict[str, Growth] = {
     **dict.fromkeys(("tojson", *_STRINGS), _printed),
-    **dict.fromkeys(("dictsort", "groupby", "max", "min", "sort", "unique"), _compared),
+    **dict.fromkeys(("dictsort", "groupby", "max", "min", "sort"), _compared),
     **dict.fromkeys(("batch", "slice"), _filled),
     **dict.fromkeys(
         ("float", "int", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "wordcount"), _passed
     ),
     **dict.fromkeys(("center", "truncate"), _padded),
-    "format": formatted,
+    "format": percents,
     "indent": _indented,
     "join": _joined,
     "replace": _replaced,
     "round": _rounded,
     "sum": _summed,
+    "trim": _trimmed,
+    "unique": _hashed,
 }
 """How much a filter could make; other filters make no more than they read."""

@@ -4,7 +4,7 @@ Jinja's own sandbox keeps templates from Python. Ours also bounds their time and
 refuses to print functions and iterators, because their text has an address.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from collections.abc import Set as AbstractSet
 from functools import wraps
 from typing import Any, NoReturn
@@ -15,25 +15,35 @@ import jinja2.nodes
 import jinja2.runtime
 import jinja2.sandbox
 import jinja2.utils
-import jinja2.visitor
 
 from gristmill.errors import RecipeError
-from gristmill.stages.chat_templates.budget import LONGEST, UNBOUNDED, Budget, Unrendered
+from gristmill.stages.chat_templates.budget import LONGEST, UNBOUNDED, Budget, Unrendered, size_of
+from gristmill.stages.chat_templates.counted import Counted
+from gristmill.stages.chat_templates.formats import percents
 from gristmill.stages.chat_templates.guards import (
     FILTER_GROWTH,
     METHOD_GROWTH,
     REMOVED_FILTERS,
     check_method,
     count_growth,
-    formatted,
-    size_of,
+    count_squares,
 )
 
 _BITS = 1024
+"""Bits of the largest whole number that a template may make."""
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 """Types of most values. They are handled first, for speed."""
+_READING = frozenset(
+    (
+        *("==", "eq", "equalto", "!=", "ne", "<", "lt", "lessthan", "<=", "le", ">", "gt", "greaterthan", ">=", "ge"),
+        *("in", "filter", "test", "lower", "upper"),
+    )
+)
+"""Tests that compare, hash or print their values."""
 _METHOD_OWNERS = (str, list, tuple, Mapping, int, float, bytes, AbstractSet)
 _OF_DICTS = frozenset(dir(dict))
+_OF_COMPILER = frozenset(("_loop_vars", "_block_vars"))
+"""Arguments that Jinja's compiler adds for functions that take a context."""
 _OTHER_FILES = (jinja2.nodes.Include, jinja2.nodes.Import, jinja2.nodes.FromImport, jinja2.nodes.Extends)
 _PRINTABLE = (jinja2.Undefined, jinja2.runtime.Macro, jinja2.runtime.LoopContext, type)
 
@@ -88,45 +98,6 @@ class _Namespace(jinja2.utils.Namespace, _Unprintable):
     __repr__ = _Unprintable.__repr__
 
 
-class _Counted(jinja2.visitor.NodeTransformer):
-    """Puts the environment's counting around the parts of a template that Jinja gives no other hook for."""
-
-    def visit_For(self, node: jinja2.nodes.For) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
-        """Loops: their passes."""
-        node.iter = asked("passes", [node.iter], node)  # type: ignore[list-item] # Jinja's type is too wide
-        return self.generic_visit(node)
-
-    def visit_Concat(self, node: jinja2.nodes.Concat) -> jinja2.nodes.Node:  # noqa: N802 - see above
-        """The operator `~`: its text."""
-        return self.generic_visit(asked("joined", node.nodes, node))
-
-    def visit_Getitem(self, node: jinja2.nodes.Getitem) -> jinja2.nodes.Node:  # noqa: N802 - see above
-        """Slices: their elements."""
-        self.generic_visit(node)
-        return asked("kept", [node], node) if isinstance(node.arg, jinja2.nodes.Slice) else node
-
-    def visit_Compare(self, node: jinja2.nodes.Compare) -> jinja2.nodes.Node:  # noqa: N802 - see above
-        """Comparisons: what they read. A comparison with a short constant reads no more than the constant has."""
-        self.generic_visit(node)
-        for operand in node.ops:
-            if operand.op in {"in", "notin"}:
-                operand.expr = asked("searched", [operand.expr], node)
-            elif not _is_short(operand.expr):
-                operand.expr = asked("read", [operand.expr], node)
-        return node
-
-
-def asked(name: str, values: Sequence[jinja2.nodes.Expr], node: jinja2.nodes.Node) -> jinja2.nodes.Filter:
-    """The value that one of our own filters makes. Its name has a space, so that no template can write it."""
-    made = jinja2.nodes.Filter(values[0], f"our {name}", [*values[1:]], [], None, None)
-    made.set_lineno(node.lineno)
-    return made
-
-
-def _is_short(node: jinja2.nodes.Expr) -> bool:
-    return isinstance(node, jinja2.nodes.Const) and size_of(node.value) < 256
-
-
 class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
     """The environment that compiles and runs chat templates.
 
@@ -149,12 +120,16 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         for name in REMOVED_FILTERS:
             del self.filters[name]
         self.filters.update({name: self._guarded(name, function) for name, function in self.filters.items()})
-        for name in ("in", "eq", "==", "equalto", "ne", "!=", "lt", "<", "le", "<=", "gt", ">", "ge", ">="):
+        self.tests["in"] = self._contained
+        for name in _READING:
             self.tests[name] = self._reading(self.tests[name])
+        for name in ("odd", "even", "divisibleby"):
+            self.tests[name] = _of_numbers(self.tests[name])
         ours = {
             "passes": self.passes,
             "joined": self.joined,
             "kept": self.kept,
+            "keyed": self._keyed,
             "read": self.read,
             "searched": self.searched,
         }
@@ -178,7 +153,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     def rewrite(self, source: jinja2.nodes.Template) -> None:
         """Changes a parsed template before it is compiled."""
-        _Counted().visit(source)
+        Counted().visit(source)
 
     def call(self, context: jinja2.runtime.Context, function: Any, /, *args: Any, **named: Any) -> Any:
         """Calls a function for a template."""
@@ -191,12 +166,21 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
                     return self.kept(self._method(function, owner, args, named))
             elif isinstance(function, jinja2.runtime.LoopContext):
                 args = tuple(map(self.passes, args))
+            if not isinstance(function, (jinja2.runtime.Macro, jinja2.runtime.LoopContext)):
+                self._given(function, args, named)
             return self.kept(super().call(context, function, *args, **named))
         finally:
             self.budget.depth -= 1
 
+    def _given(self, function: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Counts what a function is given. It may print, compare or hash all of it."""
+        for value in (*args, *(value for name, value in named.items() if name not in _OF_COMPILER)):
+            self.budget.whole(value)
+            if function is dict or function is _Namespace:
+                count_squares(self.budget, value)
+
     def _method(self, method: Any, owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        for own in ("_loop_vars", "_block_vars"):  # Jinja's compiler adds them for functions that take a context
+        for own in _OF_COMPILER:
             named.pop(own, None)
         name = method.__name__
         check_method(name, owner)
@@ -226,11 +210,15 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         @wraps(test)
         def reading(*args: Any) -> bool:
             for each in args:
-                self.read(each)
+                self.budget.whole(each)
             result: bool = test(*args)
             return result
 
         return reading
+
+    def _contained(self, value: Any, values: Any) -> bool:
+        """The test `in`. Its arguments are counted before."""
+        return bool(value in self.searched(values))
 
     def _listed(self, value: Any) -> Any:
         """The elements of an iterator as a list; other values as they are."""
@@ -247,14 +235,15 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """The item of a value, for a template."""
-        if type(argument) is not str:
-            self.budget.whole(argument)  # an error's words would print it
+        self.budget.whole(argument)  # it is hashed, and an error's words would print it
         value = super().getitem(obj, argument)
         return value if type(value) in _PLAIN else self.kept(value)
 
     def kept(self, value: Any) -> Any:
         """A value that a template now has: counted, and without a text if that would differ from run to run."""
         if type(value) in _PLAIN or isinstance(value, str):
+            if type(value) is int and value.bit_length() > _BITS:
+                raise Unrendered(UNBOUNDED, f"a number of more than {_BITS} bits")
             self.budget.value(value)
             return value
         if isinstance(value, Iterator) and not isinstance(value, _Stream | jinja2.runtime.LoopContext):
@@ -276,8 +265,13 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return value
 
     def searched(self, value: Any) -> Any:
-        """What is searched for an element: counted. A mapping is not read to the end."""
-        return value if isinstance(value, Mapping) else self.read(value)
+        """What is searched for an element: counted. A mapping is not read to the end; an iterator is."""
+        return value if isinstance(value, Mapping) else self.read(list(value) if isinstance(value, _Stream) else value)
+
+    def _keyed(self, value: Any) -> Any:
+        """A dictionary that a template wrote: counted."""
+        count_squares(self.budget, value)
+        return value
 
     def joined(self, *values: Any) -> str:
         """The operator `~`."""
@@ -316,7 +310,8 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
             if not isinstance(left, jinja2.Undefined) and not isinstance(right, jinja2.Undefined):
                 raise Unrendered("not rendered", "only numbers can be subtracted: a set has no order")
         elif operator == "%" and isinstance(left, str):
-            self.budget.characters(formatted(self.budget, left, right if isinstance(right, tuple) else (right,)))
+            self.budget.whole(right)
+            self.budget.characters(percents(self.budget, left, right if isinstance(right, tuple) else (right,)))
         elif operator in {"*", "**"}:
             self._multiply(operator, left, right)
         return super().call_binop(context, operator, left, right)
@@ -329,3 +324,15 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         for value, times in ((left, right), (right, left)):
             if isinstance(times, int):
                 self.budget.characters(size_of(value) * max(times, 0))
+
+
+def _of_numbers(test: Any) -> Callable[..., bool]:
+    """A test that calculates. Of a string its operator `%` would make another string."""
+
+    @wraps(test)
+    def of_numbers(*args: Any) -> bool:
+        if not all(isinstance(each, int | float) for each in args):
+            raise Unrendered("not rendered", f"the test {test.__name__[5:]} takes numbers alone")
+        return bool(test(*args))
+
+    return of_numbers

@@ -147,8 +147,11 @@ class ChatTemplate:
             self._known |= {"tools": None, "documents": None}
 
     def _refuse(self, message: object) -> NoReturn:
-        self._environment.budget.whole(message)
-        raise Unrendered("refused by the template", str(message)[:1000])
+        raise Unrendered("refused by the template", self._plain(str(message)[:1000]))
+
+    def _plain(self, text: str) -> str:
+        """A text without twins."""
+        return text if self._writer is None else self._writer.plain(text)
 
     def _compile(self, text: str) -> None:
         environment = self._environment
@@ -189,9 +192,11 @@ class ChatTemplate:
                 "assistant's words are measured",
                 "the template changes or measures the text of a generation block; put the block around what is output",
             )
+        plain = self._plain(text)
+        if _SURROGATES.search(plain):
+            raise Unrendered("not rendered", "the rendered text has a lone surrogate, which is no text")
         if self._writer is None or self._specials is None:
-            return text, spans, None
-        plain = self._writer.plain(text)
+            return plain, spans, None
         brought = (match[0] for match in self._specials.finditer(plain) if not self._writer.wrote(text, match.span()))
         return plain, spans, next(brought, None)
 
@@ -206,11 +211,11 @@ class ChatTemplate:
         except Unrendered:
             raise
         except jinja2.UndefinedError as error:
-            raise Unrendered(UNDEFINED, str(error)) from error
+            raise Unrendered(UNDEFINED, self._plain(str(error))) from error
         except MemoryError as error:
             raise DataError("out of memory while a chat template was rendered; give the worker more memory") from error
         except Exception as error:  # a template may make any function of Python fail
-            raise Unrendered("not rendered", f"{type(error).__name__}: {str(error)[:1000]}") from error
+            raise Unrendered("not rendered", f"{type(error).__name__}: {self._plain(str(error)[:1000])}") from error
 
 
 def _hides_generation(node: jinja2.nodes.Node) -> bool:

@@ -14,7 +14,8 @@ import jinja2.runtime
 import jinja2.visitor
 
 from gristmill.errors import RecipeError
-from gristmill.stages.chat_templates.sandbox import TemplateSandbox, asked
+from gristmill.stages.chat_templates.counted import asked
+from gristmill.stages.chat_templates.sandbox import TemplateSandbox
 
 ROLES = frozenset(("assistant", "developer", "function", "ipython", "model", "system", "tool", "user"))
 """Names of roles. Templates make special tokens of them, such as `<|user|>`, so they count as the template's own."""

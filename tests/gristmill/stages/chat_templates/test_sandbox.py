@@ -60,6 +60,9 @@ REFUSED = r"""
 {{ 'a' < 1 }}
 {{ '%d' % 'a' }}
 {{ '%' % 1 }}
+{{ '%d' is odd }}
+{{ '%d' is even }}
+{{ '%d' is divisibleby 3 }}
 {{ '{'.format(1) }}
 {{ '{5}'.format(1) }}
 {{ [3, 'a']|sort }}

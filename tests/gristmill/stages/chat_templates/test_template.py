@@ -46,9 +46,24 @@ def test_a_lone_surrogate_that_reached_a_template_would_be_told() -> None:
     for content in ("\udbfemine\udbff", "\udbfe", "\udbff", "\udbff\udbfe"):
         found = [{"role": "user", "content": content}, {"role": "assistant", "content": "Hello"}]
         assert refused(ONE, found).startswith("assistant's words are ")
-    for template in ("a\udbfeb", r"{{ '\udbfe' }}", "{{ '%c' % 56320 }}", "{{ '{:c}'.format(56320) }}"):
+    for content in ("\ud800", "Hello\udfff"):
+        found = [{"role": "user", "content": content}, {"role": "assistant", "content": "Hello"}]
+        for specials in (None, re.compile("<s>")):
+            assert refused(ONE, found, specials=specials).startswith("not rendered: the rendered text has a lone")
+    for template in (
+        *("a\udbfeb", r"{{ '\udbfe' }}", "{{ '%c' % 56320 }}", "{{ '{:c}'.format(56320) }}"),
+        *("{{ '%lc' % 0xD800 }}", "{{ '%(x)lc' % {'x': 56320} }}", "{{ '{0[}]:c}'.format({'}': 56320}) }}"),
+    ):
         with pytest.raises((RecipeError, Unrendered)):
             ChatTemplate(template).render(TALK, {})
+
+
+def test_the_words_of_an_error_are_text() -> None:
+    """The ledger holds them. A template's own strings print as surrogates while it runs."""
+    specials = re.compile("<s>")
+    assert refused("{{ raise_exception('no') }}", specials=specials) == "refused by the template: no"
+    assert refused("{{ messages['\\n' ~ 1].x }}", specials=specials).isascii()
+    assert refused("{{ raise_exception(messages[0].content) }}", [{"content": "a\ud800b"}]).endswith(": a?b")
 
 
 def test_the_assistants_words_are_found_wherever_a_template_puts_them() -> None:

@@ -1,0 +1,62 @@
+"""Puts our counting into a parsed template, around the parts that Jinja gives no other hook for."""
+
+from collections.abc import Sequence
+
+import jinja2.nodes
+import jinja2.visitor
+
+
+class Counted(jinja2.visitor.NodeTransformer):
+    """Changes a parsed template, so that its loops, texts, comparisons and dictionaries are counted."""
+
+    def visit_For(self, node: jinja2.nodes.For) -> jinja2.nodes.Node:  # noqa: N802 - Jinja's name
+        """Loops: their passes."""
+        node.iter = asked("passes", [node.iter], node)  # type: ignore[list-item] # Jinja's type is too wide
+        return self.generic_visit(node)
+
+    def visit_Concat(self, node: jinja2.nodes.Concat) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """The operator `~`: its text."""
+        return self.generic_visit(asked("joined", node.nodes, node))
+
+    def visit_Getitem(self, node: jinja2.nodes.Getitem) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """Slices: their elements."""
+        self.generic_visit(node)
+        return asked("kept", [node], node) if isinstance(node.arg, jinja2.nodes.Slice) else node
+
+    def visit_Pair(self, node: jinja2.nodes.Pair) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """Keys of dictionaries: what is hashed."""
+        self.generic_visit(node)
+        node.key = _read(node.key)
+        return node
+
+    def visit_Dict(self, node: jinja2.nodes.Dict) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """Dictionaries: the places that their keys may share."""
+        self.generic_visit(node)
+        return asked("keyed", [node], node) if node.items else node
+
+    def visit_Compare(self, node: jinja2.nodes.Compare) -> jinja2.nodes.Node:  # noqa: N802 - see above
+        """Comparisons: what they read. A comparison with a short constant reads no more than the constant has."""
+        self.generic_visit(node)
+        if not all(_is_short(operand.expr) for operand in node.ops):
+            node.expr = _read(node.expr)
+        for operand in node.ops:
+            if operand.op in {"in", "notin"}:
+                operand.expr = asked("searched", [operand.expr], node)
+            else:
+                operand.expr = _read(operand.expr)
+        return node
+
+
+def asked(name: str, values: Sequence[jinja2.nodes.Expr], node: jinja2.nodes.Node) -> jinja2.nodes.Filter:
+    """The value that one of our own filters makes. Its name has a space, so that no template can write it."""
+    made = jinja2.nodes.Filter(values[0], f"our {name}", [*values[1:]], [], None, None)
+    made.set_lineno(node.lineno)
+    return made
+
+
+def _read(node: jinja2.nodes.Expr) -> jinja2.nodes.Expr:
+    return node if _is_short(node) else asked("read", [node], node)
+
+
+def _is_short(node: jinja2.nodes.Expr) -> bool:
+    return isinstance(node, jinja2.nodes.Const) and (not isinstance(node.value, str) or len(node.value) < 256)
