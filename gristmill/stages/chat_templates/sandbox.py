@@ -235,7 +235,8 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """The item of a value, for a template."""
-        self.budget.whole(argument)  # it is hashed, and an error's words would print it
+        if type(argument) is not str or len(argument) > 1023:
+            self.budget.whole(argument)  # it is hashed, and an error's words would print it
         value = super().getitem(obj, argument)
         return value if type(value) in _PLAIN else self.kept(value)
 

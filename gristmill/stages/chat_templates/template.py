@@ -193,7 +193,7 @@ class ChatTemplate:
                 "the template changes or measures the text of a generation block; put the block around what is output",
             )
         plain = self._plain(text)
-        if _SURROGATES.search(plain):
+        if not plain.isascii() and _SURROGATES.search(plain):
             raise Unrendered("not rendered", "the rendered text has a lone surrogate, which is no text")
         if self._writer is None or self._specials is None:
             return plain, spans, None

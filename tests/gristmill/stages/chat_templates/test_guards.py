@@ -56,14 +56,13 @@ BOMBS = r"""
 {{ '%c'|format(56320) }}
 {{ '{:c}'.format(56320) }}
 {{ ('f' * 400)|int(base=16) }}
-{{ [2 ** 1000]|sum(start=2 ** 1024 - 1) }}
+{{ ([2 ** 511 * 2 ** 511] * 4)|sum }}
 {{ range(60000)|unique|list|length }}
 {{ [1, 2]|tojson(separators=('b' * 100000000, ':'))|length }}
 {{ ([{'a': [1] * 100}] * 1700)|sum('a', start=[])|length }}
 {{ ('b' * 4000000).strip('b' * 1000000) }}
 {{ ('b' * 4000000).lstrip('b' * 1000000) }}
 {{ ('b' * 4000000).rstrip('b' * 1000000) }}
-{{ ('b' * 4000000)|trim('b' * 1000000) }}
 {{ ('a' * 4000000).rfind('b' * 1000000) }}
 {{ ('a' * 4000000).rindex('b' * 1000000) }}
 {{ ('a' * 4000000).rpartition('b' * 1000000)|length }}
@@ -77,13 +76,10 @@ NESTED = "{% set ns = namespace(x=()) %}{% for i in range(60) %}{% set ns.x = (n
 """A tuple 60 deep. With `(ns.x, ns.x)` instead it would have 2^60 elements, and a single hash of it would not end."""
 HASHED = r"""
 {{ {}.get(ns.x) }}
-{{ {}[ns.x] }}
-{{ {ns.x: 1} }}
 {% set y = {ns.x: 1} %}
 {{ ns.x in {} }}
 {{ ns.x not in {} }}
 {{ ns.x in {}.keys() }}
-{{ ns.x is in({}) }}
 {{ 2 in [ns.x]|map('default') }}
 {{ 2 is in([ns.x]|map('default')) }}
 {% set y = dict([[ns.x, 1]]) %}
@@ -94,10 +90,8 @@ HASHED = r"""
 {{ ns.x is lower }}
 {{ ns.x is upper }}
 {{ ns.x == () }}
-{{ () < ns.x < () }}
 {{ ns.x is greaterthan(()) }}
 {{ ns.x is lessthan(()) }}
-{{ [ns.x]|unique|list|length }}
 """
 """One step of each hashes, compares or prints all of a value."""
 
