@@ -1,27 +1,36 @@
 """Compares the files beside an index: merged ledgers, catalogue, configuration, consolidated copies, packing plans."""
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError
-from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, load_ledger
-from gristmill.formats.levanter.checksums import CHECKSUMS, verify_checksums
-from gristmill.lake.address import cache_asset
+from gristmill.errors import DataError, RecipeError
+from gristmill.formats.levanter.cache import CacheReader
+from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, consolidated, dump_ledger, load_ledger
+from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked
+from gristmill.lake.address import SPLITS, cache_asset, packing_stem, place
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.index_ledger import IndexLedger
+from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.packing.plans import PackingPlan
+from gristmill.recipes.row_format import Chat, Text
+from gristmill.stages.packing.plans import PackingPlan, plan_of
 from gristmill.stages.token_cache.index import merge_slices
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
+from gristmill.stages.token_cache.part import RowDigests, read_part_objects
+from gristmill.stages.token_cache.token_stream import open_split
+from gristmill.verification.trainer_config import misconfigured, recorded_format
 
 Merged = Mapping[tuple[str, str], tuple[str, CacheLedger]]
 """For each (split, stream): the folder of the cache, and its ledger."""
 
 
-def merge_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
+def merge_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
     """Merged ledgers that do not follow from the slices, and configuration that names other caches: (path, what)."""
     names = names_of(ledger.asset)
     merged: dict[tuple[str, str], tuple[str, CacheLedger]] = {}
@@ -42,13 +51,13 @@ def merge_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tuple[st
         if asset.rpartition("/")[2] not in streams:
             yield f"{asset}/train/{LEDGER_NAME}", "the ledger of the index does not name this merged ledger"
     caches = {stream: cache_asset(names["mix"], names["tokenizer"], stream) for stream in streams}
-    yield from _configuration(store, ledger, merged, caches)
+    yield from _configuration(store, ledger, heads, merged, caches)
 
 
 def _configuration(
-    store: Store, ledger: IndexLedger, merged: Merged, caches: Mapping[str, str]
+    store: Store, ledger: IndexLedger, heads: Sequence[Ledger], merged: Merged, caches: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """A catalogue or a `data.yaml` that names other caches than these, by stream."""
+    """A catalogue or a `data.yaml` that does not follow from these caches, by stream, and from the slices."""
     catalog, data_yaml = (f"{ledger.asset}/{name}" for name in (CATALOG, DATA_YAML))
     if not {catalog, data_yaml} <= ledger.files.keys():
         yield ledger.asset, f"its ledger names no {CATALOG} or no {DATA_YAML}"
@@ -58,10 +67,12 @@ def _configuration(
         splits.setdefault(split, {})[stream] = cache
     if store.read(catalog) != cache_catalog(store.url, splits):
         yield catalog, "it does not hold the ledgers of these caches"
-    components = json.loads(store.read(data_yaml))["components"]
-    named = {stream: component["cache_dir"] for stream, component in components.items()}
-    if named != {stream: f"{store.url}/{cache}" for stream, cache in caches.items()}:
-        yield data_yaml, "its components are not these caches"
+    try:
+        wrong = misconfigured(store.read(data_yaml), store.url, ledger.asset, caches, heads)
+    except RecipeError as error:  # a slice's recipe has no valid format
+        wrong = str(error)
+    if wrong:
+        yield data_yaml, wrong
 
 
 def copied_objects(store: Store, ledger: IndexLedger) -> set[str]:
@@ -77,33 +88,113 @@ def copied_objects(store: Store, ledger: IndexLedger) -> set[str]:
     return named
 
 
-def copy_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
-    """Objects of consolidated copies that are not as their checksums say, and configuration that names other copies."""
+def copy_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
+    """Consolidated copies that do not hold the rows of the slices, and configuration that names other copies."""
+    copies: dict[str, dict[str, CacheReader]] = {each.asset.rpartition("/")[2]: {} for each in ledger.inputs}
     merged: dict[tuple[str, str], tuple[str, CacheLedger]] = {}
     for path in (path for path in ledger.files if path.endswith(f"/{CHECKSUMS}")):
         folder = path.removesuffix(f"/{CHECKSUMS}")
         try:
-            verified = verify_checksums(store, f"{folder}/")
+            reader = open_checked(store, f"{folder}/")
         except (DataError, IndexError) as error:
             yield path, str(error)
             return
         copy, _, split = folder.rpartition("/")
-        merged[split, copy.rpartition("/")[2].rpartition("-")[0]] = folder, verified
+        stream = copy.rpartition("/")[2].rpartition("-")[0]
+        copies.setdefault(stream, {})[split] = reader
+        merged[split, stream] = folder, reader.ledger
+    for stream, by_split in copies.items():
+        slices = [head for head in heads if head.asset.rpartition("/")[2] == stream]
+        try:
+            wrong = _miscopied(store, slices, by_split)
+        except (DataError, IndexError, RecipeError) as error:
+            wrong = str(error)
+        if wrong:
+            yield ledger.asset, f"the copy of {stream}: {wrong}"
+            return
     caches = {stream: folder.rpartition("/")[0] for (_, stream), (folder, _) in merged.items()}
-    yield from _configuration(store, ledger, merged, caches)
+    yield from _configuration(store, ledger, heads, merged, caches)
 
 
-def plan_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
-    """Packing plans that were made for other merged ledgers than those of the lake: (path, what is wrong)."""
+def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, CacheReader]) -> str | None:
+    """How the copies of a stream, by split, differ from the parts of its slices; None if they do not."""
+    shard_rows: dict[str, dict[str, int]] = {split: {} for split in copies}
+    metadata: dict[str, Any] = {}
+    for head in slices:
+        partition = place(head.asset, head.snapshot)
+        dtypes = recorded_format(head.recipe.parameters).dtypes
+        if any({field: reader.dtype(field) for field in reader.fields} != dtypes for reader in copies.values()):
+            return f"its fields are not {dtypes}"
+        for part in read_ledger(store, partition)[1]:
+            folders = read_part_objects(part, partition.table).folders
+            if folders.keys() != copies.keys():
+                return f"it has the splits {sorted(copies)}, part {part.name} has {sorted(folders)}"
+            digests: list[str] = []
+            for split, folder in sorted(folders.items()):
+                first, rows = sum(shard_rows[split].values()), part.counts.get(f"{split} rows", 0)
+                digests += [split, *_digests(copies[split], first, first + rows)]
+                shard_rows[split][folder.removeprefix(f"{head.asset}/{split}/").rstrip("/")] = rows
+                metadata[split] = load_ledger(store.read(folder + LEDGER_NAME), folder)["metadata"]
+            if digest_of(digests) != part.content:
+                return f"its rows are not those of part {part.name} of {head.snapshot}"
+    for split, reader in copies.items():
+        counts = {field: reader.count(field) for field in reader.fields}
+        expected = consolidated(shard_rows[split], counts, metadata.get(split, {}).get("preprocessor_metadata"))
+        if reader.ledger != expected:
+            return f"{split}/{LEDGER_NAME} does not follow from the parts of the slices"
+    return None
+
+
+def _digests(reader: CacheReader, first: int, last: int) -> list[str]:
+    """As the content digest of a part has them, of rows [first, last)."""
+    digests = RowDigests(reader.fields)
+    for batch in reader.batches(first, last):
+        digests.update(batch)
+    return digests.hexdigests()
+
+
+def plan_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
+    """Packing plans that do not follow from the merged ledgers of the lake: (path, what is wrong)."""
+    formats = {head.asset: head.recipe.parameters for head in heads}
     for path in (path for path in ledger.files if path.endswith(".json")):
         try:
             plan = msgspec.json.decode(store.read(path), type=PackingPlan)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             yield path, f"not a packing plan ({error})"
             continue
+        if plan.cache not in formats or plan.split not in SPLITS:
+            yield path, f"of {plan.cache} ({plan.split}), which is no split of these slices"
+            continue
         merged = store.read_tagged(f"{plan.cache}/{plan.split}/{LEDGER_NAME}")
         if merged is None or hashlib.sha256(merged[0]).hexdigest() != plan.ledger:
             yield path, "made for another merged ledger of this split than the lake has"
+            continue
         stored = plan.examples
         if stored is not None and ledger.files.get(stored.path) != stored.sha256:
             yield path, f"its examples {stored.path} are not those of the ledger"
+            continue
+        wrong = _misplanned(store, path, plan, formats[plan.cache])
+        if wrong:
+            yield path, wrong
+
+
+def _misplanned(store: Store, path: str, plan: PackingPlan, parameters: Mapping[str, Any]) -> str | None:
+    """How a plan differs from the one that the packer makes now; None if it does not.
+
+    How many documents share an example, and which end of a long one is cut, is the trainer's choice: the plan says it.
+    """
+    report = plan.report
+    names = names_of(plan.cache)
+    stem = packing_stem(names["mix"], names["tokenizer"], names["stream"], plan.split, report.length)
+    try:
+        form = recorded_format(parameters)
+        if isinstance(form, Text):
+            form = replace(form, pack=report.segments)
+        elif isinstance(form, Chat) and report.slice_strategy is not None:
+            form = replace(form, pack=report.segments, slice_strategy=report.slice_strategy)
+        made, _ = plan_of(open_split(store, plan.cache, plan.split), form, report.length, (plan.cache, stem))
+    except (DataError, RecipeError, OverflowError) as error:
+        return f"it cannot be made again ({error})"
+    if path != f"{stem}.json":
+        return f"it is the plan of {stem}.json"
+    return None if plan == made else "its report or its examples are not those that the packer makes"

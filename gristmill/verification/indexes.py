@@ -109,9 +109,9 @@ def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> I
     """The files that contradict the slices or each other: (path, what is wrong)."""
     kind = kind_of(ledger.asset)
     if kind is CONSOLIDATED:
-        yield from copy_contradictions(store, ledger)
+        yield from copy_contradictions(store, ledger, heads)
     elif kind is PACKING:
-        yield from plan_contradictions(store, ledger)
+        yield from plan_contradictions(store, ledger, heads)
     else:
         path = index_path(ledger.asset)
         index = read_index(store, ledger.asset) if path in ledger.files else None
@@ -120,7 +120,7 @@ def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> I
             return
         yield from ((path, what) for what in _of_index(index, ledger.inputs, heads))
         if kind is TOKEN_CACHE_INDEX:
-            yield from merge_contradictions(store, ledger)
+            yield from merge_contradictions(store, ledger, heads)
 
 
 def _of_index(index: Index, inputs: tuple[Upstream, ...], heads: list[Ledger]) -> Iterator[str]:

@@ -58,6 +58,13 @@ def verify_checksums(store: Store, folder: str) -> CacheLedger:
     Raises:
         DataError: an object is missing or has another sha256, or the arrays contradict the ledger.
     """
+    reader = open_checked(store, folder)
+    reader.verify()
+    return reader.ledger
+
+
+def open_checked(store: Store, folder: str) -> CacheReader:
+    """Opens a cache after every object was compared with `sums.json`. It decodes no row; see verify_checksums."""
     recorded = store.read_tagged(folder + CHECKSUMS)
     if recorded is None:
         raise DataError(f"{folder}{CHECKSUMS} is missing: the cache was not finished; write the cache again")
@@ -67,6 +74,4 @@ def verify_checksums(store: Store, folder: str) -> CacheLedger:
         if sha256_of(store, folder + name) != sha256:
             raise DataError(f"{folder}{name} does not have the sha256 that {CHECKSUMS} names; write the cache again")
     read = ranges_of(store)
-    reader = CacheReader(lambda path, start, end: read(path.lstrip("/"), start, end), folder.rstrip("/"))
-    reader.verify()
-    return reader.ledger
+    return CacheReader(lambda path, start, end: read(path.lstrip("/"), start, end), folder.rstrip("/"))

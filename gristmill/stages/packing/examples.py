@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
-from gristmill.stages.packing.packer import Packing, pack, packing_rule_of
+from gristmill.stages.packing.packer import Packing, pack, packing_rule_of, refuse_misfit
 from gristmill.stages.packing.report import ids_of
 from gristmill.stages.token_cache.token_stream import TokenStream
 
@@ -82,8 +82,8 @@ def examples_of(
         The examples, in the order of the split.
 
     Raises:
-        DataError: a document is too long and must not be cut, the plan was made by another rule, or the cache has
-            another format.
+        DataError: a document is too long and must not be cut, the plan was made by another rule or for
+            other documents, or the cache has another format.
         RecipeError: the length is less than 1.
     """
     rule = packing_rule_of(form, length)
@@ -95,6 +95,7 @@ def examples_of(
         raise DataError(
             f"{stream.path}: the plan was made by {made.rule}, but the format asks for {rule}; plan it again"
         )
+    refuse_misfit(made, stream.rows, stream.path)
     masks = MASKS if isinstance(form, Chat) and form.mask_user_turns else None
     return _Packed(stream, made, masks, see_others=see_others)
 
@@ -190,6 +191,11 @@ class _Packed:
         bounds = self._stream.bounds(field, first, first + count)
         start, stop = int(bounds[0]), int(bounds[-1])
         if stop - start > length:
+            if count > 1:
+                raise DataError(
+                    f"{self._stream.path}: documents {first} to {first + count} have {stop - start} {field}, but the"
+                    f" plan puts them into an example of {length}; plan it again"
+                )
             start, stop = (stop - length, stop) if slice_strategy == "right" else (start, start + length)
         return self._stream.elements(field, start, stop), bounds
 

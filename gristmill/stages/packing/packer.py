@@ -57,6 +57,34 @@ class Packing:
         return len(self.first)
 
 
+def refuse_misfit(packing: Packing, documents: int, path: str) -> None:
+    """Refuses a plan that the packer cannot have made for a split.
+
+    Args:
+        packing: the plan.
+        documents: number of documents of the split.
+        path: of the plan or the split, for the message.
+
+    Raises:
+        DataError: its columns are not int64 of one length, or an example has no document, too many, or one that the
+            split does not have or an earlier example holds.
+    """
+    first, count = packing.first, packing.count
+    if not (first.dtype == count.dtype == np.int64 and first.ndim == count.ndim == 1 and len(first) == len(count)):
+        raise DataError(f"{path}: the columns of the plan are not two arrays of int64 of one length; plan it again")
+    most = min(packing.rule.segments, documents)
+    wrong = (first < 0) | (first > documents) | (count < 1) | (count > most)
+    ends = np.where(wrong, 0, first) + np.where(wrong, 0, count)  # no sum of these overflows
+    wrong |= ends > documents
+    wrong[1:] |= first[1:] < ends[:-1]
+    if wrong.any():
+        number = int(np.argmax(wrong))
+        raise DataError(
+            f"{path}: example {number} has {count[number]} documents from document {first[number]}, which does not fit"
+            f" the {documents} documents of the split; plan it again"
+        )
+
+
 def packing_rule_of(form: Format, length: int) -> PackingRule | None:
     """The packing rule of a format.
 

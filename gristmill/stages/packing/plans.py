@@ -18,7 +18,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.packing.packer import Packing, packing_rule_of
+from gristmill.stages.packing.packer import Packing, packing_rule_of, refuse_misfit
 from gristmill.stages.packing.report import Report, examine
 from gristmill.stages.token_cache.index import closed_slices
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
@@ -99,14 +99,43 @@ def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: S
 
 def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, names: tuple[str, str]) -> PackingPlan:
     """Plans a split, and writes its examples."""
-    asset, stem = names
     try:
-        report, plan = examine(sequence, form, length)
+        made, packing = plan_of(sequence, form, length, names)
     except DataError as error:
         raise DataError(f"{sequence.path}: {error}") from error
-    stored = None if plan is None else _store(store, f"{stem}.npy", plan)
+    if packing is not None and made.examples is not None:
+        _store(store, made.examples, packing)
+    return made
+
+
+def plan_of(
+    sequence: TokenStream, form: Format, length: int, names: tuple[str, str]
+) -> tuple[PackingPlan, Packing | None]:
+    """Plans a split, and writes nothing; `verify` compares the plan in the lake with it.
+
+    Args:
+        sequence: the split, opened.
+        form: the format of its rows.
+        length: tokens of one example.
+        names: the address of the stream's token cache, and the plan's path without its ending.
+
+    Returns:
+        The plan as its file holds it; and its examples, or None if documents are not packed.
+
+    Raises:
+        DataError: the cache is damaged, or a document is too long and must not be cut.
+        RecipeError: the length is less than 1.
+    """
+    asset, stem = names
+    report, packing = examine(sequence, form, length)
+    stored = None
+    if packing is not None:
+        digest = hashlib.sha256()
+        for piece in _npy(packing):
+            digest.update(piece)
+        stored = StoredPacking(f"{stem}.npy", digest.hexdigest())
     split = sequence.path.rpartition("/")[2]
-    return PackingPlan(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report)
+    return PackingPlan(1, asset, split, sequence.sha256, round(report.fill_rate, 6), stored, report), packing
 
 
 def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> Packing:
@@ -142,20 +171,21 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     tagged = store.read_tagged(planned.examples.path)
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != planned.examples.sha256:
         raise DataError(f"{planned.examples.path}: missing, or not the file that {stem}.json names; {MEND}")
-    pairs = np.load(BytesIO(tagged[0]), allow_pickle=False)
-    return Packing(rule, pairs[:, 0], pairs[:, 1])
+    count, data = planned.report.examples, tagged[0]
+    head = _head(count)
+    if not data.startswith(head) or len(data) != len(head) + 16 * count:
+        raise DataError(f"{planned.examples.path}: not a .npy file of int64, shape ({count}, 2); {MEND}")
+    first, counts = np.frombuffer(data, "<i8", offset=len(head)).reshape(count, 2).astype(np.int64).T
+    packing = Packing(rule, first, counts)
+    refuse_misfit(packing, sequence.rows, planned.examples.path)
+    return packing
 
 
-def _store(store: Store, path: str, plan: Packing) -> StoredPacking:
+def _store(store: Store, stored: StoredPacking, plan: Packing) -> None:
     """Writes a plan's examples, unless the object already holds them."""
-    digest, size = hashlib.sha256(), 0
-    for piece in _npy(plan):
-        digest.update(piece)
-        size += len(piece)
-    stored = StoredPacking(path, digest.hexdigest())
-    entry = store.head(path)
-    if entry is None or entry.size != size or hashlib.sha256(store.read(path)).hexdigest() != stored.sha256:
-        upload = store.upload(path)
+    tagged = store.read_tagged(stored.path)
+    if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != stored.sha256:
+        upload = store.upload(stored.path)
         try:
             for piece in _npy(plan):
                 upload.write(piece)
@@ -163,15 +193,19 @@ def _store(store: Store, path: str, plan: Packing) -> StoredPacking:
             upload.abort()
             raise
         upload.close()
-    return stored
 
 
 def _npy(plan: Packing) -> Iterator[bytes]:
     """The bytes of a .npy file, format 1.0 (numpy's NEP 1), in pieces."""
-    head = BytesIO()
-    header: dict[str, Any] = {"descr": "<i8", "fortran_order": False, "shape": (len(plan), 2)}
-    np.lib.format.write_array_header_1_0(head, header)
-    yield head.getvalue()
+    yield _head(len(plan))
     for begin in range(0, len(plan), _PIECE):
         pair = (plan.first[begin : begin + _PIECE], plan.count[begin : begin + _PIECE])
         yield np.stack(pair, axis=1).astype("<i8").tobytes()
+
+
+def _head(examples: int) -> bytes:
+    """The bytes of a plan's .npy file before its numbers."""
+    head = BytesIO()
+    header: dict[str, Any] = {"descr": "<i8", "fortran_order": False, "shape": (examples, 2)}
+    np.lib.format.write_array_header_1_0(head, header)
+    return head.getvalue()

@@ -9,8 +9,9 @@ from typing import Any
 
 from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.lake.address import cache_asset, cache_index, tokenizer_asset
+from gristmill.lake.asset_kinds import CONSOLIDATED, names_of
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.row_format import Text
+from gristmill.recipes.row_format import Format, Text
 from gristmill.recipes.tokenizer import Tokenizer
 
 CATALOG, DATA_YAML = "cache_catalog.json", "data.yaml"
@@ -32,29 +33,51 @@ def data_yaml(root: str, mix: Mix, tokenizer: Tokenizer, folders: Mapping[str, s
     Returns:
         The bytes of the file.
     """
-    catalog = CATALOG if folders is None else f"consolidated/{CATALOG}"
-    components: dict[str, Any] = {}
-    for stream in mix.streams:
-        folder = (folders or {}).get(stream.key) or cache_asset(mix.name, tokenizer.name, stream.key)
-        declared = {
-            name: value
-            for name, value in stream.format.as_levanter().items()
-            if value is not None or name == "chat_template_kwargs"  # the one option that is not null by default there
-        }
-        component: dict[str, Any] = {"type": "cached", "cache_dir": f"{root}/{folder}", "format": declared}
-        if isinstance(stream.format, Text) and stream.format.pack is not None:
-            component["pack"] = stream.format.pack
-        components[stream.key] = component
-    config = {
-        "tokenizer": f"{root}/{tokenizer_asset(tokenizer.name)}",
-        "cache_catalog": f"{root}/{cache_index(mix.name, tokenizer.name)}/{catalog}",
-        "enforce_eos": tokenizer.eos is not None,
-        "auto_build_caches": False,
-        "components": components,
+    index = cache_index(mix.name, tokenizer.name)
+    caches = {
+        stream.key: (
+            (folders or {}).get(stream.key) or cache_asset(mix.name, tokenizer.name, stream.key),
+            stream.format,
+        )
+        for stream in mix.streams
+    }
+    place = index if folders is None else CONSOLIDATED.at(**names_of(index))
+    config = trainer_config(root, place, caches, eos=tokenizer.eos is not None) | {
         "train_weights": {stream.key: stream.weight for stream in mix.streams},
         "mixture_block_size": mix.block,
     }
     return json.dumps(config, indent=2).encode() + b"\n"
+
+
+def trainer_config(root: str, asset: str, caches: Mapping[str, tuple[str, Format]], *, eos: bool) -> dict[str, Any]:
+    """What `data.yaml` holds except the weights, which are the mix's own.
+
+    Args:
+        root: the lake's address.
+        asset: the index, or the consolidated copies: the catalogue lies there.
+        caches: for each stream the folder of its cache, and the format of its rows.
+        eos: whether the tokenizer ends each document with a token.
+
+    Returns:
+        The configuration, in the order of the file.
+    """
+    components: dict[str, Any] = {}
+    for stream, (folder, form) in caches.items():
+        declared = {
+            name: value
+            for name, value in form.as_levanter().items()
+            if value is not None or name == "chat_template_kwargs"  # the one option that is not null by default there
+        }
+        components[stream] = {"type": "cached", "cache_dir": f"{root}/{folder}", "format": declared}
+        if isinstance(form, Text) and form.pack is not None:
+            components[stream]["pack"] = form.pack
+    return {
+        "tokenizer": f"{root}/{tokenizer_asset(names_of(asset)['tokenizer'])}",
+        "cache_catalog": f"{root}/{asset}/{CATALOG}",
+        "enforce_eos": eos,
+        "auto_build_caches": False,
+        "components": components,
+    }
 
 
 def cache_catalog(root: str, catalog: Catalog) -> bytes:

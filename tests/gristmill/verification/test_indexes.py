@@ -1,19 +1,26 @@
 """Whatever a trainer reads beside the parts: merged ledgers, catalogue, configuration, copies, packing plans."""
 
+import hashlib
 import json
 import os
 import random
 import shutil
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from corruptions import KNOWN, close_everything, corruptions, missed
 from lies import audit, edit, part_object
 from testkit import SHELVES, SNAPSHOT, Mill, link
 from wholelake import CACHE, STREAM, TOKENIZER, even
 
+from gristmill.formats.levanter.array_writer import Values
+from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, load_ledger, merge
+from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked, put_checksums, with_checksums
+from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.stages.mixing.step import stream_step
@@ -42,15 +49,15 @@ def told(mill: Mill) -> list[tuple[str, str]]:
     return [(finding.path, finding.what) for finding in audit(mill)[0]]
 
 
-def reseal_index(mill: Mill, files: dict[str, bytes]) -> None:
+def reseal_index(mill: Mill, files: dict[str, bytes], name: str = "ledger.json") -> None:
     """Writes files of the index, and a ledger that agrees with them: a consistent lie."""
-    ledger = read_index_ledger(mill.store, f"{INDEX}/ledger.json")
+    ledger = read_index_ledger(mill.store, f"{INDEX}/{name}")
     assert ledger is not None
     digests = dict(ledger.files)
     for path, data in files.items():
         mill.store.put(path, data)
         digests[path] = content_digest(data, path, mill.store.url)
-    mill.store.put(f"{INDEX}/ledger.json", dump(compose_index(INDEX, ledger.inputs, digests)))
+    mill.store.put(f"{INDEX}/{name}", dump(compose_index(ledger.asset, ledger.inputs, digests)))
 
 
 def merged_anew(mill: Mill, order: Callable[[list[str]], list[str]]) -> bytes:
@@ -89,7 +96,7 @@ def test_a_merged_ledger_without_a_part_or_in_another_order_is_found_even_if_the
     ("name", "old", "new", "what"),
     [
         ("cache_catalog.json", b'"total_num_rows":8', b'"total_num_rows":7', "does not hold the ledgers"),
-        ("data.yaml", b"tiny-1/pages", b"tiny-1/wages", "its components are not these caches"),
+        ("data.yaml", b"tiny-1/pages", b"tiny-1/wages", "its components.pages.cache_dir is"),
         ("index.json", b'"rows":8', b'"rows":9', "totals"),
     ],
 )
@@ -178,11 +185,120 @@ def test_what_lies_among_the_files_of_an_index_is_a_stray(everything: Mill) -> N
 
 
 def test_a_packing_plan_for_another_merged_ledger_is_found_even_if_its_ledger_agrees(everything: Mill) -> None:
-    path, ledger_path = f"{INDEX}/packing/pages-train-8.json", f"{INDEX}/packing/8.json"
+    path = f"{INDEX}/packing/pages-train-8.json"
     data = json.loads(everything.store.read(path)) | {"ledger": "0"}
-    everything.store.put(path, dump(data) + b"\n")
-    ledger = read_index_ledger(everything.store, ledger_path)
-    assert ledger is not None
-    files = ledger.files | {path: content_digest(dump(data) + b"\n", path, everything.store.url)}
-    everything.store.put(ledger_path, dump(compose_index(ledger.asset, ledger.inputs, files)))
+    reseal_index(everything, {path: dump(data) + b"\n"}, "packing/8.json")
     assert told(everything) == [(path, "made for another merged ledger of this split than the lake has")]
+
+
+def forge_plan(mill: Mill, examples: list[int] | None, report: dict[str, object]) -> str:
+    """Forges the plan of 16 tokens, its file of examples, and their ledger.
+
+    Args:
+        mill: the lake.
+        examples: for each example now, the number of the example whose documents it holds.
+        report: fields of the report.
+
+    Returns:
+        The path of the plan.
+    """
+    stem = f"{INDEX}/packing/pages-train-16"
+    plan, data = json.loads(mill.store.read(f"{stem}.json")), mill.store.read(f"{stem}.npy")
+    if examples is not None:
+        file = BytesIO()
+        np.save(file, np.load(BytesIO(data))[examples])
+        data = file.getvalue()
+        plan["examples"]["sha256"] = hashlib.sha256(data).hexdigest()
+    plan["report"] |= report
+    files = {f"{stem}.json": dump(plan) + b"\n", f"{stem}.npy": data}
+    reseal_index(mill, files, "packing/16.json")
+    return f"{stem}.json"
+
+
+OTHER = "its report or its examples are not those that the packer makes"
+
+
+@pytest.mark.parametrize(
+    ("examples", "report", "what"),
+    [
+        ([0, 0, 0], {}, OTHER),  # the first example, again and again
+        ([0, 1], {"examples": 2}, OTHER),
+        (None, {"dropped_documents": 1}, OTHER),
+        (None, {"segments": 2}, OTHER),
+        (None, {"kind": "windows"}, OTHER),
+        (None, {"length": 8}, "it is the plan of"),
+        (None, {"segments": 0}, "it cannot be made again"),
+        (None, {"segments": 10**30}, "it cannot be made again"),
+    ],
+)
+def test_a_forged_packing_plan_is_found_even_if_its_ledger_agrees(
+    everything: Mill, examples: list[int] | None, report: dict[str, object], what: str
+) -> None:
+    path = forge_plan(everything, examples, report)
+    assert [(each, what in words) for each, words in told(everything)] == [(path, True)]
+
+
+def forge_copy(mill: Mill, dtype: DType, order: Callable[[list[Values]], list[Values]]) -> None:
+    """Writes other rows into the consolidated copy, and checksums and a ledger of the copies that agree with them."""
+    sums = next(e.path for e in mill.store.list(f"{INDEX}/consolidated/") if e.path.endswith(CHECKSUMS))
+    folder = sums.removesuffix(CHECKSUMS)
+    copy = open_checked(mill.store, folder)
+    rows = [row.view(dtype) for row in order([copy.row("input_ids", number) for number in range(copy.rows)])]
+    digests: dict[str, str] = {}
+    writer = CacheWriter(
+        lambda name: with_checksums(mill.store, folder + name, name, digests), {"input_ids": dtype}, clevel=5
+    )
+    writer.append_batch({"input_ids": (np.concatenate(rows), np.array([len(row) for row in rows]))})
+    writer.close(copy.ledger["shard_rows"], copy.ledger["metadata"]["preprocessor_metadata"])
+    put_checksums(mill.store, folder, digests)
+    reseal_index(mill, {sums: mill.store.read(sums)}, "consolidated/ledger.json")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "order", "what"),
+    [
+        ("int32", lambda rows: [row[::-1] for row in rows], "its rows are not those of part"),
+        ("int32", lambda rows: rows[::-1], "its rows are not those of part"),
+        ("float32", lambda rows: rows, "its fields are not {'input_ids': 'int32'}"),
+    ],
+    ids=["tokens reversed", "rows reversed", "another type"],
+)
+def test_a_consolidated_copy_of_other_rows_is_found_even_if_its_checksums_and_ledger_agree(
+    everything: Mill, dtype: DType, order: Callable[[list[Values]], list[Values]], what: str
+) -> None:
+    forge_copy(everything, "int32", lambda rows: rows)
+    assert told(everything) == []  # the forger's tools write the same bytes
+    forge_copy(everything, dtype, order)
+    ((path, words),) = told(everything)
+    assert (path, what in words) == (f"{INDEX}/consolidated", True)
+
+
+@pytest.mark.parametrize("folder", ["", "consolidated/"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("tokenizer", "gpt2"),
+        ("cache_catalog", "elsewhere.json"),
+        ("enforce_eos", False),
+        ("auto_build_caches", True),
+        ("components.pages.type", "dataset"),
+        ("components.pages.split", "validation"),
+        ("components.pages.format.type", "chat"),
+        ("components.pages.format.text_key", "title"),
+        ("train_weights.wages", 1.0),
+        ("shuffle", True),
+    ],
+)
+def test_a_configuration_of_another_training_is_found_even_if_its_ledger_agrees(
+    everything: Mill, folder: str, key: str, value: object
+) -> None:
+    path = f"{INDEX}/{folder}data.yaml"
+    config = json.loads(everything.store.read(path))
+    *outer, last = key.split(".")
+    inner = config
+    for name in outer:
+        inner = inner[name]
+    inner[last] = value
+    reseal_index(everything, {path: json.dumps(config, indent=2).encode() + b"\n"}, f"{folder}ledger.json")
+    ((found, words),) = told(everything)
+    assert (found, key in words or "weights" in words) == (path, True)
