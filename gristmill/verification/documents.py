@@ -9,7 +9,7 @@ from gristmill.execution.finding import Finding, differs
 from gristmill.execution.mend import remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
-from gristmill.lake.asset_kinds import DOCUMENTS
+from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_highs
@@ -17,6 +17,7 @@ from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import check_raw_spans
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.ledger import LedgerProof, input_of
@@ -171,6 +172,18 @@ class _DocumentReading:
             self.index_proven = stored[: len(index)] in (index, index[: self.ids.rows * HASH_BYTES])
             if not self.index_proven:
                 yield Finding(path, None, f"it is not the index of the ids in {self._path}")
+            elif len(stored) > len(index):
+                yield from self._of_raw_spans(path, stored[len(index) :])
+
+    def _of_raw_spans(self, path: str, packed: bytes) -> Iterator[Finding]:
+        raw = [read for read in self._shard.inputs if kind_of(read.asset) is RAW]
+        if not raw:
+            yield Finding(path, None, "bytes follow its hashes, but only v0 has raw spans")
+            return
+        try:
+            check_raw_spans(packed, self.ids.rows, len(raw), path)
+        except DataError as error:
+            yield Finding(path, None, str(error).removeprefix(f"{path}: "))
 
     def _of_counts(self, parent: _Parent, rows: int | None) -> Iterator[Finding]:
         shard, dropped = self._shard, sum(self._shard.dropped.values())

@@ -126,36 +126,82 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     >>> find_raw_span(writer.pack(), 1, "demo.xxh128").raw_span
     RawSpan(start=120, end=250, member='')
     """
+    head, planes = _read(packed, path)
+    ends = np.cumsum(head.inputs, dtype=np.int64)
+    rows = int(ends[-1]) if len(ends) else 0
+    if not 0 <= row < rows:
+        raise DataError(f"{path}: its raw spans of {rows} rows have no row {row}; make its shard again")
+    number = int(np.searchsorted(ends, row, "right"))
+    return RawOrigin(number, _raw_span(planes, row, rows, head.members) if head.placed else None)
+
+
+def check_raw_spans(packed: bytes, rows: int, inputs: int, path: str) -> None:
+    """Checks that packed spans are spans of the rows of a shard. They are not compared with the raw objects.
+
+    Args:
+        packed: result of the writer's `pack`.
+        rows: number of rows of the shard.
+        inputs: number of its raw objects.
+        path: of the index, for messages.
+
+    Raises:
+        DataError: the bytes are not raw spans, are of other rows or of another number of objects, or a span begins
+            before its object or ends before it begins.
+    """
+    head, planes = _read(packed, path)
+    if (sum(head.inputs), len(head.inputs)) != (rows, inputs):
+        raise DataError(
+            f"{path}: its raw spans are of {sum(head.inputs)} rows from {len(head.inputs)} raw objects, the shard has"
+            f" {rows} rows from {inputs}; make its shard again"
+        )
+    if not head.placed:
+        return
+    gaps, lengths = _numbers(planes).reshape(2, -1)
+    starts = np.cumsum(gaps + lengths) - lengths
+    wrong = ((starts < 0) | (lengths < 0)) & ~((starts == _UNKNOWN) & (lengths == 0))
+    if wrong.any():
+        raise DataError(f"{path}: the raw span of row {int(np.argmax(wrong))} is not valid; make its shard again")
+
+
+def _read(packed: bytes, path: str) -> tuple[_Head, bytes]:
+    """The line of JSON and the numbers; DataError if they do not belong together."""
     try:
         line, _, planes = _plain(packed).partition(b"\n")
         head = msgspec.json.decode(line, type=_Head)
-    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(
             f"{path}: the raw spans after its hashes cannot be read ({error}); make its shard again"
         ) from error
-    ends = np.cumsum(head.inputs, dtype=np.int64)
-    rows = int(ends[-1]) if len(ends) else 0
-    if not 0 <= row < rows or len(planes) != 16 * rows * head.placed or len(head.members) not in {0, rows}:
-        raise DataError(
-            f"{path}: its raw spans of {rows} rows are not valid, or have no row {row}; make its shard again"
-        )
-    number = int(np.searchsorted(ends, row, "right"))
-    return RawOrigin(number, _raw_span(planes, row, rows, head.members) if head.placed else None)
+    rows = sum(head.inputs)
+    if (
+        min(head.inputs, default=0) < 0
+        or rows >= 1 << 62  # a sum of int64 must hold it
+        or len(planes) != 16 * rows * head.placed
+        or len(head.members) not in {0, rows}
+    ):
+        raise DataError(f"{path}: its raw spans of {rows} rows are not valid; make its shard again")
+    return head, planes
 
 
 def _plain(packed: bytes) -> bytes:
     """The unpacked bytes. A forged index must not fill the memory."""
     gzip = zlib.decompressobj(wbits=31)
     plain = gzip.decompress(packed, ROW_LIMIT)
-    if not gzip.eof:
-        raise zlib.error(f"truncated, or more than {ROW_LIMIT} bytes")
+    if not gzip.eof or gzip.unused_data:
+        raise zlib.error(f"truncated, more than {ROW_LIMIT} bytes, or bytes behind its end")
     return plain
 
 
-def _raw_span(planes: bytes, row: int, rows: int, members: Sequence[str]) -> RawSpan | None:
+def _numbers(planes: bytes) -> npt.NDArray[np.int64]:
+    """The gaps of all rows, then the lengths of all rows."""
     numbers: npt.NDArray[np.int64] = (
         np.ascontiguousarray(np.frombuffer(planes, np.uint8).reshape(8, -1).T).view(">i8").astype(np.int64).ravel()
     )
+    return numbers
+
+
+def _raw_span(planes: bytes, row: int, rows: int, members: Sequence[str]) -> RawSpan | None:
+    numbers = _numbers(planes)
     gaps, lengths = numbers[: row + 1], numbers[rows : rows + row + 1]
     end = int(gaps.sum() + lengths.sum())
     start = end - int(lengths[-1])

@@ -5,7 +5,9 @@ from lies import A, B, Lie, audit, check_found, swap
 from testkit import Mill, lines, packed
 from wholelake import DOCUMENTS, REVISED, reseal_shard, rewrite
 
-from gristmill.lake.identity import dump_hashes, hashes_of
+from gristmill.lake.address import Place
+from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, dump_hashes, hashes_of
+from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
 from gristmill.recipes.mix import Stream
 
 
@@ -32,7 +34,54 @@ def foreign_row(mill: Mill) -> None:
     )
 
 
+def other_tail(mill: Mill, where: Place, tail: bytes) -> None:
+    """Writes other bytes after the hashes of shard `a`, ledger and all."""
+    rows = len(mill.lines(where.shard("a")))
+    index = mill.store.read(where.index("a"))[: rows * (HASH_BYTES + ROW_BYTES)] + tail
+    mill.store.put(where.index("a"), index)
+    reseal_shard(mill, where, "a", index=hashlib.sha256(index).hexdigest())
+
+
+def raw_spans(rows: int, *spans: RawSpan) -> bytes:
+    """Packed spans of this many rows of one raw object: the given ones first, then ones that are not known."""
+    writer = RawSpansWriter()
+    writer.begin()
+    for number in range(rows):
+        writer.add(spans[number] if number < len(spans) else None)
+    return writer.pack()
+
+
 LIES: dict[str, Lie] = {
+    "raw spans of too few rows": (
+        lambda m: other_tail(m, DOCUMENTS, raw_spans(19)),
+        DOCUMENTS.index("a"),
+        None,
+        "its raw spans are of 19 rows from 1 raw objects, the shard has 20 rows from 1",
+    ),
+    "a raw span that ends before it begins": (
+        lambda m: other_tail(m, DOCUMENTS, raw_spans(20, RawSpan(0, 9), RawSpan(9, 4))),
+        DOCUMENTS.index("a"),
+        None,
+        "the raw span of row 1 is not valid",
+    ),
+    "raw spans that are none": (
+        lambda m: other_tail(m, DOCUMENTS, b"words"),
+        DOCUMENTS.index("a"),
+        None,
+        "the raw spans after its hashes cannot be read",
+    ),
+    "raw spans and more": (
+        lambda m: other_tail(m, DOCUMENTS, raw_spans(20) + b"words"),
+        DOCUMENTS.index("a"),
+        None,
+        "the raw spans after its hashes cannot be read",
+    ),
+    "raw spans of v1": (
+        lambda m: other_tail(m, REVISED, raw_spans(16)),
+        REVISED.index("a"),
+        None,
+        "only v0 has raw spans",
+    ),
     "an empty id": (
         lambda m: rewrite(m, DOCUMENTS, "a", [b'{"id":"","text":"x","source":"pages"}', *m.lines(A)[1:]]),
         A,
@@ -76,6 +125,11 @@ LIES: dict[str, Lie] = {
         "7 rows kept and 12 dropped do not make the 20",
     ),
 }
+
+
+def test_raw_spans_that_no_reader_reported_are_proven(whole: Mill) -> None:
+    other_tail(whole, DOCUMENTS, raw_spans(20))
+    assert not [each for each in audit(whole)[0] if "raw spans" in each.what]
 
 
 @pytest.mark.parametrize("lie", LIES)

@@ -51,7 +51,7 @@ def test_a_shard_without_rows_has_no_spots() -> None:
 
 @pytest.mark.parametrize("row", [-1, 2])
 def test_a_row_that_is_not_there_is_refused(row: int) -> None:
-    with pytest.raises(DataError, match="index: its raw spans of 2 rows are not valid"):
+    with pytest.raises(DataError, match="index: its raw spans of 2 rows have no row"):
         find_raw_span(packed([RawSpan(0, 5), RawSpan(6, 9)]), row, "index")
 
 
