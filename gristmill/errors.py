@@ -22,13 +22,43 @@ def shorten(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def is_panic(error: BaseException) -> bool:
+    """Whether an exception is the panic of a native library in Rust: `pyo3_runtime.PanicException`.
+
+    It is no Exception, so `except Exception` does not catch it. Each library has a class of its own of this name.
+    """
+    return type(error).__module__ == "pyo3_runtime"
+
+
 def is_failure(error: BaseException) -> bool:
     """Whether an exception is a failure of the code that was called, and not a request to stop this process.
 
-    That is every Exception, and the panic of a native library in Rust. Such a panic (`pyo3_runtime.PanicException`) is
-    no Exception, so `except Exception` does not catch it. Each library has a class of its own of this name.
+    A request to stop is a KeyboardInterrupt, or Dagster's interrupt of a run, which is no Exception either. All else is
+    a failure. This includes SystemExit: a recipe that ends the process would end it as if all were done.
     """
-    return isinstance(error, Exception) or type(error).__module__ == "pyo3_runtime"
+    if isinstance(error, Exception):
+        return True
+    return not isinstance(error, KeyboardInterrupt) and not type(error).__module__.startswith("dagster.")
+
+
+def words_of(error: BaseException) -> str:
+    """The class and the message of an exception that any code raised. The message may itself raise.
+
+    >>> words_of(LookupError("d1")), words_of(SystemExit(0))
+    ('LookupError: d1', 'SystemExit: 0 (it called sys.exit)')
+    """
+    try:
+        message = f"{type(error).__name__}: {error}"
+    except BaseException as second:
+        if not is_failure(second):
+            raise
+        message = f"{type(error).__name__} (its message raises {type(second).__name__})"
+    return encodable(message) + (" (it called sys.exit)" if isinstance(error, SystemExit) else "")
+
+
+def encodable(text: str) -> str:
+    """A text with its lone surrogates escaped: neither JSON nor a terminal takes them."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class GristmillError(Exception):

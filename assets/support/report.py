@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from gristmill.environment import CHECKOUT
-from gristmill.errors import DataError, RecipeError, StoreError, Superseded, is_failure
+from gristmill.errors import DataError, RecipeError, StoreError, Superseded, is_failure, words_of
 from gristmill.execution.checks import Verdict
 from gristmill.execution.commit import PartitionPlan
 from gristmill.lake.address import Place
@@ -53,13 +53,13 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         tried = dg.OpExecutionContext.get().retry_number
         wait = lake.retry_delay * (2 ** (tried + 1) - 1)
         raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=wait) from error
-    except dg.Failure:
+    except (dg.Failure, GeneratorExit):  # GeneratorExit: Dagster reads no more of an op's results
         raise
     except BaseException as error:
         if not is_failure(error):
             raise
         raise dg.Failure(
-            description=f"{type(error).__name__}: {error} (a bug: see the trace in the log; a retry does not help)",
+            description=f"{words_of(error)} (a bug: see the trace in the log; a retry does not help)",
             metadata={"kind": "bug"},
             allow_retries=False,
         ) from error

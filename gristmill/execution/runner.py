@@ -19,6 +19,7 @@ from gristmill.errors import (
     RecipeError,
     StoreError,
     Superseded,
+    encodable,
     is_failure,
 )
 from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, Say
@@ -89,11 +90,11 @@ def failure_of(error: BaseException, name: str, asset: str = "") -> Failed:
     """
     if isinstance(error, GristmillError):
         kind = next((name for name, cls in reversed(_ERRORS.items()) if isinstance(error, cls)), "DataError")
-        return Failed(kind, str(error), asset, name, met=isinstance(error, Conflict))
+        return Failed(kind, encodable(str(error)), asset, name, met=isinstance(error, Conflict))
     if isinstance(error, MemoryError):
         words = f"shard {name}: out of memory; use fewer workers, or smaller shards"
         return Failed("StoreError", words, asset, name)
-    shown = "".join(traceback.format_exception(error))
+    shown = encodable("".join(traceback.format_exception(error)))
     return Failed("crash", f"shard {name}:\n{shown}", asset, name)
 
 

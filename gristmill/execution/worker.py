@@ -68,10 +68,7 @@ def main() -> None:
             grind = LazyGrinder(msgspec.json.decode(message[len(JOB) :], type=Job))
         elif grind is not None:
             item = msgspec.json.decode(message, type=Item)
-            try:
-                answer = msgspec.json.encode(grind_one(grind, item))
-            except SystemExit as stop:  # a recipe wants it; in a usual end, Python would wait for the other thread
-                os._exit(stop.code if isinstance(stop.code, int) else 1)
+            answer = msgspec.json.encode(grind_one(grind, item))
             busy.clear()
             try:
                 send(out, answer)

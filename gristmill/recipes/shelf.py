@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, is_failure, words_of
 
 T = TypeVar("T")
 
@@ -100,7 +100,9 @@ def _modules(package: str, *, required: bool) -> list[str]:
         ) from error
     except RecipeError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         raise _unimportable(package, error) from error
     if spec is None or spec.submodule_search_locations is None:
         if required:
@@ -116,7 +118,9 @@ def _only(module: str, declared: type[T]) -> T:
         names = vars(importlib.import_module(module))
     except RecipeError as error:
         raise RecipeError(f"{module}: {error}") from error
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         raise _unimportable(module, error) from error
     recipes = {id(value): value for value in names.values() if isinstance(value, declared)}
     if len(recipes) != 1:
@@ -140,7 +144,7 @@ def _unimportable(module: str, error: BaseException) -> RecipeError:
     place = f"{last.filename}, line {last.lineno}"
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{error.filename}, line {error.lineno}"
-    return RecipeError(f"{module} cannot be imported: {place}: {type(error).__name__}: {error}; mend this file")
+    return RecipeError(f"{module} cannot be imported: {place}: {words_of(error)}; mend this file")
 
 
 def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure, words_of
 from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
@@ -122,4 +122,4 @@ class Tagger:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            raise TaggerFailed(number, f"{type(error).__name__}: {error}") from error
+            raise TaggerFailed(number, words_of(error)) from error

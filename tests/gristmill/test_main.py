@@ -15,6 +15,15 @@ def test_usage_errors_exit_with_2(mill: Mill, capsys: pytest.CaptureFixture[str]
     assert "--option takes KEY=VALUE" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("word", ["!exit", "!close"])
+def test_a_converter_that_ends_the_process_ends_no_command_in_success(
+    mill: Mill, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    mill.raw("a.txt", f"a {word}".encode(), source="notes")
+    assert main(["make", str(mill.root), "sources/notes", "--shelves", "gristmill,testshelf"]) == 2
+    assert "1 of 1 shards, 0.0 MB/s, 0 s left, 1 failed\n" in capsys.readouterr().out
+
+
 def test_the_command_line_is_a_module(mill: Mill) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "gristmill", "verify", str(mill.root / "missing")],

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import UNSET
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure, words_of
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
@@ -191,14 +191,14 @@ def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Convert
         yield from source.convert(raw)
     except TooLong as error:
         yield Refused(TOO_LONG, f"{raw.name}: {error}", b"", raw.size)
-    except (GristmillError, MemoryError):
+    except (GristmillError, MemoryError, GeneratorExit):  # GeneratorExit: nobody reads on
         raise
     except BaseException as error:
         if not is_failure(error):
             raise
         raise DataError(
             f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
-            f" ({type(error).__name__}: {error}); mend it, or let it yield a Refused row"
+            f" ({words_of(error)}); mend it, or let it yield a Refused row"
         ) from error
 
 

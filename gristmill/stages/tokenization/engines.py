@@ -9,7 +9,7 @@ import numpy.typing as npt
 from fastokens import Tokenizer as FastTokenizer
 from tokenizers import Tokenizer
 
-from gristmill.errors import DataError, is_failure
+from gristmill.errors import DataError, is_panic
 from gristmill.stages.tokenization.space_runs import MARK, marked, without_runs
 
 EngineIds = npt.NDArray[np.uint32]
@@ -27,11 +27,11 @@ class TokenizerPanicked(DataError):  # noqa: N818 - named like RuleStopped
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raises the panic of a native library as TokenizerPanicked; see is_failure()."""
+    """Raises the panic of a native library as TokenizerPanicked; see is_panic()."""
     try:
         yield
     except BaseException as error:
-        if isinstance(error, Exception) or not is_failure(error):
+        if not is_panic(error):
             raise
         raise TokenizerPanicked(f"the tokenizer's own code panicked: {error}") from error
 

@@ -84,7 +84,7 @@ def test_two_workers_work_at_the_same_time(mill: Mill, pool: LocalPool, tmp_path
 
 @pytest.mark.parametrize(
     ("word", "end"),
-    [("EXIT", "ended with code 3"), ("STOP", "ended with code 4"), ("KILL", r"was killed \(signal 9\)")],
+    [("EXIT", "ended with code 3"), ("KILL", r"was killed \(signal 9\)")],
 )
 def test_an_item_that_kills_its_worker_fails_alone_and_by_name(
     mill: Mill, pool: LocalPool, word: str, end: str
@@ -102,12 +102,15 @@ def test_an_item_that_kills_its_worker_fails_alone_and_by_name(
     mill.verify(where)
 
 
-def test_a_panic_of_native_code_fails_its_item_and_no_worker(mill: Mill, pool: LocalPool) -> None:
+@pytest.mark.parametrize(("word", "words"), [("PANIC", "PanicException: Onig"), ("STOP", "SystemExit: 0")])
+def test_a_panic_or_a_call_of_exit_fails_its_item_and_no_worker(
+    mill: Mill, pool: LocalPool, word: str, words: str
+) -> None:
     shards(mill)
     mill.tag("words-1", engine=pool)
     before = sorted(workers())
-    shards(mill, c="PANIC")
-    with pytest.raises(DataError, match=r"shard c:(.|\n)*PanicException: Onig"):
+    shards(mill, c=word)
+    with pytest.raises(DataError, match=rf"shard c:(.|\n)*{words}"):
         mill.tag("faulty-1", engine=pool)
     assert sorted(workers()) == before
     where = mill.attributes("faulty-1")

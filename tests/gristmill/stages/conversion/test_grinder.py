@@ -123,6 +123,19 @@ def test_memory_and_wrong_types_are_told_as_what_they_are(
     assert "converter failed" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("!exit", r"2024/a\.txt: the converter failed \(SystemExit: 0 \(it called sys\.exit\)\)"),
+        ("!close", r"shard 0\d:(.|\n)*notes\.py(.|\n)*GeneratorExit"),
+    ],
+)
+def test_a_converter_that_ends_the_process_fails_its_shard(mill: Mill, word: str, named: str) -> None:
+    notes(mill, "a text", f"b {word}")
+    with pytest.raises(DataError, match=named):
+        mill.convert("notes")
+
+
 def test_a_converter_that_raises_names_the_raw_object(mill: Mill) -> None:
     notes(mill, "a text", "b !raise")
     with pytest.raises(DataError, match=r"sources/notes/raw/2024/a\.txt: the converter failed \(KeyError: 'b'\)"):

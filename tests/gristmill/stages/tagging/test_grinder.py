@@ -56,6 +56,10 @@ FAULTS = {
     "FEWER": r"b\.jsonl\.gz: rows 0 to 4: tagger 'faulty-1': 2 labels 'label' for 5 documents",
     "RAISE": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*LookupError: doc-00007",
     "PANIC": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*PanicException: Onig",
+    "STOP": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*SystemExit: 0",
+    "CLOSE": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*GeneratorExit",
+    "GROUP": r"in the recipe's own code:\nshard b:\n(.|\n)*faulty\.py(.|\n)*BaseExceptionGroup: some",
+    "SURROGATE": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*LookupError: \\ud800 alone",
 }
 
 

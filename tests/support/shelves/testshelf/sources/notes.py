@@ -1,5 +1,6 @@
 """A source whose raw lines say themselves what goes wrong with them."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,10 @@ def convert(raw: RawObject) -> Iterator[Converted]:
             raise KeyError(name)
         if text == "!panic":  # of a library in Rust
             Split(Regex("(a+)+$"), "isolated").pre_tokenize_str("a" * 60 + "b")
+        if text == "!exit":
+            sys.exit(0)
+        if text == "!close":
+            raise GeneratorExit
         if text == "!memory":
             raise MemoryError
         where = f"{raw.name} line {number}"

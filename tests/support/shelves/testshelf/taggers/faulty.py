@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,7 +49,13 @@ def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901
             case ["PANIC", *_]:
                 Split(Regex("(a+)+$"), "isolated").pre_tokenize_str("a" * 60 + "b")  # a panic of a library in Rust
             case ["STOP", *_]:
-                raise SystemExit(4)
+                sys.exit(0)
+            case ["CLOSE", *_]:
+                raise GeneratorExit
+            case ["GROUP", *_]:
+                raise BaseExceptionGroup("some", [SystemExit(0)])
+            case ["SURROGATE", *_]:
+                raise LookupError("\ud800 alone")
             case ["SLEEP", *_]:
                 time.sleep(0.5)
             case ["PRINT", *_]:
