@@ -8,6 +8,7 @@ from gristmill.errors import Superseded
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import made_from, names_of
 from gristmill.lake.ledger.walk import folders_like
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
 
@@ -20,7 +21,7 @@ def claimed_by(store: Store, place: Place) -> str | None:
 def _token(data: bytes) -> str | None:
     try:
         return msgspec.json.decode(data, type=dict[str, str]).get("token")
-    except (msgspec.DecodeError, UnicodeDecodeError):  # a broken file belongs to no run
+    except NOT_DECODED:  # a broken file belongs to no run
         return None
 
 

@@ -30,6 +30,7 @@ from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpacked
 from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
 
@@ -186,7 +187,7 @@ def _read_receipt(store: Store, place: Place, name: str) -> Receipt:
         raise StoreError(f"{place.asset} ({place.snapshot}): shard {name} has no receipt; run again")
     try:
         return msgspec.json.decode(stored[0], type=Receipt)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_DECODED as error:
         raise StoreError(f"{place.receipt(name)}: not a receipt ({error}); run again") from error
 
 

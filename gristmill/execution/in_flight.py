@@ -10,6 +10,7 @@ from gristmill.lake.ledger.files import unpack_rows
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import objects_of, read_receipts
 from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
 
@@ -40,7 +41,7 @@ def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
             msgspec.json.decode(line, type=_Planned)
             for line in unpack_rows(b"".join(unpacked([store.read(path)], path)))
         ]
-    except (DataError, msgspec.DecodeError, UnicodeDecodeError):
+    except (DataError, *NOT_DECODED):
         return
     for line in lines:
         if line.row is not None:

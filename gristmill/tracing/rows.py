@@ -21,6 +21,7 @@ from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.rows.shard_file import member_of, member_rows
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
 AT_ONCE = 64
@@ -115,7 +116,7 @@ class LocatedRow:
         """
         try:
             return _pair.decode(self.line).pair
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_DECODED as error:
             raise DataError(f"{self.path}: row {self.row}: {error}; make its shard again") from error
 
 

@@ -17,6 +17,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import Chat, Text
 from gristmill.stages.packing.plans import PackingPlan, plan_of
@@ -82,7 +83,7 @@ def copied_objects(store: Store, ledger: IndexLedger) -> set[str]:
         tagged = store.read_tagged(path)
         try:
             sums = msgspec.json.decode(tagged[0], type=dict[str, str]) if tagged else {}
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NOT_DECODED:
             sums = {}  # its digest is wrong, and that is a finding
         named.update(path.removesuffix(CHECKSUMS) + name for name in sums)
     return named
@@ -159,7 +160,7 @@ def plan_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledge
     for path in (path for path in ledger.files if path.endswith(".json")):
         try:
             plan = msgspec.json.decode(store.read(path), type=PackingPlan)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_DECODED as error:
             yield path, f"not a packing plan ({error})"
             continue
         if plan.cache not in formats or plan.split not in SPLITS:

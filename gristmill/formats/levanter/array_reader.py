@@ -65,7 +65,7 @@ def _form(path: str, description: bytes) -> _Form:
         ends = {codec["configuration"]["endian"] for codec in (inner["codecs"][0], inner["index_codecs"][0])}
         dtype, index_at = str(array["data_type"]), inner.get("index_location", "end")
         fill, chunks = array["fill_value"], shard_elements // chunk
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: not a sharded zarr v3 array ({error!r}); {MEND}") from error
     codecs = ["sharding_indexed", "bytes", "blosc", "bytes", "crc32c"]
     if names != codecs or ends != {"little"} or dtype not in ITEM_BYTES or index_at != "end" or fill != 0:

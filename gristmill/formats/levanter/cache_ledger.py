@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypedDict
 
+import msgspec
+
 from gristmill.errors import DataError
+from gristmill.lake.store.json_object import Integer, decode_object
 
 LEDGER_NAME = "shard_ledger.json"
 
@@ -45,6 +48,25 @@ class CacheLedger(TypedDict):
     field_counts_by_shard: dict[str, dict[str, int]]
     layout: Literal["consolidated", "sharded"]
     metadata: Metadata
+
+
+class _StoredMetadata(msgspec.Struct):
+    """See Metadata."""
+
+    preprocessor_metadata: dict[str, Any] | None = None
+
+
+class _Stored(msgspec.Struct):
+    """A ledger as a file has it. The fields that older versions of Levanter did not write have defaults."""
+
+    total_num_rows: Integer
+    shard_rows: dict[str, Integer]
+    is_finished: bool = False
+    finished_shards: list[str] = []
+    field_counts: dict[str, Integer] = {}
+    field_counts_by_shard: dict[str, dict[str, Integer]] = {}
+    layout: Literal["consolidated", "sharded"] = "consolidated"
+    metadata: _StoredMetadata = msgspec.field(default_factory=_StoredMetadata)
 
 
 def consolidated(
@@ -135,30 +157,19 @@ def load_ledger(data: bytes, path: str) -> CacheLedger:
     >>> load_ledger(dump_ledger(ledger), "cache/shard_ledger.json") == ledger
     True
     """
-    try:
-        raw = json.loads(data)
-        ledger: CacheLedger = {
-            "total_num_rows": int(raw["total_num_rows"]),
-            "shard_rows": dict(raw["shard_rows"]),
-            "is_finished": bool(raw.get("is_finished", False)),
-            "finished_shards": list(raw.get("finished_shards", ())),
-            "field_counts": dict(raw.get("field_counts", {})),
-            "field_counts_by_shard": dict(raw.get("field_counts_by_shard", {})),
-            "layout": _layout(raw.get("layout", "consolidated")),
-            "metadata": {"preprocessor_metadata": raw.get("metadata", {}).get("preprocessor_metadata")},
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: not a Levanter ledger ({error!r}); write the cache again") from error
+    stored = decode_object(data, _Stored, path, "a Levanter ledger", "write the cache again")
+    ledger: CacheLedger = {
+        "total_num_rows": stored.total_num_rows,
+        "shard_rows": stored.shard_rows,
+        "is_finished": stored.is_finished,
+        "finished_shards": stored.finished_shards,
+        "field_counts": stored.field_counts,
+        "field_counts_by_shard": stored.field_counts_by_shard,
+        "layout": stored.layout,
+        "metadata": {"preprocessor_metadata": stored.metadata.preprocessor_metadata},
+    }
     _check(path, ledger)
     return ledger
-
-
-def _layout(name: object) -> Literal["consolidated", "sharded"]:
-    if name == "sharded":
-        return "sharded"
-    if name == "consolidated":
-        return "consolidated"
-    raise ValueError(f"layout {name!r} is unknown; known: consolidated, sharded")
 
 
 def _check(path: str, ledger: CacheLedger) -> None:

@@ -10,6 +10,7 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.lake.store.hashing import HashedUpload, sha256_of
+from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Entry, Store
 
 CHECKSUMS = "sums.json"
@@ -68,7 +69,9 @@ def open_checked(store: Store, folder: str) -> CacheReader:
     recorded = store.read_tagged(folder + CHECKSUMS)
     if recorded is None:
         raise DataError(f"{folder}{CHECKSUMS} is missing: the cache was not finished; write the cache again")
-    for name, sha256 in json.loads(recorded[0]).items():
+    path, what = folder + CHECKSUMS, "the checksums of a cache"
+    sums = decode_object(recorded[0], dict[str, str], path, what, "write the cache again")
+    for name, sha256 in sums.items():
         if store.head(folder + name) is None:
             raise DataError(f"{folder}{name} is missing; write the cache again")
         if sha256_of(store, folder + name) != sha256:

@@ -19,6 +19,7 @@ from gristmill.lake.ledger.renamed import current_head, current_shard
 from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked_whole
+from gristmill.lake.store.json_object import NOT_DECODED, decode_object, undecoded
 from gristmill.lake.store.protocol import Store
 
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -99,16 +100,16 @@ def parse_head(data: bytes, path: str) -> Ledger:
         DataError: the bytes are not a ledger, or have a schema that this version does not read any more.
     """
     refuse_newer(data, path)
-    try:
-        ledger = msgspec.json.decode(data, type=Ledger)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"{path}: not a ledger ({error}); remove it and run its asset again, which keeps every good shard"
-        ) from error
+    mend = "remove it and run its asset again, which keeps every good shard"
+    ledger = decode_object(data, Ledger, path, "a ledger", mend)
     if ledger.schema not in {SCHEMA - 1, SCHEMA}:
         raise DataError(
             f"{path}: has schema {ledger.schema}, which no Gristmill wrote; remove it and run its asset again"
         )
+    try:
+        ledger.recipe.digest  # noqa: B018 - raises if an option is no value that a digest takes
+    except TypeError as error:
+        raise undecoded(error, path, "a ledger", mend) from error
     return current_head(ledger)
 
 
@@ -128,9 +129,12 @@ def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
     shards: list[Shard] = []
     for block in data:
         try:
-            shards.extend(map(current_shard, decoder.decode_lines(block)))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DataError(f"{path}: not a ledger's table ({error}); run its asset again") from error
+            rows = [current_shard(row) for row in decoder.decode_lines(block)]
+            for row in rows:
+                row.objects  # noqa: B018 - raises if they are of another type
+            shards += rows
+        except NOT_DECODED as error:
+            raise undecoded(error, path, "a ledger's table", "run its asset again") from error
     return shards
 
 

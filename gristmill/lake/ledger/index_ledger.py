@@ -17,6 +17,7 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
 from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 
 TEXTS = (".json", ".yaml")
@@ -77,10 +78,7 @@ def parse_index_ledger(data: bytes, path: str) -> IndexLedger:
         DataError: the bytes are not the ledger of an index.
     """
     refuse_newer(data, path)
-    try:
-        return msgspec.json.decode(data, type=IndexLedger)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not the ledger of an index ({error})") from error
+    return decode_object(data, IndexLedger, path, "the ledger of an index")
 
 
 def read_index_ledger(store: Store, path: str) -> IndexLedger | None:

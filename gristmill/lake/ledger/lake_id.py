@@ -9,6 +9,7 @@ from gristmill.errors import Conflict, DataError
 from gristmill.lake.address import place_of_ledger
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.walk import ledger_folders
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
 LAKE_FILE = "lake.json"
@@ -35,7 +36,7 @@ def read_lake_id(store: Store) -> LakeId | None:
         return None
     try:
         lake_id = msgspec.json.decode(tagged[0], type=LakeId)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_DECODED:
         lake_id = None
     if lake_id is None or not _ID.fullmatch(lake_id.id):
         raise DataError(

@@ -7,6 +7,7 @@ import msgspec
 
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.shard_file import Written
+from gristmill.lake.store.json_object import Integer
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -62,8 +63,8 @@ class Upstream(msgspec.Struct, frozen=True):
 class Quarantine(msgspec.Struct, frozen=True, gc=False):
     """The object with the refused rows of a shard: number of rows, size in bytes, and SHA-256."""
 
-    rows: int
-    bytes: int
+    rows: Integer
+    bytes: Integer
     sha256: str
 
 
@@ -89,18 +90,18 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
     """
 
     name: str
-    rows: int
-    bytes: int
-    length: int
+    rows: Integer
+    bytes: Integer
+    length: Integer
     sha256: str
     content: str
     ids: str
     recipe: str
     inputs: tuple[Input, ...]
-    members: tuple[tuple[int, int], ...] = ()
+    members: tuple[tuple[Integer, Integer], ...] = ()
     index: str = ""
-    dropped: dict[str, int] = {}
-    counts: dict[str, int] = {}
+    dropped: dict[str, Integer] = {}
+    counts: dict[str, Integer] = {}
     quarantine: Quarantine | None = None
     extra: dict[str, Any] = {}
 
@@ -136,11 +137,22 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
             quarantine=quarantine,
         )
 
+    @property
+    def objects(self) -> dict[str, tuple[str, int]] | None:
+        """(sha256, size in bytes) of each object that `extra` names, by path; None if the shard is the one object.
+
+        Raises:
+            msgspec.ValidationError: `extra` names no such objects. `parse_table` has refused such a row.
+        """
+        if "objects" not in self.extra:
+            return None
+        return msgspec.convert(self.extra["objects"], dict[str, tuple[str, Integer]])
+
 
 class TableDigest(msgspec.Struct, frozen=True):
     """The head's description of its table: number of rows, and sha256 of the uncompressed lines."""
 
-    shards: int
+    shards: Integer
     sha256: str
 
 
@@ -153,8 +165,8 @@ class Ledger(msgspec.Struct, frozen=True):
     fingerprint: str
     recipe: Recipe
     inputs: tuple[Upstream, ...]
-    totals: dict[str, int]
-    dropped: dict[str, int]
+    totals: dict[str, Integer]
+    dropped: dict[str, Integer]
     table: TableDigest
 
     @property

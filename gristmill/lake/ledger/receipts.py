@@ -12,6 +12,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.renamed import current_shard
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 
@@ -68,9 +69,10 @@ class RunNote(msgspec.Struct, frozen=True):
 def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
     """(path, sha256, size in bytes or None) of each object that a row of the table names."""
     objects: list[tuple[str, str, int | None]] = []
-    for path, (sha256, size) in row.extra.get("objects", {}).items():
+    named = row.objects
+    for path, (sha256, size) in (named or {}).items():
         objects.append((path, sha256, size))
-    if "objects" not in row.extra:
+    if named is None:
         objects.append((place.shard(row.name), row.sha256, row.bytes))
     if row.index:
         objects.append((place.index(row.name), row.index, None))
@@ -90,9 +92,11 @@ def read_receipts(store: Store, place: Place) -> Iterable[Receipt]:
         if entry.path.endswith(".json") and not entry.path.removeprefix(place.receipts).startswith("."):
             try:
                 receipt = msgspec.json.decode(store.read(entry.path), type=Receipt)
-                yield msgspec.structs.replace(receipt, row=current_shard(receipt.row))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+                receipt = msgspec.structs.replace(receipt, row=current_shard(receipt.row))
+                receipt.row.objects  # noqa: B018 - raises if they are of another type
+            except NOT_DECODED:
                 continue
+            yield receipt
 
 
 def read_run_note(store: Store, place: Place) -> RunNote:
@@ -100,7 +104,7 @@ def read_run_note(store: Store, place: Place) -> RunNote:
     tagged = store.read_tagged(place.run)
     try:
         return msgspec.json.decode(tagged[0], type=RunNote) if tagged else RunNote()
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_DECODED:
         return RunNote()
 
 

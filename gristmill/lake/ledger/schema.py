@@ -3,6 +3,7 @@
 import msgspec
 
 from gristmill.errors import NewerSchema
+from gristmill.lake.store.json_object import NOT_DECODED
 
 SCHEMA = 1
 
@@ -25,7 +26,7 @@ def refuse_newer(data: bytes, path: str) -> None:
     """
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_DECODED:
         return
     if schema > SCHEMA:
         raise NewerSchema(path, schema, SCHEMA)

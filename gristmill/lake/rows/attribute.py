@@ -14,6 +14,7 @@ import orjson
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.document import Span
+from gristmill.lake.store.json_object import NOT_DECODED
 
 DIGITS = 5
 """Decimals of a score. Only this file rounds scores, so a rerun gives the same bytes."""
@@ -121,7 +122,7 @@ def parse_rows(
     cut = len(prefix)
     try:
         plain = [_decoder.decode(line) for line in lines]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_DECODED:
         plain = []
     read = [
         AttributeRow(

@@ -9,6 +9,7 @@ import orjson
 from gristmill.errors import MalformedRow, Misaligned
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
 T = TypeVar("T")
@@ -81,7 +82,7 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
             return huge
     try:
         decoded = decoder.decode_lines(block)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_DECODED:
         decoded = []
     rows = block.count(b"\n") + (not block.endswith(b"\n"))
     if len(decoded) == rows and block.count(b"\n{") + block.startswith(b"{") == rows:
@@ -90,7 +91,7 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
     for number, line in enumerate(lines):
         try:
             decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_DECODED as error:
             reason = "an empty line" if not line.strip() else str(error)
             raise MalformedRow(path, first + number, reason) from error
     return [decoder.decode(line) for line in lines]  # valid too: white space before an object
@@ -111,7 +112,7 @@ def _huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | No
             if not isinstance(row, dict):
                 return None
             rows.append(msgspec.convert(row, decoder.type))
-        except (orjson.JSONDecodeError, msgspec.ValidationError):
+        except (orjson.JSONDecodeError, *NOT_DECODED):
             return None
         start = end + 1
     return rows

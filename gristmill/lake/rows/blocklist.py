@@ -7,6 +7,7 @@ from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.rows.row_blocks import blocks
 from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
 
@@ -63,7 +64,7 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
             if line.strip():
                 try:
                     entry = msgspec.json.decode(line, type=_BlocklistRow)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except NOT_DECODED as error:
                     raise MalformedRow(
                         path, row, str(error), 'a row is {"source","id","reason"}, all strings'
                     ) from error

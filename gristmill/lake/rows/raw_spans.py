@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gristmill.errors import DataError
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.lake.store.json_object import NOT_DECODED
 
 _UNKNOWN = -1
 
@@ -168,7 +169,7 @@ def _read(packed: bytes, path: str) -> tuple[_Head, bytes]:
     try:
         line, _, planes = _plain(packed).partition(b"\n")
         head = msgspec.json.decode(line, type=_Head)
-    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (zlib.error, *NOT_DECODED) as error:
         raise DataError(
             f"{path}: the raw spans after its hashes cannot be read ({error}); make its shard again"
         ) from error

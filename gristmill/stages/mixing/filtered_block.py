@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.store.json_object import NOT_DECODED
 
 _NO_EDITS: Mapping[int, bytes] = {}
 
@@ -57,7 +58,7 @@ class FilteredBlock(NamedTuple):
                 raise DataError(f"an edit of row {number} of a block that has {len(self.pairs)} rows")
             try:
                 edited = msgspec.json.decode(row, type=_EditedRow)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except NOT_DECODED as error:
                 raise DataError(f"row {self.first + number}: its edited bytes are not a row: {error}") from error
             if b"\n" in row or (edited.source, edited.id) != self.pairs[number]:
                 raise DataError(

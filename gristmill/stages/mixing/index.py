@@ -15,6 +15,7 @@ from gristmill.lake.ledger.index_ledger import IndexWriter, why_unlike
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
@@ -71,7 +72,7 @@ def read_index(store: Store, asset: str) -> Index | None:
     refuse_newer(tagged[0], path)
     try:
         return msgspec.json.decode(tagged[0], type=Index)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_DECODED:
         return None
 
 

@@ -14,6 +14,7 @@ from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packi
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexWriter
 from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
@@ -158,10 +159,7 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     if tagged is None:
         raise DataError(f"{stem}.json: does not exist yet; materialize the cache's packing")
     refuse_newer(tagged[0], f"{stem}.json")
-    try:
-        planned = msgspec.json.decode(tagged[0], type=PackingPlan)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{stem}.json: not a valid packing plan ({error}); {MEND}") from error
+    planned = decode_object(tagged[0], PackingPlan, f"{stem}.json", "a valid packing plan", MEND)
     rule = packing_rule_of(form, planned.report.length)
     if planned.examples is None or rule is None:
         raise RecipeError(f"{stem}.json: documents of format {form.type} are not packed; read them without a plan")

@@ -179,7 +179,7 @@ def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str])
     for snapshot in snapshots:
         partition = place(asset, snapshot)
         for row in read_ledger(store, partition)[1]:
-            folder = read_part_objects(row, partition.table).folders[split]
+            folder = read_part_objects(row, partition.table).folder(split, row.name, partition.table)
             path = folder + LEDGER_NAME
             tagged = store.read_tagged(path)
             if tagged is None:

@@ -21,6 +21,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.stages.token_cache.rows import RowLengths, Values
 from gristmill.stages.token_cache.statistics import TokenStatistics
@@ -29,7 +30,7 @@ CLEVEL = 1
 """The zstd level of parts. Level 3 would save 9% of space, but building a cache would take 20% longer. The digest in
 the name of a part's folder includes the level, so that two parts with the same name have the same bytes."""
 
-Range = tuple[int, int, int, int]
+Range = tuple[Integer, Integer, Integer, Integer]
 """The rows of a shard in one split of a part: (first row, number of rows, first token, number of tokens)."""
 
 
@@ -48,7 +49,7 @@ class PartShard(msgspec.Struct, frozen=True, omit_defaults=True):
     content: str
     ranges: dict[str, Range]
     facts: TokenStatistics = TokenStatistics()
-    dropped: tuple[int, ...] = ()
+    dropped: tuple[Integer, ...] = ()
     held: str = ""
 
     @property
@@ -76,7 +77,25 @@ class PartObjects(msgspec.Struct, frozen=True):
     """
 
     folders: dict[str, str]
-    objects: dict[str, tuple[str, int]]
+    objects: dict[str, tuple[str, Integer]]
+
+    def folder(self, split: str, part: str, table: str) -> str:
+        """The folder of a split.
+
+        Args:
+            split: its name.
+            part: the part's name, for the message.
+            table: the table's path, for the message.
+
+        Raises:
+            DataError: the record names no folder of this split.
+        """
+        if split not in self.folders:
+            raise DataError(
+                f"{table}: part {part}: its row names no folder of {split};"
+                " materialize this slice of the token cache again"
+            )
+        return self.folders[split]
 
 
 class PartRecord(PartObjects, frozen=True):
@@ -87,6 +106,11 @@ class PartRecord(PartObjects, frozen=True):
     """
 
     shards: dict[str, PartShard]
+
+    def __post_init__(self) -> None:
+        unplaced = {split for shard in self.shards.values() for split in shard.ranges} - self.folders.keys()
+        if unplaced:
+            raise ValueError(f"it has rows of {min(unplaced)}, but no folder")
 
     @property
     def bytes(self) -> int:
@@ -154,17 +178,23 @@ def part_records(rows: Iterable[Shard]) -> dict[str, PartRecord]:
     return records
 
 
+def _named(row: Shard, field: str) -> Mapping[str, Any]:
+    """What a row's record names, by name; nothing if the record is not valid."""
+    named = row.extra.get(field)
+    return named if isinstance(named, dict) else {}
+
+
 def row_with_shard(rows: Iterable[Shard], name: str) -> Shard | None:
     """The row of the part that contains a shard of documents; None if no row names the shard.
 
     It decodes no record, because a table may have thousands of rows.
     """
-    return next((row for row in rows if name in row.extra.get("shards", ())), None)
+    return next((row for row in rows if name in _named(row, "shards")), None)
 
 
 def row_with_folder(rows: Iterable[Shard], split: str, folder: str) -> Shard | None:
     """The row of the part whose split is in this folder; None if there is no such row. It decodes no record."""
-    return next((row for row in rows if row.extra.get("folders", {}).get(split) == folder), None)
+    return next((row for row in rows if _named(row, "folders").get(split) == folder), None)
 
 
 class _Split(CacheWriter):

@@ -11,6 +11,7 @@ from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.reference import REFERENCE_FILE, TokenizerReference, load_answers
@@ -100,12 +101,8 @@ def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
     if tagged is None:
         return None
     refuse_newer(tagged[0], path)
-    try:
-        return msgspec.json.decode(tagged[0], type=TokenizerLedger)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(
-            f"{path}: not a tokenizer's ledger ({error}); remove it and materialize the tokenizer"
-        ) from error
+    mend = "remove it and materialize the tokenizer"
+    return decode_object(tagged[0], TokenizerLedger, path, "a tokenizer's ledger", mend)
 
 
 def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:

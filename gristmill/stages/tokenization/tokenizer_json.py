@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.lake.store.json_object import NOT_DECODED
 
 
 class AddedTokenJson(msgspec.Struct, frozen=True):
@@ -77,5 +78,5 @@ def parse_tokenizer_json(data: bytes | str) -> TokenizerJson:
     """
     try:
         return msgspec.json.decode(data, type=TokenizerJson)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_DECODED as error:
         raise DataError(f"not a tokenizer.json ({error})") from error

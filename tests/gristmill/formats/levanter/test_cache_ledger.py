@@ -87,9 +87,15 @@ def test_parts_with_different_fields_do_not_merge() -> None:
         ({"field_counts_by_shard": {"other": {"input_ids": 9}}}, "unknown shard"),
         ({"finished_shards": ["2025-01/p", "2025-01/p"]}, "twice"),
         ({"finished_shards": ["missing"]}, "without rows"),
-        ({"layout": "flat"}, "'flat' is unknown; known: consolidated, sharded"),
+        ({"layout": "flat"}, "not a Levanter ledger .*'flat'"),
         ({"total_num_rows": None}, "not a Levanter ledger"),
         ({"metadata": None}, "not a Levanter ledger"),
+        ({"metadata": {"preprocessor_metadata": False}}, "not a Levanter ledger"),
+        ({"finished_shards": [[[]]]}, "not a Levanter ledger"),
+        ({"shard_rows": {"2025-01/p": "1"}}, "not a Levanter ledger"),
+        ({"field_counts": {"input_ids": {}}}, "not a Levanter ledger"),
+        ({"field_counts_by_shard": {"2025-01/p": 1}}, "not a Levanter ledger"),
+        ({"total_num_rows": 1 << 70}, "not a Levanter ledger"),
     ],
 )
 def test_a_ledger_that_contradicts_itself_is_an_error(change: dict[str, Any], message: str) -> None:
@@ -97,7 +103,7 @@ def test_a_ledger_that_contradicts_itself_is_an_error(change: dict[str, Any], me
         load_ledger(json.dumps({**merged(), **change}).encode(), "cache/shard_ledger.json")
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff"])
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff", b'{"a":' * 100_000])
 def test_what_is_no_ledger_is_an_error_that_names_the_file(data: bytes) -> None:
     with pytest.raises(DataError, match="x: not a Levanter ledger"):
         load_ledger(data, "x")

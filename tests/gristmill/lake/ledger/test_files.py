@@ -1,6 +1,8 @@
 import dataclasses
 import json
 import os
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,6 +16,8 @@ from gristmill.lake.ledger.files import (
     dump,
     fingerprint_of,
     list_ledgers,
+    parse_head,
+    parse_table,
     read_head,
     read_ledger,
     recorded_recipe,
@@ -90,6 +94,52 @@ def test_a_broken_head_is_an_error_whose_mend_works(mill: Mill, data: bytes) -> 
     mill.store.delete([mill.documents().ledger])
     assert mill.convert() == ledger
     assert mill.ground == []
+
+
+DEEP = b'{"a":' * 100_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda head: head["totals"].update(rows=1 << 70),
+        lambda head: head["recipe"].update(version=1 << 70),
+        lambda head: head["recipe"]["parameters"].update(more=1 << 70),
+    ],
+)
+def test_a_head_with_a_number_that_no_digest_takes_is_an_error(
+    mill: Mill, change: Callable[[dict[str, Any]], None]
+) -> None:
+    mill.raw_shards(1)
+    head = json.loads(dump(mill.convert()))
+    change(head)
+    with pytest.raises(DataError, match=r"^a\.json: not a ledger "):
+        parse_head(json.dumps(head).encode(), "a.json")
+
+
+def test_a_head_or_a_table_that_is_nested_too_deeply_is_an_error() -> None:
+    with pytest.raises(DataError, match=r"^a\.json: not a ledger "):
+        parse_head(DEEP, "a.json")
+    with pytest.raises(DataError, match=r"^a\.gz: not a ledger's table "):
+        parse_table([DEEP], "a.gz")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": 1 << 70},
+        {"extra": {"objects": []}},
+        {"extra": {"objects": {"a": ["sha256"]}}},
+        {"extra": {"objects": {"a": ["sha256", "1"]}}},
+        {"extra": {"objects": None}},
+    ],
+)
+def test_a_row_of_wrong_numbers_or_objects_is_an_error(change: dict[str, Any]) -> None:
+    row = {"name": "a", "rows": 1, "bytes": 1, "length": 1, "from": []}
+    row |= dict.fromkeys(("sha256", "content", "ids", "recipe"), "")
+    assert [shard.name for shard in parse_table([json.dumps(row).encode()], "a.gz")] == ["a"]
+    with pytest.raises(DataError, match=r"^a\.gz: not a ledger's table .* run its asset again$"):
+        parse_table([json.dumps(row | change).encode()], "a.gz")
 
 
 def test_a_ledger_of_a_later_schema_is_an_error(mill: Mill) -> None:

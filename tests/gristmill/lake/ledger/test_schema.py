@@ -6,7 +6,9 @@ from gristmill.errors import NewerSchema
 from gristmill.lake.ledger.schema import refuse_newer
 
 
-@pytest.mark.parametrize("data", [b'{"schema":0}', b'{"schema":1,"more":[]}', b"", b"{", b"[]", b'{"schema":"\xff'])
+@pytest.mark.parametrize(
+    "data", [b'{"schema":0}', b'{"schema":1,"more":[]}', b"", b"{", b"[]", b'{"schema":"\xff', b'{"a":' * 100_000]
+)
 def test_what_is_not_newer_is_left_to_its_reader(data: bytes) -> None:
     refuse_newer(data, "a.json")
 

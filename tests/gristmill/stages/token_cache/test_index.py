@@ -35,6 +35,7 @@ def test_the_merged_ledger_names_the_parts_below_it_in_order(whole: Mill) -> Non
         ("index.json", None, "there is no such object"),
         ("ledger.json", None, "it has no ledger"),
         ("ledger.json", b"{", "not the ledger of an index"),
+        ("ledger.json", b'{"a":' * 100_000, "not the ledger of an index"),
         ("../pages/train/shard_ledger.json", None, "there is no such object"),
     ],
 )

@@ -72,6 +72,22 @@ def test_a_row_without_a_record_is_named_or_left_out() -> None:
     assert part_records([row("q", None), row("p")]) == {"p": RECORD}
 
 
+def test_a_record_with_rows_of_a_split_but_no_folder_is_no_record() -> None:
+    extra = {**RECORD.as_extra(), "folders": {}}
+    homeless = msgspec.structs.replace(row("q"), extra=extra)
+    with pytest.raises(DataError, match=r"t: part q: its row does not say .*it has rows of train, but no folder"):
+        read_part_record(homeless, "t")
+    with pytest.raises(DataError, match=r"t: part q: its row names no folder of train; materialize this slice"):
+        read_part_objects(homeless, "t").folder("train", "q", "t")
+    assert read_part_objects(row("p"), "t").folder("train", "p", "t") == FOLDER
+
+
+def test_a_row_whose_record_has_wrong_types_holds_no_shard_and_no_folder() -> None:
+    wrong = msgspec.structs.replace(row("q"), extra={"shards": 1, "folders": []})
+    assert row_with_shard([wrong], "old") is None
+    assert row_with_folder([wrong], "train", FOLDER) is None
+
+
 def test_rows_are_found_by_shard_and_by_folder() -> None:
     rows = [row("q", None), row("p")]
     assert row_with_shard(rows, "old") is rows[1]

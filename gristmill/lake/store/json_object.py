@@ -1,0 +1,49 @@
+"""Decodes the JSON objects of a lake: whatever their bytes are, a wrong one is a DataError that names its file."""
+
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from gristmill.errors import DataError
+
+T = TypeVar("T")
+
+Integer = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""An integer of 64 bits. JSON has larger ones, but no digest and no array takes them."""
+
+NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a decoder raises: no JSON, another type than declared, no UTF-8, or nested too deeply."""
+
+
+def decode_object(data: bytes, kind: type[T], path: str, what: str, mend: str = "") -> T:
+    """The value of an object, decoded into its declared type.
+
+    Args:
+        data: the object's bytes, JSON.
+        kind: the declared type.
+        path: of the object, for the message.
+        what: what the object should be, for the message, such as `a ledger`.
+        mend: what a person can do about it, for the message.
+
+    Raises:
+        DataError: the bytes are no JSON, or not of this type.
+
+    >>> decode_object(b'{"a":1}', dict[str, int], "counts.json", "counters")
+    {'a': 1}
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except NOT_DECODED as error:
+        raise undecoded(error, path, what, mend) from error
+
+
+def undecoded(error: BaseException, path: str, what: str, mend: str = "") -> DataError:
+    """The error for an object that a decoder refused.
+
+    Args:
+        error: what the decoder raised, one of NOT_DECODED.
+        path: see decode_object.
+        what: see decode_object.
+        mend: see decode_object.
+    """
+    return DataError(f"{path}: not {what} ({error})" + (f"; {mend}" if mend else ""))
