@@ -52,7 +52,7 @@ def test_lost_changed_and_new_objects_are_told_apart(
     lost, changed, new, snapshot = said.findings
     assert lost.startswith(f"{RAW}a.jsonl.gz: lost: there is no such object, but {MADE_A} (restore it from a copy; or,")
     assert changed.startswith(f"{RAW}b.jsonl.gz: changed: its sha256 is ")
-    make = f"(run `python -m gristmill make {whole.root} pages --snapshot"
+    make = f"(run `python -m gristmill make {' '.join(OTHER)} {whole.root} pages --snapshot"
     assert new == (
         f"{RAW}c.jsonl.gz: new: no shard of sources/pages/v0/documents (2024) was made from it {make} 2024`)"
     )
