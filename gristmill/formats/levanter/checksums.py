@@ -65,7 +65,15 @@ def verify_checksums(store: Store, folder: str) -> CacheLedger:
 
 
 def open_checked(store: Store, folder: str) -> CacheReader:
-    """Opens a cache after every object was compared with `sums.json`. It decodes no row; see verify_checksums."""
+    """A reader of a cache, each object of which has the sha256 that `sums.json` names. No row is decoded.
+
+    Args:
+        store: holds the cache.
+        folder: of the cache, with a closing slash; empty if the store is the folder.
+
+    Raises:
+        DataError: an object is missing, or is another one.
+    """
     recorded = store.read_tagged(folder + CHECKSUMS)
     if recorded is None:
         raise DataError(f"{folder}{CHECKSUMS} is missing: the cache was not finished; write the cache again")
