@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._daemon.types import DaemonHeartbeat
 from dagster_kit import (
     BLEND_INDEX,
     BLEND_LETTERS,
@@ -36,7 +38,7 @@ from gristmill.raw_data.scan import EMPTY
 from gristmill.recipes.source import Folders, Source
 from gristmill.stages.conversion.step import ConversionStep
 from resources.lake import LakeResource, lake_resource
-from sensors.raw_arrivals import Pace, raw_arrival_sensor
+from sensors.raw_arrivals import STILL, Pace, raw_arrival_sensor
 
 RAW = "sources/letters/raw"
 KEYS = "snapshots/letters"
@@ -112,6 +114,17 @@ def test_a_tick_whose_time_is_over_leaves_the_rest_to_the_next_and_decides_nothi
     assert until_whole(ticker) == (3, "nothing new")
     assert ticker.known == Ticker(works).known
     assert Ticker(works).tick() == "nothing new"  # the same digests in one pass
+
+
+def test_nothing_is_reported_before_the_automation_can_notice_it(works: Works) -> None:
+    works.raw(letters(1))
+    with dg.DagsterInstance.local_temp() as instance:  # an ephemeral one keeps no states of sensors
+        ticker = Ticker(Works(works.root, instance))
+        instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), "ASSET", "a daemon", errors=[]))
+        assert ticker.tick() == "waits for the first tick of the source's automation"
+        assert (ticker.keys, ticker.events) == ([], 0)
+        instance.add_daemon_heartbeat(DaemonHeartbeat(time.time() - 2 * STILL, "ASSET", "a daemon", errors=[]))
+        assert ticker.tick() == "2024 reported"  # nobody follows the reports, so they need not wait
 
 
 def test_on_a_real_server_too(works: Works, seaweed: Seaweed, tmp_path: Path) -> None:

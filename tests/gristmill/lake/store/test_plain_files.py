@@ -9,6 +9,7 @@ import pytest
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.plain_files import sorted_items
 
 READ = """
 import sys
@@ -34,6 +35,12 @@ def test_no_way_of_reading_waits_for_what_is_no_file(tmp_path: Path, name: str, 
     given = [sys.executable, "-c", READ, str(tmp_path), name]
     done = subprocess.run(given, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines() == [words] * 4
+
+
+def test_a_folder_that_cannot_be_read_is_not_empty(tmp_path: Path) -> None:
+    (tmp_path / "away").symlink_to("/nowhere/at/all")
+    with pytest.raises(StoreError, match=r"^away/: the target of this link does not exist"):
+        sorted_items(str(tmp_path / "away"), "away/", None)
 
 
 def test_a_listing_that_nobody_is_told_of_is_an_error(tmp_path: Path) -> None:
