@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tokenizers import Tokenizer as Reader
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 from gristmill.execution.finding import Finding, differs, unreadable
 from gristmill.execution.mend import REMOVE_STRAY
 from gristmill.execution.work import Say
@@ -23,6 +23,7 @@ from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, re
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 from gristmill.verification.shard import prove_object
+from gristmill.verification.trainer_config import recorded_format
 
 
 def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
@@ -42,6 +43,7 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
     for part in proof.shards:
         if part.name in records:
             yield from _part(store, partition, part, records[part.name], documents)
+    yield from _types(store, proof.head, partition, records)
     for split in SPLITS:
         yield from _merged(store, partition, split, proof.shards, records)
     yield from part_strays(store, partition, proof.shards, say)
@@ -84,6 +86,23 @@ def _part(
     if digest_of(digests) != part.content:
         what = differs("its content digest is", digest_of(digests), part.content)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
+
+
+def _types(store: Store, head: Ledger, partition: Place, records: Mapping[str, PartRecord]) -> Iterator[Finding]:
+    """Findings on arrays whose types are not those of the recorded format: the same bytes would be other numbers."""
+    try:
+        dtypes = recorded_format(head.recipe.parameters).dtypes
+    except RecipeError as error:
+        yield Finding(partition.ledger, None, str(error))
+        return
+    for folder in (folder for record in records.values() for folder in record.folders.values()):
+        try:
+            reader = CacheReader(ranges_of(store), folder.rstrip("/"))
+        except DataError:  # _part() has a finding on it
+            continue
+        found = {field: reader.dtype(field) for field in reader.fields}
+        if found != dtypes:
+            yield Finding(folder, None, differs("its fields are", found, dtypes))
 
 
 def _decode(store: Store, record: PartRecord, split: str, folder: str) -> list[str]:

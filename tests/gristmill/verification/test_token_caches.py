@@ -21,9 +21,18 @@ from gristmill.verification.token_caches import cache_findings
 
 def shrink_vocabulary(mill: Mill) -> None:
     """The part says of itself that its tokenizer has ten tokens; every digest is made to fit."""
+    rewrite(mill, LEDGER_NAME, rb'"vocab_size": \d+', b'"vocab_size": 10')
+
+
+def other_numbers(mill: Mill) -> None:
+    """The part's ids are said to be floating-point numbers; every digest is made to fit."""
+    rewrite(mill, "data/zarr.json", rb'"int32"', b'"float32"')
+
+
+def rewrite(mill: Mill, name: str, old: bytes, new: bytes) -> None:
     part = table(mill, CACHE)[0]
-    path = part_object(mill, LEDGER_NAME)
-    data = re.sub(rb'"vocab_size": \d+', b'"vocab_size": 10', mill.store.read(path))
+    path = part_object(mill, name)
+    data = re.sub(old, new, mill.store.read(path))
     mill.store.put(path, data)
     objects = {**part.extra["objects"], path: [hashlib.sha256(data).hexdigest(), len(data)]}
     changed = msgspec.structs.replace(part, extra={**part.extra, "objects": objects})
@@ -40,6 +49,7 @@ def another_fingerprint(mill: Mill) -> None:
 
 LIES: dict[str, Lie] = {
     "an id outside of the vocabulary": (shrink_vocabulary, "", None, "an id is not below 10"),
+    "ids of another type": (other_numbers, "", None, "its fields are"),
     "another digest of a part's objects": (
         lambda m: reseal_shard(m, CACHE, table(m, CACHE)[0].name, sha256="0"),
         CACHE.table,
