@@ -6,6 +6,8 @@ from testkit import SHELVES, SNAPSHOT
 
 from gristmill.errors import RecipeError
 from gristmill.execution.survey import survey
+from gristmill.lake.address import cache_asset, place
+from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.row_format import Chat, Format, Text
 from gristmill.stages.token_cache.step import TokenCacheStep
 
@@ -37,3 +39,13 @@ def test_what_was_made_is_finished(tmp_path: Path, declared: Format) -> None:
     build(mill, mix)
     (partition,) = survey(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES), mill.store)
     assert (partition.finished, partition.why) == (True, ())
+
+
+def test_a_part_of_another_recipe_has_another_folder(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")), row(1, talk("Who", "I")))
+    here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
+    folders: list[str] = []
+    for mix in (mix_of(Text()), mix_of(Chat(chat_template=TEMPLATE))):
+        build(mill, mix)
+        folders += [part.extra["folders"]["train"] for part in read_ledger(mill.store, here)[1]]
+    assert len(set(folders)) == len(folders)
