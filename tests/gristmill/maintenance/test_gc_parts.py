@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from testkit import Mill
-from wholelake import CACHE, make_cache, make_whole
+from wholelake import CACHE, make_cache, make_whole, reseal_shard, table
 
-from gristmill.errors import StoreError
+from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import part_at
 from gristmill.maintenance.gc import find_unnamed, remove_unnamed
 
@@ -37,6 +37,23 @@ def test_a_part_that_its_slices_ledger_alone_names_is_kept(whole: Mill) -> None:
     assert find_unnamed(whole.store, whole.said.append) == []
     whole.store.delete([CACHE.ledger])
     assert [part.folder for part in find_unnamed(whole.store, whole.said.append)] == folders(whole)
+
+
+def test_a_part_that_a_release_names_in_escapes_is_kept(whole: Mill) -> None:
+    only_the_ledger_names_them(whole)
+    whole.store.delete([CACHE.ledger])
+    (folder,) = folders(whole)
+    name = folder.rstrip("/").rpartition("/")[2].replace("-", "\\u002d")
+    whole.store.put("releases/spring.json", f'{{"parts":["{name}"]}}'.encode())
+    assert find_unnamed(whole.store, whole.said.append) == []
+    whole.store.delete(["releases/spring.json"])
+    assert [part.folder for part in find_unnamed(whole.store, whole.said.append)] == [folder]
+
+
+def test_a_slice_whose_table_names_no_folder_stops_gc(whole: Mill) -> None:
+    reseal_shard(whole, CACHE, table(whole, CACHE)[0].name, extra={})
+    with pytest.raises(DataError, match="its row names no folders; make the slice again"):
+        find_unnamed(whole.store, whole.said.append)
 
 
 def test_a_run_that_came_meanwhile_keeps_its_parts(whole: Mill) -> None:
