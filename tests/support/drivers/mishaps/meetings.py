@@ -131,7 +131,7 @@ def limit_files(lakes: Lakes, dice: random.Random, number: int) -> int:
     step, edition = case_of(number, dice, (*PLANNED, "train", "index"))
     mill = lakes.copy(step, edition)
     process = one_step(mill.lake.url, step)
-    limit = dice.choice((100, 500, 1000, 5000))
+    limit = dice.choice((100, 300, 600))  # each step writes a larger file
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, limit))
     code = process.wait()
     words = process.words
