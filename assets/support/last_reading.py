@@ -48,7 +48,7 @@ def repeated(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> dg.AssetChe
 
 
 def last_result(instance: dg.DagsterInstance, key: dg.AssetCheckKey) -> tuple[str, dg.AssetCheckEvaluation] | None:
-    """The newest result of a check, and the id of its run; None if there is none. Runs under way have no result yet."""
+    """The newest result of a check, and the id of its run; None if no run has ended with a result."""
     newest = instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=COMPLETED)
     evaluation = newest[0].evaluation if newest else None
     return (newest[0].run_id, evaluation) if newest and evaluation else None

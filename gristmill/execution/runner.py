@@ -177,7 +177,7 @@ def _count(tally: GrindResult, result: Done) -> None:
 
 
 def raise_failures(failed: Sequence[Failed], of: int) -> None:
-    """Raises the failures of a grind as one error; does nothing if there are none.
+    """Raises the failures of a grind as one error. Without failures it does nothing.
 
     The kinds are ranked: an error that a retry cannot solve wins over one that it may solve.
 

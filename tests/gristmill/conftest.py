@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from dolmaform import write_dolma
 from seaweed import KEY, SECRET, Seaweed
+from testkit import Mill, link
+from wholelake import make_whole
 
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
@@ -32,6 +34,20 @@ def endpoint() -> Iterator[str]:
     yield url
     server.stop()
     patch.undo()
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a lake with all kinds of assets; no test changes it."""
+    root = tmp_path_factory.mktemp("made-once") / "lake"
+    make_whole(root)
+    return root
+
+
+@pytest.fixture
+def whole(made_once: Path, tmp_path: Path) -> Mill:
+    """A copy of that lake for one test."""
+    return Mill(link(made_once, tmp_path / "lake"))
 
 
 @pytest.fixture(params=["made by us", "real"])

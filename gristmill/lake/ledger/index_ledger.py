@@ -82,7 +82,16 @@ def parse_index_ledger(data: bytes, path: str) -> IndexLedger:
 
 
 def read_index_ledger(store: Store, path: str) -> IndexLedger | None:
-    """The ledger of an index, or None if there is none; raises the same errors as `parse_index_ledger`."""
+    """The ledger of an index, or None if the lake does not have it.
+
+    Args:
+        store: the lake.
+        path: of the ledger.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote it.
+        DataError: the bytes are not the ledger of an index.
+    """
     tagged = store.read_tagged(path)
     return parse_index_ledger(tagged[0], path) if tagged else None
 

@@ -82,7 +82,7 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
         recipe: digest of the recipe that made the shard.
         inputs: the shards or raw objects it was made from; the key in JSON is `from`.
         members: (byte offset, number of the first row) of each gzip member.
-        index: sha256 of the id index; "" if there is none.
+        index: sha256 of the id index; empty if the kind has no id index.
         dropped: number of input rows that were left out, by reason.
         counts: other counters, by name.
         quarantine: the refused rows; None if no rows were refused.

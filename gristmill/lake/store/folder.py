@@ -314,7 +314,7 @@ class FolderStore:
         return ()  # a writer holds a lock: sweep() sees whether it lives
 
     def abort(self, upload: UnfinishedUpload) -> None:
-        """Does nothing: there are none."""
+        """Does nothing: a folder has no unfinished uploads of this kind."""
 
     def _sweep_one(self, path: str) -> None:
         """Removes an unfinished file if its lock is free: then its writer is dead."""

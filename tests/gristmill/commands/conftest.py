@@ -1,24 +1,7 @@
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from testkit import Mill, link
-from wholelake import make_whole
-
-
-@pytest.fixture(scope="session")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a lake with all kinds of assets; no test changes it."""
-    root = tmp_path_factory.mktemp("made-once") / "lake"
-    make_whole(root)
-    return root
-
-
-@pytest.fixture
-def whole(made_once: Path, tmp_path: Path) -> Mill:
-    """A copy of that lake for one test."""
-    return Mill(link(made_once, tmp_path / "lake"))
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ SAMPLE = 60
 
 
 @pytest.fixture(scope="module")
-def closed_once(clean: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = link(clean, tmp_path_factory.mktemp("closed") / "lake")
+def closed_once(made_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = link(made_once, tmp_path_factory.mktemp("closed") / "lake")
     close_everything(Mill(root))
     return root
 
