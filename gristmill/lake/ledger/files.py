@@ -248,7 +248,7 @@ def recorded_recipe(old: Recipe | None, new: Recipe) -> Recipe:
 def list_ledgers(store: Store, prefix: str = "") -> list[Place]:
     """The places of all finished partitions below a prefix, sorted by the paths of their ledgers.
 
-    Without a prefix, only folders of ledgers are listed: raw data may be millions of objects, or may be no files at all.
+    Without a prefix, only folders of ledgers are listed: raw data may be millions of objects, or no files at all.
     """
     folders = [prefix] if prefix else ledger_folders(store)
     places = (place_of_ledger(entry.path) for folder in folders for entry in store.list(folder))
