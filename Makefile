@@ -11,7 +11,7 @@ export DAGSTER_HOME ?= $(CURDIR)/.dagster
 export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
-.PHONY: help demo tour ui test test-fast lint types proofs sample record live verify faults attack mutants bench scale audit screenshots lock clean
+.PHONY: help demo tour ui test test-fast lint types proofs sample samples record live verify faults attack mutants bench scale audit screenshots lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -37,7 +37,7 @@ tour: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## on the demo's lake: one chan
 	@$(BIN)/python -m scripts.tour
 
 ui: $(VENV)/.app $(DAGSTER_HOME)/dagster.yaml  ## Dagster's UI on http://127.0.0.1:3000, sensors included
-	@$(BIN)/python -m scripts.ui -p $${PORT:-3000}
+	@$(BIN)/python -m gristmill ui -p $${PORT:-3000}
 
 verify: $(VENV)/.app  ## proves the whole lake from its bytes
 	@$(BIN)/python -m gristmill verify $${GRISTMILL_LAKE:-lake}
@@ -60,6 +60,9 @@ proofs: $(VENV)/.test .cache/levanter/.done  ## all slow tests: real Levanter, k
 
 sample: $(VENV)/.test .cache/levanter/.done  ## the slow tests that CI runs: one comparison of each kind, some of the kills
 	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive and not attack" -rs $(BESIDE) $(ARGS)
+
+samples: $(VENV)/.app  ## the sample data, if they are there: v0 of every source format, and a table of documents, reasons and MB/s
+	@$(BIN)/python -m scripts.samples $(ARGS)
 
 record: $(VENV)/.test .cache/levanter/.done  ## asks real Levanter anew for the answers that the fast tests compare with
 	@rm -f tests/real_levanter/recorded/*.json.gz

@@ -12,8 +12,8 @@ import dagster as dg
 
 from assets.attributes import attribute_assets
 from assets.checks import audit_checks
-from assets.documents import document_assets
-from assets.exports import export_specs
+from assets.documents import adoption_assets, document_assets
+from assets.exports import export_assets, export_index_asset
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
@@ -25,6 +25,7 @@ from assets.sync import sync_job
 from assets.token_caches import cache_index_asset, token_cache_assets
 from assets.tokenizers import tokenizer_asset_of
 from gristmill.environment import Environment, read_environment
+from gristmill.installation import put_location_on_path
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from resources.engine import engine_resource
 from resources.lake import lake_resource
@@ -41,10 +42,13 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
         steps += document_assets(source)
         sets = (attribute_assets(catalogue, source, version) for version in source.versions)
         steps += [each for each in sets if each is not None]
+        steps += [adoption_assets(source, each.version, each.name) for each in source.adopted]
     for mix in catalogue.mixes.values():
         steps += mix_assets(mix)
         for tokenizer in catalogue.tokenizers_of(mix):
             steps += token_cache_assets(mix, tokenizer)
+        for export in catalogue.exports_of(mix):
+            steps += export_assets(mix, export)
     return steps
 
 
@@ -56,8 +60,7 @@ def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.Asse
         assets.append(mix_index_asset(catalogue, mix))
         assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         assets += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
-        for export in catalogue.exports_of(mix):
-            assets += export_specs(mix, export)
+        assets += [export_index_asset(catalogue, mix, export) for export in catalogue.exports_of(mix)]
     assets += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
     return assets
 
@@ -69,7 +72,8 @@ def checks_beside(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.
         for output in step.outputs:
             claims.setdefault(step.source, {})[output.address] = output.checks
     growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
-    return [*(audit_checks(source, each) for source, each in claims.items()), *map(across_check, growing)]
+    audits = (audit_checks(catalogue.sources[source], each) for source, each in claims.items())
+    return [*audits, *map(across_check, growing)]
 
 
 def build(
@@ -80,6 +84,7 @@ def build(
         warnings.filterwarnings("ignore", message="Specifying a partitions_def", category=dg.PreviewWarning)
         steps = steps_of(catalogue)
         assets = assets_of(catalogue, steps)
+    checks = {output.address: tuple(output.checks) for step in steps for output in step.outputs}
     common: dict[str, Any] = {
         "resources": {
             "lake": lake_resource(environment),
@@ -93,7 +98,7 @@ def build(
     return dg.Definitions(
         assets=assets,
         asset_checks=checks_beside(catalogue, steps),
-        jobs=[*jobs(catalogue, assets, common), sync_job(catalogue)],
+        jobs=[*jobs(catalogue, assets, common), sync_job(catalogue, checks)],
         schedules=[across_schedule(growing)] if growing else [],
         sensors=[
             *raw_arrival_sensors(catalogue, environment.interval),
@@ -107,6 +112,7 @@ def build(
 @dg.definitions
 def defs() -> dg.Definitions:
     """The definitions that Dagster loads."""
+    put_location_on_path()  # Dagster asks later than it imports us, and has set Python's path back meanwhile
     return _built(read_environment())
 
 
@@ -114,7 +120,7 @@ def defs() -> dg.Definitions:
 def _built(environment: Environment) -> dg.Definitions:
     """Builds the definitions once: Dagster asks for them several times in a process."""
     with _kept_for_good():
-        return build(environment, read_catalogue(environment.shelves))
+        return build(environment, read_catalogue(environment.named_shelves()))
 
 
 @contextmanager

@@ -9,19 +9,24 @@ from assets.support.keys import address_of, key_of, plain, snapshots_of
 from assets.support.last_reading import NEVER, READ, WRONG, last_result, repeated, show_last, still_wrong
 from assets.support.report import failures
 from gristmill.lake.address import place
-from gristmill.lake.store.protocol import Store
+from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger
+from gristmill.verification.raw import audit_checksums
 from resources.lake import LakeResource
 
 _SHOWN = 20
 """Number of findings that a result shows; `python -m gristmill verify --all` lists all of them."""
 
 
-def audit_checks(source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.AssetChecksDefinition:
+CHECKSUMS = "checksums_match_audit"
+"""The audit that reads raw objects, and no ledger."""
+
+
+def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.AssetChecksDefinition:
     """The audits of everything that is made from a source. One op runs any subset of them.
 
     Args:
-        source: name of the source.
+        source: the recipe.
         checks: by the address of an asset, the names of its blocking checks and what each of them claims.
     """
     specs = [
@@ -35,7 +40,7 @@ def audit_checks(source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.Ass
     ]
 
     # Not partitioned, though their assets are: Dagster's pages can execute a check alone only if it has no partitions.
-    @dg.multi_asset_check(name=f"{plain(source)}__audits", specs=specs, can_subset=True, pool="audit")
+    @dg.multi_asset_check(name=f"{plain(source.name)}__audits", specs=specs, can_subset=True, pool="audit")
     def audit(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         keys = sorted(context.selected_asset_check_keys)
         if context.run.asset_selection:  # "Materialize" selects every check; audits run only by themselves
@@ -43,15 +48,17 @@ def audit_checks(source: str, checks: Mapping[str, Mapping[str, str]]) -> dg.Ass
             return
         named = context.run.tags.get("dagster/partition")
         snapshots = (
-            [named] if named else sorted(context.instance.get_dynamic_partitions(snapshots_of(source).name or ""))
+            [named] if named else sorted(context.instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
         )
-        readings: dict[dg.AssetKey, _Reading] = {}
+        readings: dict[tuple[dg.AssetKey, bool], _Reading] = {}
         for key in keys:
-            if key.asset_key not in readings:
+            of = (key.asset_key, key.name == CHECKSUMS)
+            raw = source if key.name == CHECKSUMS else None
+            if of not in readings:
                 with failures(lake):
-                    readings[key.asset_key] = _audit(lake.store(), address_of(key.asset_key), snapshots, context)
+                    readings[of] = _audit(lake, address_of(key.asset_key), raw, snapshots, context)
             last = last_result(context.instance, key) if named else None
-            result = _result(key, readings[key.asset_key], last[1] if last else None)
+            result = _result(key, readings[of], last[1] if last else None)
             yield result
             show_last(context.instance, context.run.run_id, key, result)
 
@@ -66,14 +73,25 @@ class _Reading(NamedTuple):
     wrong: list[str]
 
 
-def _audit(store: Store, address: str, snapshots: Sequence[str], context: dg.AssetCheckExecutionContext) -> _Reading:
+def _audit(
+    lake: LakeResource,
+    address: str,
+    raw: Source | None,
+    snapshots: Sequence[str],
+    context: dg.AssetCheckExecutionContext,
+) -> _Reading:
+    """Audits the finished snapshots of an asset; or, if a source is given, its raw objects by their checksum files."""
+    store = lake.store()
     reading = _Reading([], [], [])
     for snapshot in snapshots:
         partition = place(address, snapshot)
         if store.head(partition.ledger) is None:
             continue
         context.log.info(f"{address} ({snapshot}): reading all of it")
-        findings = audit_ledger(store, partition.ledger, context.log.info)
+        if raw is None:
+            findings = audit_ledger(store, partition.ledger, context.log.info)
+        else:
+            findings = list(audit_checksums(lake.lake(), raw, snapshot))
         reading.findings.extend(str(finding) for finding in findings)
         reading.read.append(snapshot)
         if findings:
@@ -85,7 +103,7 @@ def _result(key: dg.AssetCheckKey, reading: _Reading, last: dg.AssetCheckEvaluat
     """The result of an audit. `last`: the result before, if only one snapshot was asked for; what it found stays."""
     findings, read, wrong = reading
     before = still_wrong(last, read)
-    description = _description(findings, read)
+    description = _description(key, findings, read)
     if before:
         description += f"; {', '.join(before)} had findings in an earlier audit, and was not read again"
     return dg.AssetCheckResult(
@@ -103,7 +121,9 @@ def _result(key: dg.AssetCheckKey, reading: _Reading, last: dg.AssetCheckEvaluat
     )
 
 
-def _description(findings: Sequence[str], read: Sequence[str]) -> str:
+def _description(key: dg.AssetCheckKey, findings: Sequence[str], read: Sequence[str]) -> str:
     if findings:
         return findings[0]
+    if read and key.name == CHECKSUMS:
+        return f"every raw object of {', '.join(read)} has the hashes that the checksum files name"
     return f"every byte of {', '.join(read)} is as its ledger says" if read else "no snapshot is finished"

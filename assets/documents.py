@@ -2,18 +2,54 @@
 
 from dataclasses import replace
 
+from assets.support.about import description_of, facts_about
 from assets.support.arrivals import is_vanished
 from assets.support.keys import plain
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
+from gristmill.raw_data.roots import raw_address
+from gristmill.recipes.adopted.dataset import adopted_folder
 from gristmill.recipes.source import Source
+from gristmill.stages.adoption.step import AdoptionStep
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.mixing.step import revision_step
 
 
 def document_assets(source: Source) -> list[StepAssets]:
     """The assets of all dataset versions of a source."""
-    return [_v0(source), *(_version(source, version) for version in source.versions[1:])]
+    adopted = [adoption_assets(source, version) for version in source.adopts]
+    revised = [_version(source, revision.version) for revision in source.revisions]
+    return [*(adopted or [_v0(source)]), *revised]
+
+
+def adoption_assets(source: Source, version: str, name: str = "") -> StepAssets:
+    """The asset of adopted documents, or of an adopted attribute set.
+
+    Args:
+        source: the recipe.
+        version: the version.
+        name: of the set; empty: the documents.
+    """
+    every = AdoptionStep(source, version, "", (), name)
+    (address,) = every.makes
+
+    def step(asked: Asked) -> Step:
+        vanished = is_vanished(asked.instance, source.name, asked.snapshot)
+        options = asked.lake.lake().options
+        return AdoptionStep(source, version, asked.snapshot, asked.lake.packages, name, options, vanished)
+
+    folder = adopted_folder(source, version, name)
+    what = f"The attribute set {name}" if name else "Documents"
+    output = Output(
+        address=address,
+        step=every,
+        description=description_of(source, f"{what}, adopted: the files are others' and only read."),
+        group=source.name.replace("-", "_"),
+        kinds=frozenset({"jsonl", "dolma", version}),
+        owners=source.owners,
+        metadata={**facts_about(source), "files": raw_address(folder.files)},
+    )
+    return StepAssets(name=plain(address), source=source.name, outputs=[output], step=step, pool="convert")
 
 
 def _v0(source: Source) -> StepAssets:
@@ -34,11 +70,11 @@ def _v0(source: Source) -> StepAssets:
     output = Output(
         address=address,
         step=every,
-        description=f"All documents of the raw snapshot. Licence: {source.licence or 'not declared'}.",
+        description=description_of(source, "All documents of the raw snapshot."),
         group=source.name.replace("-", "_"),
         kinds=frozenset({"jsonl", "dolma", "v0"}),
         owners=source.owners,
-        metadata={"licence": source.licence or "not declared", "snapshots": source.snapshots},
+        metadata=facts_about(source),
     )
     return StepAssets(name=plain(address), source=source.name, outputs=[output], step=step, pool="convert")
 
@@ -54,10 +90,10 @@ def _version(source: Source, version: str) -> StepAssets:
     output = Output(
         address=every.asset,
         step=every,
-        description=f"{revision.description or version}. Rules: {rules or 'none'}.",
+        description=description_of(source, f"{revision.description or version}. Rules: {rules or 'none'}."),
         group=source.name.replace("-", "_"),
         kinds=frozenset({"jsonl", "dolma", version}),
         owners=source.owners,
-        metadata={"rules": dict(revision.reasons)},
+        metadata=facts_about(source) | {"rules": dict(revision.reasons)},
     )
     return StepAssets(name=plain(every.asset), source=source.name, outputs=[output], step=step, pool="mix")

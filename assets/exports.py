@@ -1,34 +1,74 @@
-"""Exports: one slice for each stream and snapshot of a mix, and an index. Dagster shows them; no stage makes them."""
+"""Exports: one slice for each stream and snapshot of a mix, in parts; an index joins them into a release."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 
 import dagster as dg
 
-from assets.support.keys import key_of, plain, snapshots_of
-from gristmill.lake.address import export_asset, export_index, mix_asset
-from gristmill.recipes.export import Export
-from gristmill.recipes.mix import Mix
+from assets.support.automation import when_below_changed
+from assets.support.indexes import index_result, known_snapshots
+from assets.support.keys import key_of, plain
+from assets.support.lake_identity import check_lake
+from assets.support.report import failures
+from assets.support.step_ops import Asked, Output, StepAssets
+from gristmill.execution.step import Step
+from gristmill.lake.address import export_asset, export_index
+from gristmill.lake.identity import digest_of
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.export import Export, format_parameters
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.stages.export.index import index_export
+from gristmill.stages.export.release import read_release
+from gristmill.stages.export.step import ExportStep
+from resources.lake import LakeResource
 
 
-def export_specs(mix: Mix, export: Export) -> Iterator[dg.AssetSpec]:
-    """The slices of an export, and their index. The job `sync` reports those that the lake holds."""
-    words = export.description or f"{mix.name} as {export.format}"
-    slices = {stream: export_asset(mix.name, export.name, stream.key) for stream in mix.streams}
-    for stream, address in slices.items():
-        yield dg.AssetSpec(
-            key_of(address),
-            deps=[key_of(mix_asset(mix.name, stream.key))],
-            description=f"{words}: {stream.key}",
-            group_name=f"exports_{plain(mix.name)}",
-            kinds={export.format},
-            owners=list(export.owners),
-            partitions_def=snapshots_of(stream.source),
-        )
-    yield dg.AssetSpec(
-        key_of(export_index(mix.name, export.name)),
-        deps=[key_of(address) for address in slices.values()],
-        description=f"{words}: its slices, and which are absent",
-        group_name=f"exports_{plain(mix.name)}",
-        kinds={export.format},
-        owners=list(export.owners),
+def export_assets(mix: Mix, export: Export) -> list[StepAssets]:
+    """The assets of an export's slices."""
+    return [_slice(mix, stream, export) for stream in mix.streams]
+
+
+def _words(mix: Mix, export: Export) -> str:
+    return export.description or f"{mix.name} as {export.format.type}"
+
+
+def _slice(mix: Mix, stream: Stream, export: Export) -> StepAssets:
+    every = ExportStep(mix, stream.key, export, "", ())
+
+    def step(asked: Asked) -> Step:
+        return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
+
+    output = Output(
+        address=every.asset,
+        step=every,
+        description=f"{_words(mix, export)}: {stream.key}",
+        group=f"exports_{plain(mix.name)}",
+        kinds=frozenset({export.format.type}),
+        owners=export.owners,
+        metadata={"format": format_parameters(export.format, release=True), "validation": mix.validation},
     )
+    return StepAssets(name=plain(every.asset), source=stream.source, outputs=[output], step=step, pool="export")
+
+
+def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.AssetsDefinition:
+    """The asset of an export's index, which joins the parts into a release."""
+
+    @dg.asset(
+        key=key_of(export_index(mix.name, export.name)),
+        deps=[key_of(export_asset(mix.name, export.name, stream.key)) for stream in mix.streams],
+        group_name=f"exports_{plain(mix.name)}",
+        description=f"{_words(mix, export)}: the release over the finished slices, and which are absent",
+        owners=list(export.owners),
+        kinds={export.format.type},
+        code_version=digest_of(format_parameters(export.format, release=True))[:16],
+        automation_condition=when_below_changed(),
+    )
+    def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        with failures(lake):
+            sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+            check_lake(context.instance, lake.store())
+            index = index_export(lake.store(), mix, export, sources, known_snapshots(context, mix))
+            release = read_release(lake.store(), index.asset)
+            shown = f"{lake.store().url}/{release.folder}" if release else ""
+            return index_result(lake.store(), index, {"release": dg.MetadataValue.path(shown)})
+
+    return index

@@ -15,7 +15,7 @@ from resources.lake import LakeResource
 
 def across_check(source: Source) -> dg.AssetChecksDefinition:
     """The check that an id occurs once in all snapshots of a source whose snapshots accumulate."""
-    key = key_of(documents_asset(source.name, "v0"))
+    key = key_of(documents_asset(source.name, source.versions[0]))
 
     spec = dg.AssetCheckSpec(
         name=NAME,
@@ -30,7 +30,7 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
             return
         keys = context.instance.get_dynamic_partitions(snapshots_of(source.name).name or "")
         with failures(lake):
-            verdict = ids_across(lake.store(), documents_asset(source.name, "v0"), keys)
+            verdict = ids_across(lake.store(), documents_asset(source.name, source.versions[0]), keys)
         result = check_result(verdict, key)
         yield result
         show_last(context.instance, context.run.run_id, spec.key, result)
@@ -40,7 +40,7 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
 
 def across_schedule(sources: Sequence[Source]) -> dg.ScheduleDefinition:
     """The schedule that runs the checks of these sources every night. A person switches it on in the UI."""
-    checks = [dg.AssetCheckKey(key_of(documents_asset(source.name, "v0")), NAME) for source in sources]
+    checks = [dg.AssetCheckKey(key_of(documents_asset(source.name, source.versions[0])), NAME) for source in sources]
     job = dg.define_asset_job(
         "ids_across",
         selection=dg.AssetSelection.checks(*checks),

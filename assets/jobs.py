@@ -11,6 +11,8 @@ from gristmill.lake.address import (
     cache_asset,
     cache_index,
     documents_asset,
+    export_asset,
+    export_index,
     mix_asset,
     mix_index,
     tokenizer_asset,
@@ -27,7 +29,7 @@ def journey_name(source: str) -> str:
 
 
 def refresh_name(mix: str, stream: str) -> str:
-    """Name of the job that makes one snapshot of a mix's stream, and its tokens by every tokenizer."""
+    """Name of the job that makes one snapshot of a mix's stream, its tokens by every tokenizer, and its exports."""
     return f"{plain(mix)}_{plain(stream)}_refresh"
 
 
@@ -37,7 +39,7 @@ def documents_name(mix: str, stream: str) -> str:
 
 
 def index_name(mix: str) -> str:
-    """Name of the job that writes the indexes of a mix and of its token caches."""
+    """Name of the job that writes the indexes of a mix, of its token caches and of its exports."""
     return f"{plain(mix)}_index"
 
 
@@ -65,7 +67,8 @@ def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any
         yield from (of_source.resolve_job_def(name) for name in specs)
     for mix in catalogue.mixes.values():
         indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of(mix))]
-        words = f"Writes the indexes of {mix.name} and of its token caches over the finished slices"
+        indexes += [export_index(mix.name, export.name) for export in catalogue.exports_of(mix)]
+        words = f"Writes the indexes of {mix.name}, its token caches and its exports over the finished slices"
         yield _job(index_name(mix.name), words, indexes)
     for tokenizer in catalogue.tokenizers.values():
         words = f"Trains or imports {tokenizer.name}; by hand only"
@@ -77,7 +80,7 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
     journey: list[str] = []
     for version in source.versions:
         journey.append(documents_asset(source.name, version))
-        journey += [attributes_asset(source.name, version, t.name) for t in catalogue.taggers_of(source, version)]
+        journey += [attributes_asset(source.name, version, name) for name in catalogue.sets_of(source, version)]
     words = f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets"
     yield journey_name(source.name), (words, journey)
     for mix, stream in catalogue.streams():
@@ -85,8 +88,9 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
             continue
         documents = mix_asset(mix.name, stream.key)
         tokens = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
-        words = f"One snapshot of {mix.name}/{stream.key}: its documents and its tokens"
-        yield refresh_name(mix.name, stream.key), (words, [documents, *tokens])
+        exports = [export_asset(mix.name, export.name, stream.key) for export in catalogue.exports_of(mix)]
+        words = f"One snapshot of {mix.name}/{stream.key}: its documents, its tokens and its exports"
+        yield refresh_name(mix.name, stream.key), (words, [documents, *tokens, *exports])
         if _trains(catalogue, mix.name, stream.key):
             words = (
                 f"One snapshot of {mix.name}/{stream.key}: its documents without tokens, for a tokenizer to train on"

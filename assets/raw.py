@@ -2,8 +2,10 @@
 
 import dagster as dg
 
+from assets.support.about import description_of, facts_about
 from assets.support.keys import key_of, snapshots_of
 from gristmill.lake.address import raw_asset
+from gristmill.raw_data.roots import raw_address
 from gristmill.recipes.source import Source
 
 
@@ -11,15 +13,14 @@ def raw_spec(source: Source) -> dg.AssetSpec:
     """The external asset of a source's raw snapshots: Dagster shows it, and does not make it."""
     return dg.AssetSpec(
         key=key_of(raw_asset(source.name)),
-        description=f"{source.description or source.name}, as acquired",
+        description=description_of(source, f"{source.description or source.name}, as acquired."),
         group_name=source.name.replace("-", "_"),
         partitions_def=snapshots_of(source.name),
         kinds={"raw"},
         owners=list(source.owners),
-        metadata={
-            "licence": source.licence or "not declared",
-            "snapshots": source.snapshots,
+        metadata=facts_about(source)
+        | {
             "watched": source.watched,
-            "folder": source.raw or f"{raw_asset(source.name)}/",
+            "folder": raw_address(source) or f"{raw_asset(source.name)}/",
         },
     )

@@ -4,7 +4,7 @@ The lake is the source of truth; Dagster's database is a view of it. Run the job
 a new database. It reports partitions and materializations from the ledgers where Dagster's records differ.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import dagster as dg
@@ -20,19 +20,26 @@ from gristmill.lake.address import (
     raw_asset,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import checks_of, ledgers_folder
+from gristmill.lake.asset_kinds import ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.lake_id import make_lake_id
-from gristmill.lake.store.open import open_store
+from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.mixing.index import read_index
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 from resources.lake import LakeResource
 
 
-def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
-    """The job `sync`."""
+def sync_job(catalogue: Catalogue, checks: Mapping[str, Collection[str]]) -> dg.JobDefinition:
+    """The job `sync`.
+
+    Args:
+        catalogue: the recipes.
+        checks: the names of the blocking checks of each asset, by its address.
+    """
 
     @dg.op(description="Reports the partitions of ledgers that Dagster has not recorded yet.")
     def report_ledgers(context: dg.OpExecutionContext, lake: LakeResource) -> None:
@@ -43,7 +50,7 @@ def sync_job(catalogue: Catalogue) -> dg.JobDefinition:
                 context.instance.wipe_assets([key_of(address) for address in _everything(catalogue)])
             arrived = _arrive(context.instance, lake, catalogue, context.log.warning)
             log: Any = context.log_event  # it takes check evaluations too, though its annotation does not say so
-            reported = sync(context.instance, store, catalogue, log)
+            reported = sync(context.instance, store, catalogue, checks, log)
             show_lake(context.instance, store)
         context.log.info(f"{reported} materializations reported, {arrived} raw snapshots")
         context.add_output_metadata({"reported": reported, "raw snapshots": arrived})
@@ -61,7 +68,7 @@ def _arrive(
     """Reports raw snapshots as their sensors would. Returns the number of reports."""
     arrived = 0
     for source in catalogue.sources.values():
-        raw_store = open_store(source.raw, lake.lake().options) if source.raw else lake.store()
+        raw_store = open_raw(source, lake.store(), lake.lake().options)
         reported, problems = report_arrivals(instance, source, raw_store)
         arrived += len(reported)
         for snapshot, problem in problems.items():
@@ -74,13 +81,20 @@ Report = Callable[[dg.AssetMaterialization | dg.AssetCheckEvaluation], None]
 
 
 class LedgerEntry(NamedTuple):
-    """The data version of a partition from its ledger, and metadata for people."""
+    """The data version of a partition from its ledger, metadata for people, and the checks that it has passed."""
 
     version: str
     metadata: Mapping[str, Any]
+    passed: tuple[str, ...] = ()
 
 
-def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, report: Report) -> int:
+def sync(
+    instance: dg.DagsterInstance,
+    store: Store,
+    catalogue: Catalogue,
+    checks: Mapping[str, Collection[str]],
+    report: Report,
+) -> int:
     """Makes Dagster show what the lake holds. A partition that Dagster shows with the same fingerprint is skipped.
 
     Dagster may have recorded a partition that the lake does not hold, as after a restore from a copy. Then all records
@@ -90,6 +104,7 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, repor
         instance: Dagster's instance.
         store: the lake.
         catalogue: the recipes.
+        checks: see sync_job().
         report: records an event.
 
     Returns:
@@ -104,12 +119,21 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, repor
         entries: dict[str, LedgerEntry] = {}
         for place, head in heads.items():
             if head is not None:
-                entries[place.snapshot] = LedgerEntry(head.fingerprint, ledger_facts(store, place, head))
+                passed = tuple(name for name in checks.get(asset, ()) if _was_run(store, place, head, name))
+                entries[place.snapshot] = LedgerEntry(head.fingerprint, ledger_facts(store, place, head), passed)
                 if head.totals.get("shards"):  # without shards, its snapshot has vanished
                     snapshots[source].add(place.snapshot)
         reported += _report(instance, asset, entries, report)
     for source, keys in snapshots.items():
         _know(instance, source, keys)
+    reported += _sync_whole(instance, store, catalogue, report)
+    _forget_packings(instance, store, catalogue)
+    return reported
+
+
+def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, report: Report) -> int:
+    """The same for the assets without partitions: tokenizers and indexes."""
+    reported = 0
     for tokenizer in catalogue.tokenizers:
         ledger_of = read_tokenizer_ledger(store, tokenizer)
         if ledger_of is None:
@@ -124,8 +148,17 @@ def sync(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, repor
             reported += _report_whole(
                 instance, address, LedgerEntry(index.fingerprint, index_facts(store, index)), report
             )
-    _forget_packings(instance, store, catalogue)
     return reported
+
+
+def _was_run(store: Store, place: Place, head: Ledger, check: str) -> bool:
+    """Whether a check had run when a ledger was published: the recipe may ask for it since then only.
+
+    `checksums` is such an option, and so is `same_metadata` of adopted versions.
+    """
+    if "adopted" in head.recipe.parameters and check in {"ids_stable", "metadata_kept"}:
+        return "before" in head.recipe.parameters
+    return check != "checksums_match" or bool(read_run_note(store, place).checked)
 
 
 def _forget_packings(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue) -> None:
@@ -206,7 +239,7 @@ def _report(instance: dg.DagsterInstance, address: str, entries: Mapping[str, Le
                 tags={DATA_VERSION: entries[partition].version},
             )
         )
-        for check in checks_of(address):
+        for check in entries[partition].passed:
             report(
                 dg.AssetCheckEvaluation(
                     asset_key=key,

@@ -35,6 +35,20 @@ def write_texts(raw: Path, shards: Iterable[Iterable[str]]) -> int:
     return total
 
 
+def write_markdown(raw: Path, files: int, seed: int = 20_211_208) -> int:
+    """Writes `<folder>/<n>.md` files of about 4 KB, in a hundred folders; see `write_raw`."""
+    chance = random.Random(seed)  # noqa: S311 - a corpus, no secret
+    stock, total = paragraphs(), 0
+    for number in range(files):
+        folder = raw / f"{number % 100:02}"
+        folder.mkdir(parents=True, exist_ok=True)
+        text = "\n\n".join(chance.choices(stock, k=10))[:4000]
+        data = f"# Page {number}\n\n{text}\n".encode()
+        (folder / f"{number}.md").write_bytes(data)
+        total += len(data)
+    return total
+
+
 def texts(seed: int, size: int) -> Iterator[str]:
     """Texts of at least `size` bytes together."""
     chance = random.Random(seed)  # noqa: S311 - a corpus, no secret

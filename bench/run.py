@@ -30,6 +30,7 @@ BENCHES = {
     "definitions": "bench.load",
     "tick": "bench.tick",
     "many-shards": "bench.many_shards",
+    "small-files": "bench.small_files",
     "one-changed": "bench.one_changed",
     "memory": "bench.memory",
     "s3": "bench.s3",

@@ -98,7 +98,7 @@ def variables(work: Path, lake: Path) -> dict[str, str]:
         shutil.copyfile(ROOT / "dagster.yaml", home / "dagster.yaml")
     return {
         "GRISTMILL_LAKE": str(lake),
-        "GRISTMILL_SHELVES": PACKAGE,
+        "GRISTMILL_SHELVES": f"gristmill,{PACKAGE}",
         "DAGSTER_HOME": str(home),
         "PYTHONPATH": f"{ROOT}:{work}",
     }

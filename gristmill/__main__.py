@@ -12,11 +12,28 @@ from collections.abc import Sequence
 
 from gristmill import commands
 from gristmill.errors import GristmillError
+from gristmill.project import find_project
+
+
+class _AnyOrder(ArgumentParser):
+    """A parser that takes options between words too, as in `make lake --snapshot 2024 wiki`."""
+
+    _again = False
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as there
+        """Parses the options, then the words. Python's own method does so with two calls of this one."""
+        if self._again or self._subparsers is not None:
+            return super().parse_known_args(args, namespace)
+        self._again = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._again = False
 
 
 def parser(subcommand: str = "") -> ArgumentParser:
     """The parser of one subcommand; of all subcommands if none has this name. Importing all takes 0.3 s."""
-    top = ArgumentParser(prog="python -m gristmill", description="Grinds raw text into training tokens.")
+    top = _AnyOrder(prog="python -m gristmill", description="Grinds raw text into training tokens.")
     below = top.add_subparsers(required=True, metavar="SUBCOMMAND")
     modules = (module.name for module in pkgutil.iter_modules(commands.__path__))
     names = sorted(name for name in modules if not name.startswith("_"))
@@ -31,12 +48,18 @@ def parser(subcommand: str = "") -> ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one subcommand, and returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    parsed = parser(given[0] if given else "").parse_args(given)
     try:
+        parsed = parser(given[0] if given else "").parse_args(given)
+        project = find_project()
+        if project:
+            project.put_on_path()
         return int(parsed.run(parsed))
     except GristmillError as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        return 130
     except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         sys.stderr.close()
         return 2

@@ -7,29 +7,29 @@ for ledger in make(lake, "tales", shelves=("gristmill", "ourmill")):
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from os import PathLike, fspath
 from typing import Any
 
 from gristmill.engines.kinds import EngineKind
 from gristmill.engines.open import open_engine
-from gristmill.environment import read_environment
+from gristmill.environment import choose_shelves, read_environment
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.formats.levanter.dtype import DType
-from gristmill.lake.address import cache_asset, packing_stem
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.address import cache_asset
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.open import Lake
-from gristmill.pipeline.dry_run import DryRun, Prospect
+from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.make import Maker
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.targets import read_targets
+from gristmill.project import find_project
+from gristmill.reading.arguments import check_name, check_names
+from gristmill.reading.opened_lake import OpenedLake
+from gristmill.reading.training_examples import examples_of, read_plan, show_example
 from gristmill.recipes.catalogue import Catalogue, known
 from gristmill.recipes.catalogue import read_catalogue as _read_catalogue
-from gristmill.recipes.row_format import Format
-from gristmill.recipes.shelf import HOME, check_outside
-from gristmill.stages.packing import plans
-from gristmill.stages.packing.examples import Decode, TrainingExample, TrainingExamples, show
-from gristmill.stages.packing.examples import examples_of as _examples_of
-from gristmill.stages.packing.packer import Packing
 from gristmill.stages.token_cache import cache_writer, token_stream
 from gristmill.stages.token_cache.cache_writer import TokenCacheWriter
 from gristmill.stages.token_cache.token_stream import TokenStream
@@ -39,56 +39,94 @@ from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, t
 from gristmill.verification.audit import audit_ledger, audited_ledgers
 from gristmill.verification.lake_file import lake_file_findings
 
+__all__ = [
+    "examples_of",
+    "make",
+    "make_tokenizer",
+    "open_consolidated",
+    "open_lake",
+    "open_split",
+    "plan",
+    "read_catalogue",
+    "read_plan",
+    "read_tokenizer",
+    "show_example",
+    "trace",
+    "trace_token",
+    "verify",
+    "verify_cache",
+    "write_cache",
+]
+
 
 def _silent(line: str) -> None:
     """Ignores a line of progress."""
 
 
-def open_lake(url: str = "", options: Mapping[str, str] | None = None) -> Lake:
-    """Describes a lake for the other functions. Reads and creates nothing.
+def open_lake(
+    url: str | PathLike[str] = "", options: Mapping[str, str] | None = None, *, shelves: Sequence[str] | None = None
+) -> OpenedLake:
+    """Opens a lake: to read documents, mixes and tokens as tables, and for the other functions. Creates nothing.
+
+    `lake.documents("wiki/v1")`, `lake.mix("starter")` and `lake.tokens("starter", "starter-bpe-1", "wiki")` give rows
+    as Arrow, DuckDB, pandas, polars or dictionaries; `lake.assets()` lists what the lake has (docs/how-to/read.md).
 
     Args:
         url: a folder, or `s3://bucket/prefix`; by default the value of GRISTMILL_LAKE.
         options: connection to the bucket (`endpoint`, `region`); by default AWS_ENDPOINT_URL and AWS_REGION.
+        shelves: packages whose taggers say of which kind labels are; by default those of GRISTMILL_SHELVES or the
+            project, whose folder can be imported from then on.
 
     Raises:
-        RecipeError: a variable of the environment has a value that is not valid.
+        RecipeError: an argument has another type, or a variable of the environment has a value that is not valid.
     """
+    there = fspath(url) if isinstance(url, str | PathLike) else url
+    check_name("the lake's address", there, "lake")
+    check_names(shelves=shelves)
     environment = read_environment()
-    return Lake(url or environment.lake, dict(options) if options is not None else environment.options)
+    project = find_project() if shelves is None else None
+    if project:
+        project.put_on_path()
+    chosen = dict(options) if options is not None else environment.options
+    packages = environment.shelves if shelves is None else shelves
+    return OpenedLake(there or environment.lake, chosen, tuple(packages))
 
 
-def read_catalogue(shelves: Sequence[str] = (HOME,)) -> Catalogue:
-    """The recipes of these packages, by name: `.sources`, `.taggers`, `.mixes`, `.tokenizers`, `.exports`.
+def read_catalogue(shelves: Sequence[str] | None = None) -> Catalogue:
+    """The recipes of some packages, by name: `.sources`, `.taggers`, `.mixes`, `.tokenizers`, `.exports`.
+
+    Args:
+        shelves: the packages; by default those of GRISTMILL_SHELVES or the project.
 
     Raises:
-        RecipeError: a declaration is not valid, or two recipes of a kind have the same name.
+        RecipeError: no package is named, a declaration is not valid, or two recipes of a kind have the same name.
     """
-    return _read_catalogue(tuple(shelves))
+    return _read_catalogue(choose_shelves(shelves))
 
 
 def make(
     lake: Lake,
-    name: str,
+    targets: str | Sequence[str] = (),
     snapshots: Sequence[str] = (),
     *,
-    shelves: Sequence[str] = (HOME,),
+    shelves: Sequence[str] | None = None,
     engine: EngineKind = "inline",
     workers: int = 1,
     address: str = "",
     say: Say = _silent,
 ) -> Iterator[Ledger]:
-    """Makes the partitions of a source or a mix that are missing or out of date.
+    """Makes what is missing or out of date: documents, attribute sets, mixes, tokenizers, tokens and indexes.
 
-    For a source, it makes the documents of every snapshot, in all versions, and their attribute sets. For a mix, it
-    makes its documents, their tokens by each tokenizer in the lake, and its indexes. A partition is published only if
-    its blocking checks pass. The work is done while the result is iterated.
+    What a target is made from is made first, if it is due. A tokenizer that the lake lacks is trained or imported if a
+    target needs it. A partition is published only if its blocking checks pass. If it cannot be made, those that are
+    made from it wait, and the others are made. The work is done while the result is iterated.
 
     Args:
         lake: as open_lake() gave it.
-        name: of a source or a mix; `sources/NAME` or `mixes/NAME` if both have this name.
+        targets: names of sources, mixes, tokenizers or attribute sets, `source/version`, `mix/tokenizer`, or the
+            beginnings of addresses such as `sources/wiki/v1`; by default everything.
         snapshots: keys of the snapshots; by default all that the lake has.
-        shelves: the packages that hold the recipes.
+        shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
         engine: `inline` grinds in this process, `local` in worker processes (call it under
             `if __name__ == "__main__":`), `dask` and `ray` on a cluster.
         workers: number of processes of the engine `local`.
@@ -99,49 +137,67 @@ def make(
         The ledger of each partition that was made by this call.
 
     Raises:
-        RecipeError: the name is on no shelf, or a declaration is not valid.
-        DataError: an input is missing or not valid, or a blocking check did not pass.
+        RecipeError: a name is on no shelf, or a declaration is not valid.
+        DataError: at the end: an input is missing or not valid, or a blocking check did not pass. If several partitions
+            could not be made, the message has a line for each, and the class is that of the first.
         StoreError: the lake does not answer: try again.
     """
-    packages = tuple(shelves)
-    check_outside(lake.url, packages)
+    packages = choose_shelves(shelves, lake.url)
     with closing(open_engine(engine, workers, address)) as opened:
-        yield from Maker(_read_catalogue(packages), packages, lake, opened, say).named(name, snapshots)
+        maker = Maker(_planner(lake, targets, snapshots, packages), lake, opened, say)
+        yield from maker.run()
+        maker.raise_failures()
 
 
-def plan(lake: Lake, *, shelves: Sequence[str] = (HOME,)) -> Iterator[Prospect]:
-    """Finds out what would be made in a lake, and why. Reads ledgers and listings, and changes nothing.
+def _planner(lake: Lake, targets: str | Sequence[str], snapshots: Sequence[str], packages: tuple[str, ...]) -> Planner:
+    catalogue = _read_catalogue(packages)
+    words = [targets] if isinstance(targets, str) else list(targets)
+    return Planner(catalogue, packages, lake, read_targets(catalogue, words, snapshots))
+
+
+def plan(
+    lake: Lake,
+    targets: str | Sequence[str] = (),
+    snapshots: Sequence[str] = (),
+    *,
+    shelves: Sequence[str] | None = None,
+) -> Iterator[Prospect]:
+    """Finds out what make() would make in a lake, and why. Reads ledgers and listings, and changes nothing.
 
     Args:
         lake: as open_lake() gave it.
-        shelves: the packages that hold the recipes.
+        targets: as in make().
+        snapshots: as in make().
+        shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
 
     Yields:
-        The state of each tokenizer, partition and index, also of finished ones. Inputs come before what is made from
-        them.
+        The state of each tokenizer, partition and index that is asked for, also of finished ones, and of those inputs
+        that are not finished. Inputs come before what is made from them.
+
+    Raises:
+        RecipeError: a name is on no shelf, or a declaration is not valid.
+        StoreError: the lake does not answer: try again.
     """
-    packages = tuple(shelves)
-    check_outside(lake.url, packages)
-    yield from DryRun(_read_catalogue(packages), packages, lake).everything()
+    packages = choose_shelves(shelves, lake.url)
+    yield from _planner(lake, targets, snapshots, packages).prospects()
 
 
 def make_tokenizer(
-    lake: Lake, name: str, *, shelves: Sequence[str] = (HOME,), say: Say = _silent
+    lake: Lake, name: str, *, shelves: Sequence[str] | None = None, say: Say = _silent
 ) -> files.TokenizerLedger:
     """Trains a tokenizer, or copies its file into the lake. An existing tokenizer is kept.
 
     Args:
         lake: as open_lake() gave it.
         name: of the recipe.
-        shelves: the packages that hold the recipes.
+        shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
         say: takes lines of progress.
 
     Raises:
         RecipeError: the name is on no shelf, or the lake has another tokenizer of this name.
         DataError: documents that it is trained on are not finished.
     """
-    check_outside(lake.url, shelves)
-    recipe = known("tokenizer", read_catalogue(shelves).tokenizers, name, "make_tokenizer()")
+    recipe = known("tokenizer", _read_catalogue(choose_shelves(shelves, lake.url)).tokenizers, name, "make_tokenizer()")
     return training.make_tokenizer(lake.store(), recipe, say)[0]
 
 
@@ -166,7 +222,7 @@ def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Find
 
 
 def trace(
-    lake: Lake, source: str, id_: str, snapshot: str = "", *, shelves: Sequence[str] = (HOME,)
+    lake: Lake, source: str, id_: str, snapshot: str = "", *, shelves: Sequence[str] | None = None
 ) -> Iterator[DocumentTrace]:
     """Locates a document: its raw bytes, versions, attributes, mixes and tokens.
 
@@ -175,7 +231,7 @@ def trace(
         source: value of the document's field `source`.
         id_: id of the document.
         snapshot: only this snapshot; empty: all of them.
-        shelves: the packages that hold the recipes.
+        shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
 
     Yields:
         The places of the document, one result for each snapshot that has it.
@@ -184,8 +240,8 @@ def trace(
         DataError: there is no such document.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    check_outside(lake.url, shelves)
-    return document_trace(lake.store(), source, id_, Shelves(tuple(shelves), lake.options), snapshot)
+    packages = choose_shelves(shelves, lake.url)
+    return document_trace(lake.store(), source, id_, Shelves(packages, lake.options), snapshot)
 
 
 def trace_token(
@@ -196,7 +252,7 @@ def trace_token(
     offset: int,
     *,
     split: str = "train",
-    shelves: Sequence[str] = (HOME,),
+    shelves: Sequence[str] | None = None,
 ) -> TokenTrace:
     """Finds the document of a token, and locates it.
 
@@ -207,7 +263,7 @@ def trace_token(
         stream: key of the stream.
         offset: number of the token in the split, from 0.
         split: `train` or `validation`.
-        shelves: the packages that hold the recipes.
+        shelves: the packages that hold the recipes; by default those of GRISTMILL_SHELVES or the project.
 
     Returns:
         The row of the token, and the places of its document.
@@ -215,9 +271,9 @@ def trace_token(
     Raises:
         DataError: the split has no such token, or its document no longer exists.
     """
-    check_outside(lake.url, shelves)
+    packages = choose_shelves(shelves, lake.url)
     asset = cache_asset(mix, tokenizer, stream)
-    return token_trace(lake.store(), asset, split, offset, Shelves(tuple(shelves), lake.options))
+    return token_trace(lake.store(), asset, split, offset, Shelves(packages, lake.options))
 
 
 def open_split(
@@ -251,64 +307,6 @@ def read_tokenizer(lake: Lake, name: str) -> str:
         DataError: the lake has no such tokenizer yet, or the file differs from its ledger.
     """
     return files.read_tokenizer(lake.store(), name)[1].decode()
-
-
-def examples_of(
-    stream: TokenStream,
-    form: Format,
-    length: int,
-    *,
-    eos: int | None = None,
-    packed: Packing | None = None,
-    see_others: bool = False,
-) -> TrainingExamples:
-    """The examples of a split, with the same elements that the trainer gives to the model.
-
-    Args:
-        stream: as open_split() gave it.
-        form: the format of the stream, as in its mix.
-        length: tokens per example; prebuilt rows have their own.
-        eos: id of the token that ends a document; it divides text that is not packed into segments.
-        packed: as read_plan() gave it; by default documents are packed now.
-        see_others: whether tokens attend to other documents of their example.
-
-    Returns:
-        A sequence of examples: `tokens`, `loss_weight` and `segment_ids`, each of `length` elements.
-
-    Raises:
-        DataError: a document is too long and its format does not allow a cut, or the cache has another format.
-        RecipeError: the length is not valid.
-    """
-    return _examples_of(stream, form, length, eos=eos, packed=packed, see_others=see_others)
-
-
-def show_example(example: TrainingExample, decode: Decode) -> str:
-    """Shows an example as text: one paragraph for each segment; tokens with a loss are between ⟦ and ⟧.
-
-    Args:
-        example: an element of examples_of().
-        decode: decodes token ids to text; for example `tokenizers.Tokenizer.decode`.
-    """
-    return show(example, decode)
-
-
-def read_plan(lake: Lake, stream: TokenStream, form: Format, length: int) -> Packing:
-    """Reads the packing plan of a split, which the packing asset has written.
-
-    Args:
-        lake: as open_lake() gave it.
-        stream: as open_split() gave it.
-        form: the format of the stream.
-        length: tokens per example.
-
-    Raises:
-        DataError: there is no plan, or the split has changed since it was made.
-        RecipeError: documents of this format are not packed.
-    """
-    asset, _, split = stream.path.rpartition("/")
-    names = names_of(asset)
-    stem = packing_stem(names["mix"], names["tokenizer"], names["stream"], split, length)
-    return plans.read_plan(lake.store(), stream, form, stem)
 
 
 def write_cache(

@@ -2,14 +2,16 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.engines.kinds import ENGINES, EngineKind, check_address
 from gristmill.errors import RecipeError
-from gristmill.lake.store.endpoint import check_endpoint, check_lake_url, check_region
-from gristmill.recipes.shelf import HOME, check_outside
+from gristmill.lake.store.credentials import BucketVariables, bucket_variables
+from gristmill.lake.store.endpoint import absolute_folder, check_endpoint, check_lake_url, check_region
+from gristmill.project import FILE, Project, find_project
+from gristmill.recipes.shelf import check_outside
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 INTERVAL = 30
@@ -21,14 +23,19 @@ _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 RETRY_DELAY = 5
 """Seconds between a StoreError in an op and its retry, unless GRISTMILL_RETRY_DELAY says otherwise."""
 
+NO_SHELVES = (
+    "no recipes are named: start in a project, which `gristmill init` makes, or name the packages with recipes by"
+    " --shelves PACKAGE,... or GRISTMILL_SHELVES (`gristmill` has those of the demo)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The settings that differ between a laptop and production.
 
     Attributes:
-        lake: GRISTMILL_LAKE: a folder or s3://bucket/prefix; by default `lake/` in the checkout.
-        shelves: GRISTMILL_SHELVES: packages that hold shelves, besides our own, separated by commas.
+        lake: GRISTMILL_LAKE: a folder or s3://bucket/prefix; by default the project's, without a project `./lake`.
+        shelves: GRISTMILL_SHELVES: all packages that hold recipes, separated by commas; by default the project's.
         workers: GRISTMILL_WORKERS: worker processes of a run; by default one per core of the machine.
         engine: GRISTMILL_ENGINE: local, inline, dask or ray; the default of runs whose configuration names none.
         address: GRISTMILL_ENGINE_ADDRESS: of the Dask scheduler or the Ray head.
@@ -37,6 +44,8 @@ class Environment:
         interval: GRISTMILL_INTERVAL: least number of seconds between two ticks of a sensor.
         retry_delay: GRISTMILL_RETRY_DELAY: seconds between a StoreError in an op and its retry.
         ui_hosts: GRISTMILL_UI_HOSTS: names by which browsers reach the UI, besides the loopback ones, by commas.
+        home: DAGSTER_HOME: Dagster's own files; by default `.dagster` in the project, else in the current folder.
+        project: folder of the project; empty without one.
     """
 
     lake: str
@@ -55,28 +64,41 @@ class Environment:
 
     retry_delay: float = RETRY_DELAY
     ui_hosts: tuple[str, ...] = ()
+    home: str = ""
+    project: str = ""
+
+    def named_shelves(self) -> tuple[str, ...]:
+        """The packages that hold recipes, for what cannot work without them.
+
+        Raises:
+            RecipeError: no package is named.
+        """
+        if not self.shelves:
+            raise RecipeError(NO_SHELVES)
+        return self.shelves
 
 
-def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
-    """Reads the settings.
+def read_environment(variables: Mapping[str, str] | None = None, folder: Path | None = None) -> Environment:
+    """Reads the settings: environment variables, and the project's pyproject.toml for what they leave open.
 
     Args:
         variables: by name; by default the environment variables of this process.
+        folder: the project is looked for in it and above it; by default the current one.
 
     Raises:
-        RecipeError: the value of a variable is not valid. The message names the variable and the valid values.
+        RecipeError: the value of a variable or of a key is not valid. The message names it and the valid values.
     """
     given = os.environ if variables is None else variables
-    lake = given.get("GRISTMILL_LAKE") or str(CHECKOUT / "lake")
-    check_lake_url(lake, "GRISTMILL_LAKE")
-    lake = lake if lake.startswith("s3://") else str(Path(lake).expanduser().absolute())
+    project = find_project(folder)
+    lake = _lake(given, project)
     for name in _ENDPOINTS:
         check_endpoint(given.get(name) or "", name)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         check_region(given.get(name) or "", name)
-    shelves = tuple(dict.fromkeys((HOME, *_names(given, "GRISTMILL_SHELVES"))))
+    shelves = tuple(dict.fromkeys(_names(given, "GRISTMILL_SHELVES"))) or (project.shelves if project else ())
     check_outside(lake, shelves)
-    _check_home(lake, given.get("DAGSTER_HOME") or "")
+    home = given.get("DAGSTER_HOME") or (project.home if project else "")
+    check_home(lake, home)
     workers = given.get("GRISTMILL_WORKERS") or str(os.cpu_count() or 1)
     if not workers.isdigit() or int(workers) < 1:
         raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 or more")
@@ -99,11 +121,62 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         engine=engine,
         address=address,
         ui_hosts=_hosts(given),
+        home=absolute_folder(home or ".dagster", "DAGSTER_HOME"),
+        project=project.folder if project else "",
     )
 
 
-def _check_home(lake: str, home: str) -> None:
-    """Refuses Dagster's settings in a folder lake: they name code that runs."""
+def read_credentials(prefix: str, where: str, variables: Mapping[str, str] | None = None) -> BucketVariables:
+    """Reads the variables of a bucket that is not the lake's, such as MINIO_AWS_ACCESS_KEY_ID or MINIO_ACCESS_KEY_ID.
+
+    Args:
+        prefix: how their names begin, without the underscore.
+        where: the setting that names it, for messages.
+        variables: by name; by default the environment variables of this process.
+
+    Raises:
+        RecipeError: the key or the secret is missing, or the endpoint or the region is not valid.
+    """
+    return bucket_variables(prefix, where, os.environ if variables is None else variables)
+
+
+def _lake(given: Mapping[str, str], project: Project | None) -> str:
+    """The lake's address, absolute. The project may not be in it."""
+    named = given.get("GRISTMILL_LAKE")
+    lake = named or (project.lake if project else "lake")
+    check_lake_url(lake, "GRISTMILL_LAKE" if named or project is None else f"{project.folder}/{FILE}: lake")
+    lake = lake if lake.startswith("s3://") else absolute_folder(lake, "GRISTMILL_LAKE")
+    if project:
+        project.check_outside(lake)
+    return lake
+
+
+def choose_shelves(shelves: Sequence[str] | None, lake: str = "") -> tuple[str, ...]:
+    """The packages that a program names, else those of the environment; a project's can be imported from now on.
+
+    Args:
+        shelves: the packages; None: those of GRISTMILL_SHELVES or the project.
+        lake: the packages are refused if they are in this folder.
+
+    Raises:
+        RecipeError: no package is named, or one is in the lake.
+    """
+    if shelves is None:
+        project = find_project()
+        if project:
+            project.put_on_path()
+        shelves = read_environment().named_shelves()
+    if lake:
+        check_outside(lake, shelves)
+    return tuple(shelves)
+
+
+def check_home(lake: str, home: str) -> None:
+    """Refuses Dagster's settings in a folder lake: they name code that runs.
+
+    Raises:
+        RecipeError: Dagster's folder is in the lake.
+    """
     if home and "://" not in lake and Path(home).resolve().is_relative_to(Path(lake).resolve()):
         raise RecipeError(
             f"DAGSTER_HOME is {home}, in the lake {lake}; whoever may write data there could run code by its"

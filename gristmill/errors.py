@@ -5,12 +5,22 @@
     + MalformedRow     a row is not valid; names file and row
     + Misaligned       documents and attributes differ; names shard, row and both ids
     + DuplicateId      an id occurs twice; names both rows
+    + TooManyRefused   more rows of raw data were refused than the source allows; has a count and an example by reason
     + NewerSchema      a newer Gristmill wrote the file: upgrade this one
   x RecipeError        a declaration on a shelf is wrong: edit it
   x StoreError         the lake did not answer, or is being rebuilt: try again
     + Conflict         another writer was first; its object was not changed
     + Superseded       a newer run has taken over the partition: leave it to that run
 """
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from traceback import walk_tb
+from types import FunctionType, MethodType
+from typing import NamedTuple
+
+_NAMED = 20
+"""Names that a message lists; the others are counted."""
 
 
 def shorten(text: str, most: int = 80) -> str:
@@ -20,6 +30,24 @@ def shorten(text: str, most: int = 80) -> str:
     'a long...'
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def known_names(name: object, names: Iterable[str]) -> str:
+    """The names that there are, for a message about one that is unknown: the near ones first.
+
+    Args:
+        name: the unknown name.
+        names: the known ones.
+
+    >>> known_names("wrods", ["chars", "lines", "words"]), known_names("a", [])
+    ("did you mean 'words'? known: words, chars, lines", 'known: none')
+    """
+    all_of_them = list(dict.fromkeys(names))
+    near = get_close_matches(str(name), all_of_them, cutoff=0.7)
+    listed = [*near, *(each for each in all_of_them if each not in near)]
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    asked = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    return f"{asked}known: {', '.join(listed[:_NAMED]) or 'none'}{more}"
 
 
 def is_panic(error: BaseException) -> bool:
@@ -54,6 +82,57 @@ def words_of(error: BaseException) -> str:
             raise
         message = f"{type(error).__name__} (its message raises {type(second).__name__})"
     return encodable(message) + (" (it called sys.exit)" if isinstance(error, SystemExit) else "")
+
+
+def package_of(function: object) -> str:
+    """The package whose code a recipe's function belongs to; of a recipe of ours, its shelf.
+
+    Args:
+        function: a function, or an object that can be called.
+    """
+    function = _plain(function)
+    module = getattr(function, "__module__", None) or ""
+    if not isinstance(function, FunctionType | MethodType):
+        module = type(function).__module__
+    return ".".join(module.split(".")[: 2 if module.startswith("gristmill.") else 1])
+
+
+def _plain(function: object) -> object:
+    """The function inside of partials and wrappers."""
+    while (inner := getattr(function, "func", None) or getattr(function, "__wrapped__", None)) is not None:
+        function = inner
+    return function
+
+
+def defined_at(function: object) -> str:
+    """File and line where a recipe's function is written; of an object that can be called, its class's package."""
+    code = getattr(_plain(function), "__code__", None)
+    return f"{code.co_filename}, line {code.co_firstlineno}" if code else f"package {package_of(function)}"
+
+
+def raised_at(error: BaseException, function: object) -> str:
+    """Where an exception left the package of a recipe's function: `/home/ann/ourmill/sources/tales.py, line 12`.
+
+    Args:
+        error: what the function raised.
+        function: see package_of.
+
+    Returns:
+        File and line of the last call in that package; empty if none of its code was running.
+    """
+    package = package_of(function)
+    found = ""
+    for frame, line in walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__", ""))
+        if package and (module == package or module.startswith(f"{package}.")):
+            found = f"{frame.f_code.co_filename}, line {line}"
+    return found
+
+
+def failed_at(error: BaseException, function: object) -> str:
+    """The class and the message of an exception, and where it left the package of a recipe's function."""
+    place = raised_at(error, function)
+    return f"{words_of(error)}, at {place}" if place else words_of(error)
 
 
 def encodable(text: str) -> str:
@@ -93,6 +172,49 @@ class Misaligned(DataError):  # noqa: N818
 
 class DuplicateId(DataError):  # noqa: N818
     """An id that must be unique occurs in two rows."""
+
+
+class RefusedReason(NamedTuple):
+    """How many rows were refused for one reason.
+
+    Attributes:
+        reason: short and stable.
+        rows: number of rows.
+        example: the place of the first of them.
+    """
+
+    reason: str
+    rows: int
+    example: str
+
+
+class TooManyRefused(DataError):  # noqa: N818
+    """More rows of a raw object were refused than its source allows.
+
+    Args:
+        message: names the shard, the counts and the first rows.
+        reasons: the reasons, each with an example.
+    """
+
+    def __init__(self, message: str, reasons: Iterable[RefusedReason] = ()) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type["TooManyRefused"], tuple[str, tuple[RefusedReason, ...]]]:
+        return type(self), (str(self), self.reasons)
+
+
+def added_reasons(reasons: Iterable[RefusedReason]) -> tuple[RefusedReason, ...]:
+    """The counts of several shards as one, the most frequent reason first. Of the examples the first stays.
+
+    >>> added_reasons([RefusedReason("no id", 1, "a"), RefusedReason("no id", 2, "c")])
+    (RefusedReason(reason='no id', rows=3, example='a'),)
+    """
+    added: dict[str, RefusedReason] = {}
+    for each in reasons:
+        before = added.get(each.reason)
+        added[each.reason] = before._replace(rows=before.rows + each.rows) if before else each
+    return tuple(sorted(added.values(), key=lambda each: (-each.rows, each.reason)))
 
 
 class NewerSchema(DataError):  # noqa: N818

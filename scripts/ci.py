@@ -19,6 +19,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 LIVE = "tests/live/test_live_backfills.py tests/live/test_live_cancel.py"
 FAST = "make test"
 AUDIT = "make audit"
+WHEEL = "tests/support/drivers/wheel.py"
+"""Installs the pinned packages into the environment that the wheel is tried in."""
 NO_SERVICE = "NO SERVICE OF ADVISORIES"
 """What `make audit` says, and fails, where it could look nothing up. CI goes on, and repeats it in its last lines."""
 
@@ -102,16 +104,18 @@ def run(folder: Path) -> tuple[list[Span], list[float]]:
     yardsticks = [yardstick()]
     packages = Step("install packages", ["make", ".venv/.test"], log=folder / "packages.log", install=True)
     peer = Step("install Levanter", ["make", ".cache/levanter/.done"], log=folder / "levanter.log", install=True)
+    wheel = Step("install for the wheel", [sys.executable, WHEEL], log=folder / "wheel.log", install=True)
     spans = [packages.wait()]
     if not spans[0].ok:
         packages.show()
-        return [*spans, peer.wait()], yardsticks
+        return [*spans, peer.wait(), wheel.wait()], yardsticks
     spans.append(Step(FAST, FAST.split()).wait())
     yardsticks.append(yardstick())
     live = Step("make live", ["make", "live", f"ARGS={LIVE}"], log=folder / "live.log")
-    spans.append(peer.wait())
-    if not spans[-1].ok:
-        peer.show()
+    for install in (peer, wheel):
+        spans.append(install.wait())
+        if not spans[-1].ok:
+            install.show()
     home = {"GRISTMILL_LAKE": str(folder / "lake"), "DAGSTER_HOME": str(folder / "home")}
     for name, variables in (("make sample", {}), (AUDIT, {}), ("make demo", home)):
         if all(map(passed, spans)):

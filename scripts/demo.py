@@ -4,13 +4,16 @@ import argparse
 import time
 from pathlib import Path
 
-from gristmill.commands._acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
+from assets.support.mill import Mill
+from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
+from gristmill.dashboard.home import alone
 from gristmill.environment import CHECKOUT
+from gristmill.errors import GristmillError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.store.protocol import Store
-from scripts.mill import Mill, open_mill
-from scripts.progress import say
+from scripts.mill import open_mill
+from scripts.progress import say, stop
 
 MIX = "starter"
 TAKEDOWN = b'{"source":"stdlib","id":"this.py","reason":"an example of a takedown request"}\n'
@@ -85,11 +88,12 @@ def main() -> None:
     options = parser.parse_args()
     mill = open_mill()
     say(f"the lake is {mill.store.url}")
-    acquire(mill.store, options.cache, offline=options.offline)
-    mill.show()
-    start = time.monotonic()
-    grind(mill)
-    took = time.monotonic() - start
+    with alone(Path(mill.environment.home), say):
+        acquire(mill.store, options.cache, offline=options.offline)
+        mill.show()
+        start = time.monotonic()
+        grind(mill)
+        took = time.monotonic() - start
     summary(mill)
     if mill.runs:
         say(f"{mill.runs} runs in {took:.1f} s; {sum(mill.checks)} of {len(mill.checks)} checks passed")
@@ -101,4 +105,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except GristmillError as error:
+        stop(str(error))

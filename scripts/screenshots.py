@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assets.support.mill import Mill
 from gristmill.environment import CHECKOUT
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
-from scripts.mill import Mill, open_mill
+from scripts.mill import open_mill
 from scripts.progress import say, stop
 from scripts.server import Server
 

@@ -37,7 +37,7 @@ class Server:
             self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
         with log.open("wb") as sink:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "scripts.ui", "-p", self.url.rpartition(":")[2]],
+                [sys.executable, "-m", "gristmill", "ui", "--no-sync", "-p", self.url.rpartition(":")[2]],
                 cwd=CHECKOUT,
                 env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
                 stdout=sink,

@@ -13,8 +13,11 @@ import dagster as dg
 from tokenizers import Tokenizer as Spelled
 
 from assets.support.keys import key_of, snapshots_of
+from assets.support.mill import Mill
 from definitions import build
+from gristmill.dashboard.home import alone
 from gristmill.environment import Environment
+from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_folder
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.open import open_store
@@ -23,7 +26,7 @@ from gristmill.pipeline.dry_run import survey_steps
 from gristmill.pipeline.steps import cache_steps, mix_steps, source_steps
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.tracing.tokens import first_tokens
-from scripts.mill import Mill, open_mill
+from scripts.mill import open_mill
 from scripts.progress import say, stop
 
 MIX, SOURCE, SET = "starter", "stdlib", "length-1"
@@ -148,12 +151,16 @@ def main() -> None:
     snapshots = mill.arrive(mill.catalogue.sources[SOURCE])
     if not snapshots:
         stop("the lake is empty: run `make demo` first")
-    change_one_file(mill, snapshots[-1])
-    cut_one_row(mill, snapshots[-1])
-    decode_first_tokens(mill)
+    with alone(Path(mill.environment.home), say):
+        change_one_file(mill, snapshots[-1])
+        cut_one_row(mill, snapshots[-1])
+        decode_first_tokens(mill)
     print(f"\nWhat the rules keep and drop:  python -m gristmill sample {mill.store.url} {MIX}")
     print(f"The whole lake, from its bytes: python -m gristmill verify {mill.store.url}\n")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except GristmillError as error:
+        stop(str(error))

@@ -1,4 +1,4 @@
-"""The automation sensors: one for each source, each mix, and the tokens of each mix, so that ticks stay short."""
+"""The automation sensors: one for each source, each mix, its tokens and its exports, so that ticks stay short."""
 
 import dagster as dg
 
@@ -22,6 +22,7 @@ def automation_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
     """
     groups = [source.name.replace("-", "_") for source in catalogue.sources.values()]
     groups += [f"{lead}_{plain(mix.name)}" for mix in catalogue.mixes.values() for lead in ("mix", "tokens")]
+    groups += [f"exports_{plain(mix.name)}" for mix in catalogue.mixes.values() if catalogue.exports_of(mix)]
     return [
         dg.AutomationConditionSensorDefinition(
             name=f"{group}_automation",

@@ -11,9 +11,9 @@ from assets.support.arrivals import forget, report, reported
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.lake.address import raw_asset
-from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.inventory import Inventory
+from gristmill.raw_data.roots import open_raw, reach
 from gristmill.raw_data.scan import RawScan
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.catalogue import Catalogue
@@ -128,9 +128,8 @@ def _tick(
 def _lister(source: Source, lake: LakeResource) -> Store | Inventory:
     """The store of the raw objects, or its newest inventory if the source names one."""
     options = lake.lake().options
-    if source.inventory:
-        return Inventory(source.inventory, source.raw or lake.lake().url, options)
-    return open_store(source.raw, options) if source.raw else lake.store()
+    raw = open_raw(source, lake.store(), options)
+    return Inventory(source.inventory, raw.url, *reach(source, options)) if source.inventory else raw
 
 
 def _told(snapshots: Sequence[str]) -> str:

@@ -17,6 +17,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.path.relative_to(tests).as_posix().startswith(LONG))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Shows what tests have told by `record_property("told", ...)`: what they measured."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "told":
+                terminalreporter.write_line(f"{report.nodeid}: {value}")
+
+
 @pytest.fixture
 def mill(tmp_path: Path) -> Mill:
     """An empty lake in a folder, with the recipes of tests/support/shelves/testshelf."""

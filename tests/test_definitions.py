@@ -96,7 +96,9 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
             expected = {"blocklist_respected"}
         elif address.startswith("token_caches/") and "/index" not in address:
             expected = {"cache_complete"}
-        assert set(checks_of(address)) == expected, address  # sync and the sensors go by the table
+        elif address.startswith("exports/") and "/index" not in address:
+            expected = {"export_complete"}
+        assert set(checks_of(address)) == expected, address  # the sensors go by the table
         assert found.get(address, set()) == expected | {f"{name}_audit" for name in expected}, address
 
 
@@ -149,7 +151,7 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
 
 def test_a_source_that_is_not_watched_has_no_sensor() -> None:
     sources = {"diary": replace(KIT.sources["diary"], watched=False)}
-    location = load(Catalogue(sources, KIT.taggers, {}, {}))
+    location = load(Catalogue(sources, {"count-1": KIT.taggers["count-1"]}, {}, {}))
     assert {sensor.name for sensor in location.sensor_defs} == {"diary_automation"}
 
 

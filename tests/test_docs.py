@@ -2,10 +2,14 @@
 
 import ast
 import importlib
+import itertools
 import json
 import re
+import shlex
 import subprocess
 import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,15 +19,11 @@ from dagster._core.instance.config import dagster_instance_config
 from testkit import Mill, make_documents
 
 from gristmill.__main__ import parser
-from gristmill.api import make, make_tokenizer, open_lake
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import compose_index
 from gristmill.lake.rows.blocklist import read_blocklist
-from gristmill.lake.rows.document import Document
 from gristmill.recipes.mix import Stream
-from gristmill.recipes.source import Revision, Source
-from gristmill.recipes.tagger import Tagger
-from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.recipes.source import Revision
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -35,13 +35,8 @@ PAGES = sorted(
     if not any(part.startswith(".") for part in page.relative_to(ROOT).parts)
 )
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 SHELVES = ("sources", "taggers", "mixes", "tokenizers", "exports", "lake", "stages")
-TALES = {
-    "mill.txt": "Once upon a time there was a mill by a slow river.",
-    "title.txt": "CHAPTER ONE",
-    "dust.txt": "The END of it: NOTHING was left of the flour but dust.",
-}
 
 
 def name(page: Path) -> str:
@@ -79,26 +74,68 @@ def test_every_make_target_that_the_documents_name_is_in_the_makefile() -> None:
         assert set(code) <= targets, f"{name(page)} names {sorted(set(code) - targets)}"
 
 
-def test_every_subcommand_stands_in_the_readme() -> None:
+def section(page: str, heading: str) -> str:
+    """The text below a heading of the second level."""
+    found = re.search(
+        rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert found, f"{page} has no heading {heading!r}"
+    return found[1]
+
+
+def subcommands() -> dict[str, ArgumentParser]:
     choices = next(action.choices for action in parser()._actions if action.choices)  # noqa: SLF001 - argparse has no other way to ask
     assert set(choices) >= {"verify", "sample", "acquire", "gc"}
-    for subcommand in choices:
-        assert f"python -m gristmill {subcommand} " in README
+    return dict(choices)
 
 
-def test_every_environment_variable_that_is_read_stands_in_the_readme() -> None:
+COMMON_OPTIONS = {"--help", "--option", "--shelves"}
+
+
+def test_every_subcommand_and_option_stands_in_the_page_of_the_command_line() -> None:
+    page = "docs/reference/command-line.md"
+    common = (ROOT / page).read_text().partition("\n## ")[0]
+    assert all(f"`{option} " in common for option in COMMON_OPTIONS - {"--help"})
+    assert {told for told, link in re.findall(r"\[`([a-z]+)`\]\(#([a-z]+)\)", common) if told == link} == set(
+        subcommands()
+    )
+    for subcommand, its in subcommands().items():
+        options = {o for action in its._actions for o in action.option_strings if o.startswith("--")}  # noqa: SLF001 - as above
+        told = set(re.findall(r"--[a-z][a-z-]*", section(page, subcommand)))
+        assert options - COMMON_OPTIONS <= told, f"{page}: {subcommand}: {sorted(options - COMMON_OPTIONS - told)}"
+        assert told <= options, f"{page}: {subcommand} has no {sorted(told - options)}"
+
+
+def commands_shown() -> Iterator[tuple[str, list[str]]]:
+    """Each `gristmill ...` that the pages show as typed into a terminal, with its page."""
+    for page in PAGES:
+        for block in blocks(page.read_text(), "console"):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line.removeprefix("$ "), comments=True) if line.startswith("$ ") else []
+                words = words[2:] if words[1:3] == ["-m", "gristmill"] else words
+                words = list(itertools.takewhile(lambda word: word not in {"&&", "|", ">"}, words))
+                if words and words[0] == "gristmill":
+                    yield name(page), words[1:]
+
+
+def test_every_command_that_the_documents_show_is_one_that_the_command_line_takes() -> None:
+    shown = [(page, words) for page, words in commands_shown() if words[0] in subcommands()]
+    assert len(shown) > 15
+    for page, words in shown:
+        try:
+            parser(words[0]).parse_args(words)
+        except SystemExit:
+            pytest.fail(f"{page}: gristmill {' '.join(words)}")
+
+
+def test_every_environment_variable_that_is_read_stands_in_the_configuration_and_no_other() -> None:
     tree = ast.parse((ROOT / "gristmill" / "environment.py").read_text())
-    read = {
-        str(node.args[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "get"
-        and isinstance(node.args[0], ast.Constant)
-    }
-    assert "GRISTMILL_LAKE" in read
-    table = README.partition("## Environment variables")[2].partition("\n## ")[0]
-    assert {variable for variable in read if f"`{variable}`" not in table} == set()
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    read = {text for text in texts if re.fullmatch(r"(GRISTMILL|AWS|DAGSTER)_[A-Z0-9_]+", text)}
+    assert {"GRISTMILL_LAKE", "AWS_ENDPOINT_URL"} <= read
+    table = section("docs/reference/configuration.md", "Environment variables").partition("Others, by who")[0]
+    cells = " ".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`([A-Z0-9_]+)`", cells)) == read
 
 
 @pytest.mark.parametrize("shelf", SHELVES)
@@ -107,8 +144,10 @@ def test_every_shelf_has_a_short_readme(shelf: str) -> None:
     assert len([line for line in lines if line.startswith("- ")]) == 5
 
 
-def test_every_page_of_the_docs_is_listed_in_the_readme() -> None:
-    assert {p.name for p in (ROOT / "docs").glob("*.md") if f"docs/{p.name}" not in README} == set()
+def test_every_page_of_the_docs_is_linked_from_their_index() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text())}
+    assert {name(page) for page in (ROOT / "docs").rglob("*.md") if page != index and page not in linked} == set()
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page.read_text())], ids=name)
@@ -118,7 +157,9 @@ def test_the_snippets_of_a_page_are_python_and_name_only_what_the_page_defines(p
     assert told.returncode == 0, told.stdout
 
 
-PUBLIC = re.compile(r"gristmill\.(recipes|readers|text)\.\w+|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))")
+PUBLIC = re.compile(
+    r"gristmill\.(recipes|readers|text|taggers)(\.\w+)+|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))"
+)
 OURS = {"gristmill", "resources", "assets", "sensors", "definitions"}
 
 
@@ -127,7 +168,8 @@ def test_the_documents_import_the_public_face_alone(page: Path) -> None:
     for block in blocks(page.read_text()):
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.Import):
-                assert not {alias.name.split(".")[0] for alias in node.names} & OURS
+                named = {alias.name for alias in node.names} - {"gristmill"}  # gristmill.open_lake
+                assert not {module.split(".")[0] for module in named} & OURS
             elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in OURS:
                 assert PUBLIC.fullmatch(node.module), f"{name(page)}: users must not import {node.module}"
                 known = vars(importlib.import_module(node.module))
@@ -144,14 +186,8 @@ def test_every_function_of_the_library_has_its_arguments_and_errors_described() 
         assert len(node.args.args) < 3 or "Args:" in words, node.name
 
 
-@pytest.mark.parametrize(
-    ("page", "declared"),
-    [
-        ("docs/shelves.md", [Source, Tagger, Tokenizer]),
-        ("docs/recipes.md", [Stream, Stream, Stream, Revision]),
-    ],
-)
-def test_every_declaration_that_the_documents_show_is_a_sound_recipe(page: str, declared: list[type]) -> None:
+def test_the_worked_examples_of_selections_are_sound() -> None:
+    page, declared = "docs/reference/selections.md", [Stream, Stream, Stream, Revision]
     found: list[type] = []
     for number, block in enumerate(blocks((ROOT / page).read_text())):
         names: dict[str, object] = {"__name__": "snippet"}
@@ -186,72 +222,6 @@ def test_every_json_example_has_the_keys_of_what_is_written(mill: Mill) -> None:
         assert any(keys == set(row) - optional for row in real), f"nothing that is written has the keys {sorted(keys)}"
 
 
-@pytest.fixture
-def ourmill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The README's package of recipes, as files, beside a lake with three tales."""
-    for block in blocks(README):
-        if found := re.match(r"# (ourmill/\S+\.py)\n", block):
-            file = tmp_path / found[1]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block)
-    for folder in (tmp_path / "ourmill", *(tmp_path / "ourmill").iterdir()):
-        (folder / "__init__.py").touch()
-    raw = tmp_path / "tales-lake" / "sources" / "tales" / "raw" / "2024"
-    raw.mkdir(parents=True)
-    for file_name, text in TALES.items():
-        (raw / file_name).write_text(text)
-    for module in [m for m in sys.modules if m.split(".")[0] == "ourmill"]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_the_readmes_tagger_says_of_three_documents_what_one_can_count(ourmill: Path) -> None:
-    assert (ourmill / "ourmill" / "taggers" / "shouting.py").exists()
-    tagger = importlib.import_module("ourmill.taggers.shouting").SHOUTING
-    texts = ("Once upon", "CHAPTER ONE", "1 2 3")
-    labels = tagger.look([Document(id=str(n), text=text, source="tales") for n, text in enumerate(texts)])
-    assert labels["share"] == [1 / 8, 1.0, None]
-    assert labels["words"] == [[], [(0, 7, 1.0), (8, 11, 1.0)], []]
-
-
-def test_the_readmes_plain_python_makes_the_tales(ourmill: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = next(block for block in blocks(README) if "from gristmill.api import" in block)
-    exec(compile(plain, "README.md, in plain Python", "exec"), {"__name__": "snippet"})
-    said = capsys.readouterr().out
-    assert "sources/tales/v0/documents 3 {}" in said
-    assert "sources/tales/v1/documents 2 {'shouted': 1}" in said
-    assert (ourmill / "tales-lake/sources/tales/v1/ledgers/attributes/shouting-1/2024.json").exists()
-
-
-def test_the_readmes_mixes_and_tokenizer_work(ourmill: Path) -> None:
-    shelves = ("gristmill", "ourmill")
-    lake = open_lake(str(ourmill / "tales-lake"))
-    rows: dict[str, int] = {}
-
-    def run(*names: str) -> None:
-        for name in names:
-            rows.update((ledger.asset, ledger.totals["rows"]) for ledger in make(lake, name, shelves=shelves))
-
-    run("tales", "bedtime", "quiet")
-    assert "token_caches/bedtime/bedtime-bpe-1/tales" not in rows
-    make_tokenizer(lake, "bedtime-bpe-1", shelves=shelves)
-    run("bedtime")
-    assert rows["mixes/bedtime/documents/tales"] == 2
-    assert rows["mixes/quiet/documents/tales"] == 1
-    assert rows["token_caches/bedtime/bedtime-bpe-1/tales"] == 2
-
-    proof = ourmill / "verify_shard.py"
-    proof.write_text(next(block for block in blocks((ROOT / "docs/ledger.md").read_text()) if "xxhash" in block))
-    told = [sys.executable, str(proof), "tales-lake", "sources/tales/v1", "2024", "mill.txt"]
-    done = subprocess.run(told, capture_output=True, text=True, check=True)
-    assert done.stdout == "sources/tales/v1 2024 mill.txt: 1 rows, proven\n"
-    shard = ourmill / "tales-lake/sources/tales/v1/documents/2024/mill.txt.jsonl.gz"
-    shard.write_bytes((shard.parent / "dust.txt.jsonl.gz").read_bytes())
-    assert subprocess.run(told, capture_output=True, check=False).returncode != 0
-
-
 def test_the_production_example_is_settings_that_dagster_takes(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "production" / "dagster.yaml").read_text()
     (tmp_path / "dagster.yaml").write_text(text)
@@ -272,7 +242,34 @@ def test_the_pools_that_the_documents_name_are_those_of_the_assets() -> None:
     pools = {
         pool for path in (ROOT / "assets").glob("*.py") for pool in re.findall(r'pool="([a-z]+)"', path.read_text())
     }
-    assert pools == {"convert", "tag", "mix", "tokenize", "train", "audit"}
-    for page in ("docs/dagster.md", "docs/production/dagster.yaml"):
+    assert pools == {"convert", "tag", "mix", "tokenize", "export", "train", "audit"}
+    for page in ("docs/reference/dagster.md", "docs/production/dagster.yaml"):
         text = (ROOT / page).read_text()
         assert {pool for pool in pools if pool not in text} == set()
+
+
+def code_texts() -> list[str]:
+    """The texts in our code, each as a message reads: with … for what is put in."""
+    found: list[str] = []
+    for file in (
+        path for top in ("gristmill", "resources", "assets", "scripts") for path in (ROOT / top).rglob("*.py")
+    ):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                found.append(
+                    "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+                )
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
+    return found
+
+
+def test_every_message_in_troubleshooting_is_one_that_the_code_has() -> None:
+    texts = code_texts()
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    tables = [table for table in page.split("\n\n") if table.startswith("| message |")]
+    messages = [row.split("`")[1] for table in tables for row in table.splitlines()[2:] if row.startswith("| `")]
+    assert len(messages) > 30
+    for message in messages:
+        parts = [part for part in (each.strip(" :;,()") for each in re.split(r"…|\.\.\.", message)) if len(part) > 2]
+        assert any(all(part in text for part in parts) for text in texts), f"no message of ours reads {message!r}"

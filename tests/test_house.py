@@ -23,13 +23,24 @@ LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
 BELOW_STAGES = {"recipes", "execution", "formats.levanter", "text", *LAKE}
 STAGES = {
     f"stages.{name}"
-    for name in ("conversion", "tagging", "mixing", "tokenization", "chat_templates", "token_cache", "packing")
+    for name in (
+        "conversion",
+        "adoption",
+        "tagging",
+        "mixing",
+        "tokenization",
+        "chat_templates",
+        "token_cache",
+        "packing",
+        "export",
+    )
 }
 ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "text", "errors", "lake.rows"}
 EVERYTHING = {
-    "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "api",
-    "commands", *ACROSS,
+    "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
+    "reading", "peeking", "templates",
+    "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", *ACROSS,
 }  # fmt: skip
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -44,31 +55,49 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lake.rows": {"lake.store", *HUBS},
     "lake.ledger": {"lake.store", "lake.rows", *HUBS},
     "formats.levanter": {"lake.store", "errors"},
+    "formats.oscar": {"lake.rows", "text", "errors"},
     "recipes": {"formats.levanter", *LAKE},
-    "raw_data": {"recipes", *LAKE},
-    "execution": {"formats.levanter", *LAKE},
+    "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
+    "execution": {"installation", "formats.levanter", *LAKE},
     "engines": {"execution", *LAKE},
-    "environment": {"recipes", "engines", "lake.store", "errors"},
-    "readers": {"recipes", "lake.rows", "errors"},
+    "project": {"errors"},
+    "installation": {"project", "errors"},
+    "dagster_location": {"installation"},
+    "dashboard": {"environment", "project", "installation", "execution", "lake.store", "errors"},
+    "peeking": {"readers", "recipes", "text", "lake.rows", "lake.store", "errors"},
+    "templates": {"recipes", "lake.address", "lake.asset_kinds", "lake.ledger", "errors"},
+    "acquisition": {"readers", "lake.address", "errors"},
+    "environment": {"project", "recipes", "engines", "lake.store", "errors"},
+    "readers": {"recipes", "formats.oscar", "text", "lake.rows", "errors"},
     "stages.conversion": {"raw_data", *BELOW_STAGES},
+    "stages.adoption": {"raw_data", *BELOW_STAGES},
     "stages.tagging": BELOW_STAGES,
     "stages.mixing": BELOW_STAGES,
     "stages.tokenization": BELOW_STAGES,
     "stages.chat_templates": {"recipes", "errors"},
     "stages.token_cache": {"stages.tokenization", "stages.chat_templates", "stages.mixing", *BELOW_STAGES},
+    "stages.export": {"formats.oscar", "stages.mixing", *BELOW_STAGES},
     "stages.packing": {"stages.token_cache", "reports", *BELOW_STAGES},
     "verification": ACROSS,
     "tracing": ACROSS,
     "maintenance": {"tracing", *ACROSS},
     "pipeline": ACROSS,
     **dict.fromkeys(SHELVES, SHELF),
+    "reading": {
+        "stages.mixing",
+        "stages.tokenization",
+        "stages.token_cache",
+        "stages.packing",
+        "tracing",
+        *BELOW_STAGES,
+    },
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,
-    "__main__": {"commands", "errors"},
+    "__main__": {"commands", "project", "errors"},
 }
 """The rooms of gristmill, and the rooms that each may import besides itself."""
 
-READERS_TAKE = ("gristmill.recipes.raw_object", "gristmill.recipes.row_format")
+READERS_TAKE = ("gristmill.recipes.raw_object", "gristmill.recipes.row_format", "gristmill.recipes.option_types")
 ORCHESTRATORS = ("dagster", "dagster_aws", "s3fs")
 CLIENTS = {
     "obstore": "gristmill.lake.store.s3",
@@ -85,9 +114,19 @@ UNTESTED: dict[str, str] = {
     "assets/documents.py": "by tests/assets/test_runs.py and tests/sensors/test_raw_ticks.py",
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
     "assets/support/last_reading.py": "by tests/assets/test_checks.py, in runs",
+    "assets/support/mill.py": "by tests/gristmill/commands/test_run.py",
     "assets/raw.py": "a declaration: by tests/test_definitions.py",
     "assets/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill
+    "gristmill/stages/export/codec.py": "nouns and protocols",
+    "gristmill/stages/export/formats.py": "a table of formats, by tests/gristmill/stages/export/test_step.py",
+    "gristmill/stages/export/grinder.py": "by tests/gristmill/stages/export/test_step.py",
+    "gristmill/stages/export/release.py": "by tests/gristmill/stages/export/test_index.py",
+    "gristmill/tracing/parts.py": "by tests/assets/test_exports.py",
+    "gristmill/maintenance/old_releases.py": "by tests/assets/test_exports.py",
+    "gristmill/acquisition/real_input.py": "by tests/gristmill/commands/test_acquire.py",
+    "gristmill/commands/sync.py": "by tests/gristmill/commands/test_run.py",
+    "gristmill/dagster_location.py": "by tests/gristmill/test_installation.py",
     "gristmill/engines/dask.py": "by tests/gristmill/engines/test_cluster.py",
     "gristmill/engines/ray.py": "by tests/gristmill/engines/test_cluster.py",
     "gristmill/execution/work.py": "nouns that travel as JSON, and protocols",
@@ -150,7 +189,9 @@ def test_a_file_imports_only_rooms_that_its_room_may_import(path: Path) -> None:
         if room in SHELVES and other == "gristmill":
             assert target != room, f"{where}: recipes do not import each other"
         if room == "readers" and target == "recipes":
-            assert module in READERS_TAKE, f"{where}: of recipes, readers import raw_object and row_format"
+            assert module in READERS_TAKE, (
+                f"{where}: of recipes, readers import raw_object, row_format and option_types"
+            )
 
 
 @pytest.mark.parametrize("path", TEST_SHELVES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -233,7 +274,11 @@ def test_asset_files_import_only_what_they_share() -> None:
 
 @pytest.mark.parametrize("path", [*(ROOT / "gristmill").rglob("__init__.py"), *(ROOT / "assets").rglob("__init__.py")])
 def test_package_files_are_empty(path: Path) -> None:
-    assert not path.read_text().strip()
+    if path == ROOT / "gristmill" / "__init__.py":
+        reason = "a notebook begins with `import gristmill`, which loads nothing until a name is asked for"
+        assert {module for module, _ in imports(path)} == {"typing", "importlib"}, reason
+    else:
+        assert not path.read_text().strip()
 
 
 def file_of_tests(module: str) -> Path:
@@ -283,7 +328,7 @@ def test_the_drawing_of_the_rooms_is_that_of_the_imports() -> None:
         f"floor {floor}  {'  '.join(sorted(room for room, at in rooms.items() if at == floor))}"
         for floor in sorted(set(rooms.values()), reverse=True)
     ]
-    page = (ROOT / "docs" / "internals.md").read_text()
+    page = (ROOT / "docs" / "internals" / "architecture.md").read_text()
     assert "\n".join(lines) in page
 
 

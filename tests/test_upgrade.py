@@ -31,7 +31,7 @@ from seaweed import Seaweed
 
 from gristmill.__main__ import main as command
 from gristmill.lake.store.open import Lake
-from gristmill.pipeline.dry_run import DryRun
+from gristmill.pipeline.planner import Planner
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.packing.plans import plan_cache
 
@@ -92,8 +92,7 @@ def test_every_name_and_code_version_that_an_old_database_knows_is_the_same(old:
 
 
 def test_the_plan_of_an_old_lake_is_empty_but_for_its_indexes(old: Old) -> None:
-    dry = DryRun(read_catalogue(SHELVES), SHELVES, old.lake)
-    found = list(dry.everything())
+    found = list(Planner(read_catalogue(SHELVES), SHELVES, old.lake).prospects())
     without = ("it has no ledger: an earlier Gristmill made it, or the ledger was lost",)
     assert {(each.asset, each.state): each.why for each in found if each.state != "finished"} == {
         ("mixes/reading/index", "make"): without,

@@ -1,23 +1,20 @@
 """Reports to Dagster: metadata of partitions, and the conversion of errors into Dagster's failures."""
 
 import base64
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import dagster as dg
 
-from gristmill.environment import CHECKOUT
-from gristmill.errors import DataError, RecipeError, StoreError, Superseded, is_failure, words_of
+from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
 from gristmill.execution.commit import PartitionPlan
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.reports.histogram import Histogram, draw
+from gristmill.stages.conversion.examples import QUARANTINE, examples
 from gristmill.stages.token_cache.part import part_records
 from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics, edges_of
 from resources.lake import LakeResource
@@ -46,7 +43,7 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
     except (DataError, RecipeError, Superseded) as error:
         raise dg.Failure(
             description=f"{where}: {error}" if where else str(error),
-            metadata={"kind": type(error).__name__},
+            metadata={"kind": type(error).__name__, **_refused(error)},
             allow_retries=False,
         ) from error
     except StoreError as error:
@@ -65,6 +62,13 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         ) from error
 
 
+def _refused(error: Exception) -> dict[str, Any]:
+    """The reasons for which too many rows were refused, as a table with the place of one example each."""
+    if not isinstance(error, TooManyRefused):
+        return {}
+    return {"refused by reason": _table([each._asdict() for each in error.reasons])}
+
+
 def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
     """Converts a verdict into Dagster's result of a check."""
     return dg.AssetCheckResult(
@@ -77,8 +81,15 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
     )
 
 
-def ledger_facts(store: Store, place: Place, ledger: Ledger) -> dict[str, Any]:
-    """The metadata of a partition from its ledger's head."""
+def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Shard] = ()) -> dict[str, Any]:
+    """The metadata of a partition from its ledger's head.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        ledger: the head.
+        shards: rows of the ledger's table. With them, each reason of refused rows has the place of an example.
+    """
     totals = ledger.totals
     metadata: dict[str, Any] = {
         "dagster/row_count": totals.get("rows", 0),
@@ -91,8 +102,12 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger) -> dict[str, Any]:
     plain = {"shards", "rows", "bytes", "length"}
     metadata |= {_words(name): number for name, number in totals.items() if name not in plain}
     if ledger.dropped:
+        places = {QUARANTINE + reason: row.place for reason, row in examples(store, place, shards).items()}
         metadata["dropped by reason"] = _table(
-            [{"reason": reason, "rows": rows} for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])]
+            [
+                {"reason": reason, "rows": rows, **({"example": places.get(reason, "")} if places else {})}
+                for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])
+            ]
         )
     return metadata
 
@@ -110,7 +125,7 @@ def ledger_metadata(
         run: further metadata about the run.
     """
     changes = {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
-    metadata = changes | ledger_facts(store, partition.place, ledger)
+    metadata = changes | ledger_facts(store, partition.place, ledger, shards)
     metadata["shard table"] = _table(
         [
             {
@@ -147,29 +162,6 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
             ]
         ),
     )
-
-
-@cache
-def commit_of_code() -> str:
-    """The git commit of the checkout, or `unknown`."""
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"],  # noqa: S607 - git as the machine has it
-            cwd=CHECKOUT,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return done.stdout.strip()
-
-
-@cache
-def packages() -> dict[str, str]:
-    """Versions of packages that the bytes depend on."""
-    return {name: version(name) for name in ("dagster", "isal", "orjson", "msgspec", "tokenizers", "fastokens")}
 
 
 def drawing(histogram: Histogram, title: str, unit: str) -> str:

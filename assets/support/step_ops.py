@@ -14,7 +14,7 @@ import dagster as dg
 
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
-from assets.support.report import cache_facts, check_result, commit_of_code, failures, ledger_metadata, packages
+from assets.support.report import cache_facts, check_result, failures, ledger_metadata
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
@@ -26,9 +26,13 @@ from resources.lake import LakeResource
 
 CLAIMS = {
     "ids_unique": "each id occurs once in the snapshot",
+    "parts_meet": "each part of a raw object begins where the one before it has ended: no record is lost or repeated",
+    "checksums_match": "each raw object is there and has the hash that the checksum file beside it names",
     "ids_stable": "each document is in the version before, with the same id, in the same shard",
+    "metadata_kept": "each document has the metadata that it has in the version before",
     "row_alignment": "the same shards, rows and ids in the same order as the documents",
     "blocklist_respected": "no document that a blocklist of the stream names is in the slice",
+    "export_complete": "each document of the slice is in exactly one file of its part, or was refused and counted",
     "cache_complete": "each document of the slice is a row of exactly one part, and all objects of all parts exist",
 }
 """What each blocking check claims, for people."""
@@ -242,9 +246,4 @@ def _metadata(store: Store, assembled: Assembled, planned: StoredPlan, address: 
 
 
 def _about(context: dg.OpExecutionContext) -> dict[str, Any]:
-    return {
-        "run": context.run_id,
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "commit": commit_of_code(),
-        "packages": packages(),
-    }
+    return {"run": context.run_id, "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}

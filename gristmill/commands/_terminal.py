@@ -1,5 +1,6 @@
 """Shared by all subcommands: output, and the arguments for the lake, the shelves and the engine."""
 
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 
@@ -9,13 +10,26 @@ from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import Lake
+from gristmill.project import find_project
 from gristmill.recipes.shelf import check_outside
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, those that turn the direction of a line, and lone surrogates."""
 
 
 def show(line: str = "") -> None:
     """Writes a line without buffering it, so that a person or a pipe sees progress at once."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
+
+
+def visible(text: str) -> str:
+    r"""A text of the data with its control characters escaped: a terminal obeys them, and they make lines.
+
+    >>> print(visible("a\x1b[31m\nb"), visible("caf\u00e9"))
+    a\x1b[31m\nb café
+    """
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:
@@ -25,11 +39,16 @@ def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:
         parser: of the subcommand.
         alone: whether the lake is the only positional argument, so that it may be omitted.
     """
-    words = "a folder, or s3://bucket/prefix; - for GRISTMILL_LAKE"
+    words = "a folder, or s3://bucket/prefix; - for GRISTMILL_LAKE, or the project's"
     if alone:
         parser.add_argument("lake", nargs="?", default="-", help=f"{words} (the default)")
     else:
         parser.add_argument("lake", help=words)
+    add_options(parser)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Adds the options of the lake's bucket."""
     parser.add_argument(
         "--option",
         action="append",
@@ -44,10 +63,13 @@ def lake_of(arguments: Namespace) -> Lake:
 
     Raises:
         RecipeError: an option is not KEY=VALUE, is a secret, or the lake is a folder; or a variable has a value that is
-            not valid.
+            not valid; or the project is in the lake.
     """
     environment = read_environment()
     url = environment.lake if arguments.lake == "-" else str(arguments.lake)
+    project = find_project()
+    if project:
+        project.check_outside(url)
     options = environment.options
     for option in arguments.option:
         key, equals, value = str(option).partition("=")
@@ -63,7 +85,7 @@ def lake_of(arguments: Namespace) -> Lake:
 def add_shelves(parser: ArgumentParser) -> None:
     """Adds the packages whose shelves hold the recipes."""
     parser.add_argument(
-        "--shelves", metavar="PACKAGE,...", help="packages with recipes (gristmill and GRISTMILL_SHELVES)"
+        "--shelves", metavar="PACKAGE,...", help="all packages with recipes (GRISTMILL_SHELVES, or the project's)"
     )
 
 
@@ -73,8 +95,9 @@ def shelves_of(arguments: Namespace) -> tuple[str, ...]:
     Raises:
         RecipeError: no package was named, or one is in the lake.
     """
-    packages = read_environment().shelves
-    if arguments.shelves is not None:
+    if arguments.shelves is None:
+        packages = read_environment().named_shelves()
+    else:
         packages = tuple(name.strip() for name in str(arguments.shelves).split(",") if name.strip())
     if not packages:
         raise RecipeError("--shelves: name at least one package")

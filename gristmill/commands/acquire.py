@@ -4,10 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-import gristmill
-from gristmill.commands._acquire import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
+from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
 from gristmill.commands._terminal import add_lake, lake_of, show
 from gristmill.errors import RecipeError
+from gristmill.installation import top_level
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.store.protocol import Store
 
@@ -26,8 +26,8 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def locks() -> Path:
-    """The folder of lock files in this checkout."""
-    return Path(str(gristmill.__file__)).parents[1] / "requirements"
+    """The folder of lock files, in this checkout or in the installed package."""
+    return top_level() / "requirements"
 
 
 def run(arguments: Namespace) -> int:

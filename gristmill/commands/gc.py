@@ -1,4 +1,4 @@
-"""`gc LAKE`: removes objects that are no longer in use: parts that nothing names, and objects that runs left behind.
+"""`gc LAKE`: removes what is no longer in use: parts and releases that nothing names, and objects that runs left.
 
 In a bucket it also aborts old uploads that were never finished.
 """
@@ -18,6 +18,7 @@ from gristmill.maintenance.gc import (
     remove_strays,
     remove_unnamed,
 )
+from gristmill.maintenance.old_releases import find_old_releases, remove_release
 
 HELP = "remove parts that no ledger, index or release names, and objects that runs left for others to read"
 
@@ -67,6 +68,10 @@ def run(arguments: Namespace) -> int:
         if _remove(shown, [], garbage.bytes, partial(remove_unnamed, store, garbage), dry=dry):
             removed += 1
             size += garbage.bytes
+    for release in find_old_releases(store, show):
+        shown = f"{release.folder}: {len(release.entries)} objects"
+        if _remove(shown, [], release.bytes, partial(remove_release, store, release), dry=dry):
+            size += release.bytes
     _abort_uploads(store, arguments.upload_days, dry=dry)
     verb = "would be removed" if dry else "removed"
     show(f"{removed} parts {verb}, {size:,} bytes")

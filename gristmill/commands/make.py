@@ -1,50 +1,124 @@
-"""`make LAKE SOURCE|MIX`: makes what is missing of a source or a mix, without Dagster.
+"""`make [LAKE] [TARGET ...]`: makes what `plan` shows, in the same order, without Dagster.
 
-For a source, it makes the documents of every snapshot, in all versions, and their attribute sets. For a mix, it makes
-its documents, their tokens, and its indexes. Partitions that are up to date are not made again.
+A target is a source, a mix, a tokenizer, an attribute set, an export, `source/version`, `mix/tokenizer`, `mix/export`,
+or the beginning of an address; without one, everything is made. What a target is made from is made first, if it is due.
+Partitions that are up to date are left alone. If one cannot be made, those that are made from it wait, and the others
+are made.
+
+Exit codes: 0 if all is made; 1 if something failed, is refused or wrong, or was asked for by name and waits; 2 if the
+command could not run; 130 if it was stopped by Ctrl-C or SIGTERM. What was finished is kept.
 """
 
+import signal
+import sys
+import threading
 from argparse import ArgumentParser, Namespace
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from types import FrameType
 
-from gristmill.commands._terminal import add_engine, add_lake, add_shelves, engine_of, lake_of, shelves_of, show
-from gristmill.lake.address import check_snapshot
+from gristmill.commands._plan import show_estimate, show_plan
+from gristmill.commands._progress import Progress
+from gristmill.commands._targets import add_targets, asked_for, counted
+from gristmill.commands._terminal import add_engine, add_options, add_shelves, engine_of, lake_of, show
+from gristmill.lake.ledger.model import Ledger
+from gristmill.pipeline.estimate import Estimator
 from gristmill.pipeline.make import Maker
-from gristmill.recipes.catalogue import read_catalogue
+from gristmill.pipeline.planner import Planner
 
-HELP = "make what is missing of a source or a mix"
+HELP = "make what is missing, in order: documents, attribute sets, mixes, tokenizers, tokens"
+
+STOPPED = 130
+"""Exit code of a command that was stopped: 128 and the number of SIGINT, as shells have it."""
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser)
-    parser.add_argument("what", metavar="SOURCE|MIX", help="its name; sources/NAME or mixes/NAME if both have it")
+    add_targets(parser)
+    add_options(parser)
+    parser.add_argument("--dry-run", action="store_true", help="show what would be made, as `plan` does; make nothing")
     parser.add_argument(
-        "--snapshot", action="append", default=[], metavar="KEY", help="only this snapshot; may be repeated"
+        "--estimate",
+        action="store_true",
+        help="show bytes to read and to write, and CPU hours, by what earlier runs have measured; make nothing",
     )
+    parser.set_defaults(all=False, json=False)
     add_shelves(parser)
     add_engine(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Makes partitions, and shows a line for each of them. Returns 0.
+    """Makes the targets, and shows a line for each partition. Returns the exit code.
 
     Raises:
-        RecipeError: the name is on no shelf, or is both a source and a mix.
-        GristmillError: a shard or a check failed. Partitions that were made before it are kept.
+        RecipeError: a word is no target, or a recipe is not valid.
+        StoreError: the lake does not answer. Partitions that were made before are kept.
     """
-    shelves = shelves_of(arguments)
-    snapshots = [check_snapshot(key) for key in arguments.snapshot]
-    made = 0
-    with closing(engine_of(arguments)) as engine:
-        maker = Maker(read_catalogue(shelves), shelves, lake_of(arguments), engine, show)
-        for ledger in maker.named(arguments.what, snapshots):
-            made += 1
-            totals = ledger.totals
-            dropped = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(ledger.dropped.items()))
-            show(
-                f"made {ledger.asset} ({ledger.snapshot}): {totals['rows']:,} rows in {totals['shards']} shards"
-                + (f"; dropped {dropped}" if dropped else "")
-            )
-    show(f"{made} partitions made; everything is up to date" if made else "everything is up to date")
-    return 0
+    shelves, catalogue, targets = asked_for(arguments)
+    planner = Planner(catalogue, shelves, lake_of(arguments), targets)
+    planner.check_something()
+    if arguments.estimate:
+        return show_estimate(planner, Estimator(lake_of(arguments).store(), catalogue))
+    if arguments.dry_run:
+        return show_plan(planner, lambda _: True, arguments)
+    progress = Progress()
+    with closing(engine_of(arguments)) as engine, _stopped_by_signals():
+        maker = Maker(planner, lake_of(arguments), engine, progress)
+        try:
+            for ledger in maker.run():
+                progress(_made(ledger))
+        except KeyboardInterrupt:
+            progress.end()
+            for line in (*maker.kept(), "stopped; the same command goes on from here"):
+                sys.stderr.write(f"{line}\n")
+            return STOPPED
+    progress.end()
+    return _report(maker)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Lets SIGTERM stop the command like Ctrl-C. Later signals are ignored, so that the workers are ended first."""
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
+        for each in STOPS:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = [signal.signal(each, stop) for each in STOPS]
+    try:
+        yield
+    finally:
+        for each, handler in zip(STOPS, before, strict=True):
+            signal.signal(each, handler)
+
+
+def _made(ledger: Ledger) -> str:
+    totals = ledger.totals
+    dropped = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(ledger.dropped.items()))
+    rows, shards = counted(totals["rows"], "row"), counted(totals["shards"], "shard")
+    made = f"made {ledger.asset} ({ledger.snapshot}): {rows} in {shards}"
+    return f"{made}; dropped {dropped}" if dropped else made
+
+
+def _report(maker: Maker) -> int:
+    """Says what was made, what waits, and what could not be made. Returns the exit code."""
+    waiting = [each for each in maker.not_made if not each.counts]
+    failures = [each for each in maker.not_made if each.counts]
+    made = f"{counted(maker.made, 'partition')} made; " if maker.made else ""
+    for each in waiting:
+        show(str(each))
+    if not failures:
+        show(f"{made}everything {'else ' if waiting else ''}is up to date")
+        return 0
+    failed = [each for each in failures if each.error or each.prospect.state != "wait"]
+    waits = [each for each in failures if each not in failed]
+    show(f"{made}{len(failed)} failed{f', {len(waits)} must wait' if waits else ''}")
+    for each in (*failed, *waits):
+        sys.stderr.write(f"{each}\n")
+    return 1

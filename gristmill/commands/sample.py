@@ -1,11 +1,12 @@
-"""`sample LAKE MIX`: shows examples of rows that a mix keeps, and of rows that each of its rules drops."""
+"""`sample [LAKE] MIX`: shows examples of rows that a mix keeps, and of rows that each of its rules drops."""
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._targets import is_path
+from gristmill.commands._terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_ledger
@@ -29,8 +30,14 @@ _LISTED = BLOCKED.format("")
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser)
-    parser.add_argument("mix", help="a mix, or <source>/<version>")
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[LAKE] MIX",
+        help="a mix, or <source>/<version>; before it the lake: -, s3://bucket/prefix, or a folder; by default that of"
+        " the project or GRISTMILL_LAKE",
+    )
+    add_options(parser)
     parser.add_argument("--stream", help="only this stream")
     parser.add_argument("--snapshot", help="by default the newest finished one")
     parser.add_argument("--rows", type=int, default=10, metavar="N", help="examples per rule (%(default)s)")
@@ -47,6 +54,7 @@ def run(arguments: Namespace) -> int:
     """
     if arguments.rows < 0:
         raise RecipeError(f"--rows {arguments.rows}: give a number, 0 or more")
+    arguments.lake, arguments.mix = _lake_and_mix(arguments.words)
     store = lake_of(arguments).store()
     agree = True
     shown = 0
@@ -54,8 +62,14 @@ def run(arguments: Namespace) -> int:
         shown += 1
         agree &= _show_step(store, step, arguments.rows)
     if not shown:
-        raise DataError(f"{arguments.mix}: none of its slices is finished; materialize one first")
+        raise DataError(f"{arguments.mix}: none of its slices is finished; make one first")
     return 0 if agree else 1
+
+
+def _lake_and_mix(words: Sequence[str]) -> tuple[str, str]:
+    if len(words) > 2 or is_path(words[-1]):
+        raise RecipeError(f"{' '.join(words)}: name a mix or a version, as in wiki/v1, after the lake or alone")
+    return (words[0] if words[:-1] else "-"), words[-1]
 
 
 def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:

@@ -1,4 +1,4 @@
-"""`trace LAKE SOURCE ID` locates a document, from raw bytes to tokens. `trace LAKE CACHE:OFFSET` starts from a token.
+"""`trace [LAKE] SOURCE ID` locates a document, raw bytes to tokens. `trace [LAKE] CACHE:OFFSET` starts from a token.
 
 SOURCE is the value of the documents' field `source`, usually the name of the source. CACHE is the address of a stream's
 token cache, `token_caches/<mix>/<tokenizer>/<stream>`; append `/validation` for its validation split. OFFSET is the
@@ -7,11 +7,13 @@ number of the token in that split, from 0.
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
-from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._targets import names_lake
+from gristmill.commands._terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
 from gristmill.lake.asset_kinds import TOKEN_CACHE, expression_of
@@ -29,9 +31,14 @@ _LONGEST = 200
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser)
-    parser.add_argument("what", metavar="SOURCE | CACHE:OFFSET", help="the document's source, or a token's address")
-    parser.add_argument("id", nargs="?", metavar="ID", help="the document's id, if SOURCE is given")
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[LAKE] SOURCE ID, or [LAKE] CACHE:OFFSET",
+        help="the document's source and its id, or a token's address; before it the lake: -, s3://bucket/prefix, or a"
+        " folder; by default that of the project or GRISTMILL_LAKE",
+    )
+    add_options(parser)
     parser.add_argument("--snapshot", default="", help="only this snapshot of the source")
     parser.add_argument("--json", action="store_true", help="one JSON object per snapshot, each on one line")
     add_shelves(parser)
@@ -45,14 +52,16 @@ def run(arguments: Namespace) -> int:
         DataError: there is no such document or token, or its places do not agree.
         StoreError: the lake does not answer, or is being rebuilt.
     """
+    arguments.lake, what, name = _lake_and_what(arguments.words)
     lake = lake_of(arguments)
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
-    token = _TOKEN.fullmatch(arguments.what)
-    if arguments.id is None:
+    if name is None:
+        token = _TOKEN.fullmatch(what)
         if token is None or arguments.snapshot:
             raise RecipeError(
-                f"{arguments.what}: name a source and an id, or a token as in"
-                " token_caches/<mix>/<tokenizer>/<stream>:1000 (or .../<stream>/validation:1000, and no --snapshot)"
+                f"{' '.join(arguments.words)}: name a source and an id, or a token as in"
+                " token_caches/<mix>/<tokenizer>/<stream>:1000 (or .../<stream>/validation:1000, and no --snapshot);"
+                " write - before a source that has the name of a lake in this folder"
             )
         _say(
             token_trace(store, token["cache"], token["split"] or SPLITS[0], int(token["offset"]), shelves),
@@ -60,9 +69,25 @@ def run(arguments: Namespace) -> int:
         )
         return 0
     snapshot = check_snapshot(arguments.snapshot) if arguments.snapshot else ""
-    for trace in document_trace(store, arguments.what, arguments.id, shelves, snapshot):
+    for trace in document_trace(store, what, name, shelves, snapshot):
         _say(trace, as_json=arguments.json)
     return 0
+
+
+def _lake_and_what(words: Sequence[str]) -> tuple[str, str, str | None]:
+    """The lake, by default `-`; a source or a token's address; and the document's id, None if no such word is left."""
+    place = len(words) == 2 and Path(words[0]).is_dir() and _TOKEN.fullmatch(words[1])
+    has_lake = len(words) > 2 or place or names_lake(words[0])
+    lake, rest = (words[0], words[1:]) if has_lake else ("-", words)
+    match rest:
+        case []:
+            return lake, "", None
+        case [what]:
+            return lake, what, None
+        case [what, name]:
+            return lake, what, name
+        case _:
+            raise RecipeError(f"{' '.join(words)}: give SOURCE ID or CACHE:OFFSET, after the lake or alone")
 
 
 def _say(trace: DocumentTrace | TokenTrace, *, as_json: bool) -> None:
@@ -86,12 +111,18 @@ def _lines(trace: DocumentTrace) -> Iterator[str]:
     for tokens in trace.token_caches:
         yield f"  {_tokens(tokens)}"
     for part in trace.parts:
-        yield f"  {part.path}: made from its shard{f'; {part.why}' if part.why else ''}"
+        if not part.lines:
+            yield f"  {part.path}: made from its shard{f'; {part.why}' if part.why else ''}"
+        yield from (f"  {path}: line {line}" for path, line in part.lines)
 
 
 def _raw(raw: RawPlace) -> str:
     name = raw.path or (f"{raw.asset}: {raw.object}" if raw.object else raw.asset)
-    within = {"member": f" of the member {raw.member}", "unpacked object": " of what it unpacks to"}
+    within = {
+        "member": f" of the member {raw.member}",
+        "unpacked object": " of what it unpacks to",
+        "unpacked part": f" of what it unpacks to from its byte {raw.begins} on",
+    }
     unit = "rows" if raw.counted_in == "rows" else "bytes"
     located = f"{unit} {raw.range[0]}-{raw.range[1]}{within.get(raw.counted_in, '')}" if raw.range else ""
     return f"{name}: {'; '.join(filter(None, (located, raw.why)))}"

@@ -16,7 +16,7 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
-from gristmill.verification.lake_file import lake_file_findings
+from gristmill.verification.lake_file import lake_file_findings, release_findings
 from gristmill.verification.raw import audit_raw, compared_snapshots
 
 HELP = "prove a lake from its bytes alone; exit code 1 if it differs from its ledgers"
@@ -64,14 +64,14 @@ def run(arguments: Namespace) -> int:
     """
     lake = lake_of(arguments)
     paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"))
-    lost = [] if arguments.asset else list(lake_file_findings(lake.store()))
+    lost = [] if arguments.asset else [*lake_file_findings(lake.store()), *release_findings(lake.store())]
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:
         return 1
     if not paths:
         below = f" below {arguments.asset}" if arguments.asset else ""
-        raise RecipeError(f"{arguments.lake}: there is no finished partition{below}, so nothing to prove")
+        raise RecipeError(f"{lake_of(arguments).url}: there is no finished partition{below}, so nothing to prove")
     wrong, proven = len(lost), 0
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
     audits = _audits_of(lake, paths, arguments)

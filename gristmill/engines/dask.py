@@ -1,6 +1,6 @@
 """The Dask engine: the workers of an existing cluster grind the shards.
 
-It needs the package `distributed` (the extra `dask`). Workers and scheduler need this checkout: docs/engines.md.
+It needs the package `distributed` (the extra `dask`). Workers and scheduler need this checkout: docs/how-to/engines.md.
 """
 
 import itertools

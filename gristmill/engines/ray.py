@@ -1,6 +1,6 @@
 """The Ray engine: the workers of an existing cluster grind the shards.
 
-It needs the package `ray` (the extra `ray`), on a machine that is a node of the cluster: docs/engines.md.
+It needs the package `ray` (the extra `ray`), on a machine that is a node of the cluster: docs/how-to/engines.md.
 """
 
 import signal

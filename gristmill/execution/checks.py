@@ -10,6 +10,7 @@ import numpy as np
 
 from gristmill.lake.address import Place
 from gristmill.lake.identity import hashes_of
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.id_search import (
     BUCKET,
     first_duplicate,
@@ -72,6 +73,8 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
         return Verdict("ids_unique", passed=True, description=f"{facts['rows']:,} ids, all different", metadata=facts)
     first, second = duplicate
     source, id_ = first.pair
+    both = [shard for shard in shards if shard.name in {first.shard, second.shard}]
+    files = {shard.name: shard_file(store, place, shard)[1] for shard in both}
     facts |= {
         "duplicate_ids": len(highs),
         "id": id_,
@@ -83,7 +86,7 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
     }
     text = (
         f"{len(highs):,} ids occur twice; the first: {id_!r} (source {source!r}) in"
-        f" {place.shard(first.shard)} row {first.row} and in {place.shard(second.shard)} row"
+        f" {files[first.shard]} row {first.row} and in {files[second.shard]} row"
         f" {second.row}; mend the raw data or the converter's ids"
     )
     return Verdict("ids_unique", passed=False, description=text, metadata=facts)
@@ -168,8 +171,8 @@ def _unstable(
         more |= {"first_row": first.row, "source": first.pair[0], "id": first.pair[1]}
         named = f"row {first.row}, id {first.pair[1]!r} (source {first.pair[0]!r})"
     text = (
-        f"{after.shard(shard.name)}: {len(new)} ids are not in {before.shard(shard.name)}; the first: {named};"
-        " a version may drop documents, but not add or move them"
+        f"{shard_file(store, after, shard)[1]}: {len(new)} ids are not in {before.shard(shard.name)}; the first:"
+        f" {named}; a version may drop documents, but not add or move them"
     )
     return Verdict("ids_stable", passed=False, description=text, metadata={**facts, **more})
 

@@ -11,11 +11,13 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError, StoreError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import check_claim, claimed_by, others_at_work
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.adopted import root_path, write_root
+from gristmill.lake.ledger.code import Codes
 from gristmill.lake.ledger.files import (
     check_same_recipe,
     compose,
@@ -47,6 +49,9 @@ class PartitionPlan(msgspec.Struct, frozen=True):
         kept: number of shards that are kept.
         todo: number of shards to grind.
         gone: names of shards to remove.
+        codes: the code that gives its shards, for the run's note.
+        unsure: whether it is not known which code made the shards of its ledger, and the recipe is no draft.
+        checked: a digest of the checksum files beside its raw objects; empty if its recipe names none.
     """
 
     place: Place
@@ -58,6 +63,9 @@ class PartitionPlan(msgspec.Struct, frozen=True):
     kept: int
     todo: int
     gone: tuple[str, ...]
+    codes: Codes = {}
+    unsure: bool = False
+    checked: str = ""
 
 
 class Assembled(msgspec.Struct, frozen=True):
@@ -97,17 +105,20 @@ def claim_and_plan(
         The plan for commit, the shards to grind, and the state before.
 
     Raises:
-        RecipeError: the partition was made by another recipe of the same name.
+        RecipeError: the partition was made by another recipe of the same name, or by other code than now in the file.
     """
     place = target.place
+    if target.code.problem:
+        raise RecipeError(f"{place.asset} ({place.snapshot}): {target.code.problem}")
     store.sweep()
     before = store.read_tagged(place.ledger)
     if before:
         check_same_recipe(parse_head(before[0], place.ledger).recipe, target.recipe, place)
     store.put(place.claim, dump({"token": token}))
+    write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
-    # A killed run may have left receipts of shards that must be ground again. They must not count as this run's.
+    # A killed run may have left receipts of shards that must be ground again; they must not count as this run's.
     existing = {entry.path for entry in store.list(place.receipts)}
     store.delete([path for path in (place.receipt(want.name) for want in todo) if path in existing])
     partition = PartitionPlan(
@@ -120,10 +131,18 @@ def claim_and_plan(
         kept=len(keep),
         todo=len(todo),
         gone=gone,
+        codes=target.code.recorded(state.codes),
+        unsure=_unsure(state, target),
+        checked=target.checked,
     )
-    lines = [dump(receipt) for receipt in keep] + [dump(want) for want in todo]
-    store.put(_plan(place, token), gzip_bytes(b"\n".join(lines)))
+    store.put(_plan(place, token), gzip_bytes(b"\n".join(dump(each) for each in (*keep, *todo))))
     return partition, todo, state
+
+
+def _unsure(state: PartitionState, target: Target) -> bool:
+    if state.head is None or state.codes or not target.code.digest:
+        return False
+    return not (state.head.recipe.draft and target.recipe.draft)
 
 
 def _plan(place: Place, token: str) -> str:
@@ -149,15 +168,20 @@ def assemble(
     Raises:
         Superseded: a newer run has claimed the partition.
         StoreError: a shard has no receipt, or an object differs from its receipt.
+        RecipeError: the note of the last run is lost, and the same inputs give other rows than its ledger says.
     """
     place = partition.place
     check_claim(store, place, partition.token)
     receipts = _receipts(store, partition, made or {})
     shards = [receipt.row for receipt in receipts]
+    if partition.unsure:
+        _check_same_rows(place, read_state(store, place).table, shards)
     note = RunNote(
         about=dict(about),
         stamps={path: stamp for receipt in receipts for path, stamp in receipt.stamps.items()},
         raw={path: stamp for receipt in receipts for path, stamp in receipt.raw.items()},
+        codes=partition.codes,
+        checked=partition.checked,
     )
     strays = _check_untouched(store, place, shards, note.stamps)
     if place.kind.immutable:
@@ -167,6 +191,19 @@ def assemble(
     note = msgspec.structs.replace(note, table=ledger.table.sha256, left=strays)
     verdicts = tuple(check(store, place, shards) for check in checks(place.asset).values())
     return Assembled(ledger, shards, table, note, verdicts, strays)
+
+
+def _check_same_rows(place: Place, before: Sequence[Shard], now: Sequence[Shard]) -> None:
+    """Checks that shards of the same inputs and recipe have the same rows, where no note tells which code made them."""
+    old = {row.name: row for row in before}
+    for row in now:
+        was = old.get(row.name)
+        if was and (was.recipe, was.inputs) == (row.recipe, row.inputs) and was.content != row.content:
+            raise RecipeError(
+                f"{place.shard(row.name)}: the same inputs give other rows than {place.ledger} says, and {place.run}"
+                " does not tell which code made them: the code of the recipe was edited. Take the edit back, and make"
+                " it again; or declare it under the next number"
+            )
 
 
 def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt]) -> list[Receipt]:
@@ -209,7 +246,7 @@ def _check_untouched(
         raise DataError(
             f"{place.asset} ({place.snapshot}): a receipt names {foreign[0]}, which is not of it; run again"
         )
-    return tuple(path for path in objects if path not in named)
+    return tuple(path for path in objects if path not in named and path != root_path(place))
 
 
 def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Ledger:
@@ -252,7 +289,8 @@ def _refuse_failed(place: Place, verdicts: Sequence[Verdict]) -> None:
 
 
 def _same_note(old: RunNote, new: RunNote) -> bool:
-    return (old.stamps, old.raw) == (new.stamps, new.raw) and set(new.left) <= set(old.left)
+    same = all(getattr(old, field) == getattr(new, field) for field in ("stamps", "raw", "codes", "checked"))
+    return same and set(new.left) <= set(old.left)
 
 
 def release(store: Store, partition: PartitionPlan, shards: Sequence[str] = ()) -> None:

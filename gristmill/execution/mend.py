@@ -7,8 +7,6 @@ from shlex import quote
 from gristmill.execution.finding import Finding
 from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
-    EXPORT,
-    EXPORT_INDEX,
     PACKING,
     TOKENIZER,
     kind_of,
@@ -20,6 +18,8 @@ from gristmill.lake.store.protocol import Store
 
 _MAKE = "python -m gristmill make"
 
+_ADOPTED = "this adopted file is of others: put it back as it was, or adopt it again"
+"""The mend of a file outside of the lake. Only adopted files are read there."""
 REMOVE_STRAY = "remove it, or put it elsewhere"
 
 
@@ -35,7 +35,7 @@ def remake(store: Store, path: str) -> str:
         return f"run `{_MAKE} {quote(store.url)} {kind.made_by.format(**names)}`"
     if kind is TOKENIZER:
         return "restore it from a copy, or bring it as a tokenizer of the next number"
-    return "run the program again that wrote this export" if kind in {EXPORT, EXPORT_INDEX} else "restore it"
+    return "restore it"
 
 
 def replace(store: Store, path: str) -> str:
@@ -49,6 +49,8 @@ def with_mend(store: Store, finding: Finding) -> Finding:
     if finding.mend:
         return finding
     path = finding.path
+    if path.startswith("/") or "://" in path:
+        return dataclasses.replace(finding, mend=_ADOPTED)
     is_there = path.endswith("/") or store.head(path) is not None
     return dataclasses.replace(finding, mend=replace(store, path) if is_there else remake(store, path))
 

@@ -7,6 +7,8 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.adopted import read_root
+from gristmill.lake.ledger.code import Code, Codes, check_same_code
 from gristmill.lake.ledger.files import check_same_recipe, compose, parse_head, parse_table, recorded_recipe
 from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import (
@@ -17,6 +19,7 @@ from gristmill.lake.ledger.receipts import (
     read_run_note,
 )
 from gristmill.lake.rows.shard_file import unpacked_whole
+from gristmill.lake.store.adopted import Root
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
@@ -47,12 +50,22 @@ class Target(msgspec.Struct, frozen=True):
         recipe: the recipe that makes it.
         upstream: the partitions that it is made from.
         wants: the shards that it should hold.
+        code: the code of the recipe; not known for recipes without functions.
+        root: where its files are, if they are adopted.
+        checked: a digest of the checksum files beside its raw objects; empty if its recipe names none.
     """
 
     place: Place
     recipe: Recipe
     upstream: tuple[Upstream, ...]
     wants: tuple[Want, ...]
+    code: Code = Code()
+    root: Root | None = None
+    checked: str = ""
+
+    def is_checked(self, state: "PartitionState") -> bool:
+        """Whether its raw objects were compared with these checksum files, or need not be."""
+        return self.checked in {"", state.checked}
 
 
 class PartitionState(msgspec.Struct, frozen=True):
@@ -66,6 +79,9 @@ class PartitionState(msgspec.Struct, frozen=True):
         receipts: the record of each shard, by its name.
         raw: the version of each raw object when it was read, by its name.
         objects: the objects in the partition's folders, by path.
+        codes: the code that made it, as its run's note records it.
+        root: where its adopted files are, as the lake records it.
+        checked: the digest of the checksum files that its raw objects were compared with.
     """
 
     head: Ledger | None
@@ -75,6 +91,9 @@ class PartitionState(msgspec.Struct, frozen=True):
     receipts: dict[str, Receipt]
     raw: dict[str, RawVersion]
     objects: dict[str, Entry]
+    codes: Codes = {}
+    root: Root | None = None
+    checked: str = ""
 
     def trusted(self, receipt: Receipt, store: Store, place: Place) -> Receipt | None:
         """The receipt with current stamps, if all its objects are as recorded; else None.
@@ -92,7 +111,7 @@ class PartitionState(msgspec.Struct, frozen=True):
             stamps[path] = entry.version
         inputs = (i.shard for i in receipt.row.inputs)
         raw = {name: self.raw[name] for name in inputs if name in self.raw} if self.raw else {}
-        return Receipt(receipt.row, stamps, raw)
+        return Receipt(receipt.row, stamps, raw, receipt.code)
 
 
 def read_state(store: Store, place: Place) -> PartitionState:
@@ -110,7 +129,8 @@ def read_state(store: Store, place: Place) -> PartitionState:
     objects: dict[str, Entry] = {}
     for folder in place.folders:
         objects.update((entry.path, entry) for entry in store.list(folder))
-    receipts = {row.name: Receipt(row, note.stamps, note.raw) for row in rows}
+    code = next(iter(note.codes), "")
+    receipts = {row.name: Receipt(row, note.stamps, note.raw, code) for row in rows}
     raw = dict(note.raw)
     for receipt in read_receipts(store, place):
         receipts[receipt.row.name] = receipt
@@ -123,6 +143,9 @@ def read_state(store: Store, place: Place) -> PartitionState:
         receipts=receipts,
         raw=raw,
         objects=objects,
+        codes=note.codes,
+        root=read_root(store, place) if any(row.at for row in rows) else None,
+        checked=note.checked,
     )
 
 
@@ -154,10 +177,12 @@ def plan_changes(
         The shards that are kept, the shards to grind, and the names of recorded shards that the target does not have.
 
     Raises:
-        RecipeError: the partition was made by another recipe of the same name.
+        RecipeError: the partition was made by another recipe of the same name, or by other code.
     """
     if state.head is not None:
-        check_same_recipe(state.head.recipe, target.recipe, target.place)
+        old = state.head.recipe
+        check_same_recipe(old, target.recipe, target.place)
+        check_same_code(target.code, state.codes, target.place, draft=old.draft and target.recipe.draft)
     recipe = target.recipe.digest
     keep: list[Receipt] = []
     todo: list[Want] = []
@@ -169,6 +194,7 @@ def plan_changes(
             and want.inputs is not None
             and receipt.row.recipe == recipe
             and receipt.row.inputs == want.inputs
+            and target.code.made(receipt.code, state.codes)
         )
         kept = state.trusted(receipt, store, target.place) if same and receipt else None
         if kept:
@@ -182,7 +208,9 @@ def plan_changes(
 
 def is_finished(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> bool:
     """Whether the published ledger is already that of the target, so that there is nothing to do."""
-    if todo or state.head is None:
+    if todo or state.head is None or target.code.changed(state.codes) or target.root != state.root:
+        return False
+    if not target.is_checked(state):
         return False
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
     ledger = compose(target.place, recorded_recipe(state.head.recipe, target.recipe), target.upstream, rows)

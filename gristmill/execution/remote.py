@@ -135,7 +135,7 @@ def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
     missing = [name for name, value in planned.items() if value and not worker.get(name)]
     if missing:
         raise RecipeError(
-            f"{process} cannot import {', '.join(missing)}; workers need this checkout,"
+            f"{process} cannot import {', '.join(missing)}; workers need this Gristmill,"
             " the packages of GRISTMILL_SHELVES on their PYTHONPATH, and the packages that requirements/app.txt pins"
         )
     differing = [
@@ -146,7 +146,7 @@ def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
     if differing:
         raise RecipeError(
             f"{process} would make other bytes: it has {'; '.join(differing)}."
-            " Give workers the same checkout and packages, and restart them"
+            " Give workers the same Gristmill and packages, and restart them"
         )
 
 
@@ -174,7 +174,10 @@ def _version(package: str) -> str:
 
 
 def _code(package: str) -> str:
-    """A digest of a package's Python files; empty if there is no such package."""
+    """A digest of a package's Python files; empty if there is no such package.
+
+    Only a wheel of gristmill holds the Dagster location. It is left out: wheel and checkout grind the same bytes.
+    """
     try:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError:
@@ -185,6 +188,8 @@ def _code(package: str) -> str:
     for folder in dict.fromkeys(spec.submodule_search_locations):  # sys.path may name a folder twice
         for path in sorted(Path(folder).rglob("*.py")):
             name = path.relative_to(folder).as_posix().encode()
+            if package == HOME and name.startswith(b"location/"):
+                continue
             text = path.read_bytes()
             digest.update(b"%s\n%d\n" % (name, len(text)) + text)
     return digest.hexdigest()[:12]

@@ -19,10 +19,12 @@ from gristmill.errors import (
     RecipeError,
     StoreError,
     Superseded,
+    TooManyRefused,
+    added_reasons,
     encodable,
     is_failure,
 )
-from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, Say
+from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, ProgressLine, Say
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.receipts import Receipt
 
@@ -90,7 +92,8 @@ def failure_of(error: BaseException, name: str, asset: str = "") -> Failed:
     """
     if isinstance(error, GristmillError):
         kind = next((name for name, cls in reversed(_ERRORS.items()) if isinstance(error, cls)), "DataError")
-        return Failed(kind, encodable(str(error)), asset, name, met=isinstance(error, Conflict))
+        refused = error.reasons if isinstance(error, TooManyRefused) else ()
+        return Failed(kind, encodable(str(error)), asset, name, isinstance(error, Conflict), refused)
     if isinstance(error, MemoryError):
         words = f"shard {name}: out of memory; use fewer workers, or smaller shards"
         return Failed("StoreError", words, asset, name)
@@ -146,7 +149,7 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
         engine: where the items are ground.
         job: what all items share.
         items: the work.
-        say: takes lines of progress.
+        say: takes lines of progress, and the notes of items.
     """
     started = last = time.monotonic()
     tally = GrindResult(ground={}, failed=[], facts={})
@@ -156,13 +159,15 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
     for done, result in enumerate(engine.map(job, ordered) if ordered else (), start=1):
         weight += result.weight
         _count(tally, result)
+        for note in result.outcome.notes:
+            say(note)
         now = time.monotonic()
         if now - last >= _EVERY or done == len(items):
             last = now
             left = (now - started) * (total - weight) / max(weight, 1)
             rate = weight / max(now - started, 1e-6) / 1e6
             failed = f", {len(tally.failed)} failed" if tally.failed else ""
-            say(f"{done} of {len(items)} shards, {rate:.1f} MB/s, {left:.0f} s left{failed}")
+            say(ProgressLine(f"{done} of {len(items)} shards, {rate:.1f} MB/s, {left:.0f} s left{failed}"))
     tally.seconds = time.monotonic() - started
     tally.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return tally
@@ -200,4 +205,7 @@ def raise_failures(failed: Sequence[Failed], of: int) -> None:
     counted = (
         f"{len(failed)} of {of} shards failed; the others are done, and the next run keeps them:\n" if of > 1 else ""
     )
+    refused = added_reasons(reason for failure in ranked for reason in failure.refused)
+    if refused and ranked[0].error == "DataError":
+        raise TooManyRefused(counted + text, refused)
     raise _ERRORS[ranked[0].error](counted + text)

@@ -29,9 +29,16 @@ def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], to
 def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
     if state.head is not None and state.head.recipe.digest != target.recipe.digest:
         yield f"the recipe changed: {', '.join(changed_fields(state.head.recipe, target.recipe))}"
+    if target.code.changed(state.codes):
+        same = f"; the output is the same: {target.code.reason}" if target.code.reason else ""
+        yield f"the code of {target.code.module} changed since{same}"
+    if state.root is not None and state.root != target.root and target.root is not None:
+        yield f"its files were adopted at {state.root.url}, and are at {target.root.url} now"
+    if not target.is_checked(state):
+        yield "the checksum files changed; compare again" if state.checked else "not compared with checksum files yet"
     by_cause: dict[str, list[str]] = {}
     for want in todo:
-        by_cause.setdefault(_cause(state.receipts.get(want.name), want, target), []).append(want.name)
+        by_cause.setdefault(_cause(state, want, target), []).append(want.name)
     for cause, names in by_cause.items():
         if cause:
             yield f"{cause}: {_shown(names)}"
@@ -51,11 +58,12 @@ def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> s
     return f"{target.place.ledger} was changed by hand ({', '.join(fields)}); it is written again"
 
 
-def _cause(receipt: Receipt | None, want: Want, target: Target) -> str:
-    """Why one shard must be ground; empty if the change of the recipe is the reason, which is named already."""
+def _cause(state: PartitionState, want: Want, target: Target) -> str:
+    """Why one shard must be ground; empty if the change of recipe or code is the reason, which is named already."""
+    receipt = state.receipts.get(want.name)
     if receipt is None:
         return "new"
-    if receipt.row.recipe != target.recipe.digest:
+    if receipt.row.recipe != target.recipe.digest or not target.code.made(receipt.code, state.codes):
         return ""
     if want.inputs is None:
         return "raw data must be looked at again (other stamps, same sizes)" if want.again else "raw data changed"

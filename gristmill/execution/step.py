@@ -18,6 +18,7 @@ from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, raise_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
+from gristmill.installation import code_version, made_with
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.ledger.files import dump, unpack_rows
 from gristmill.lake.ledger.model import Ledger
@@ -228,11 +229,10 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
     items = [msgspec.json.decode(line, type=Item) for line in lines]
     items = _left(store, planned, items)
     tally = grind_all(engine, planned.job, items, say)
-    effort = {"cpu seconds": round(tally.cpu, 3), "wall seconds": round(tally.seconds, 3), **tally.facts}
     for partition in planned.partitions:
         asset = partition.place.asset
-        store.put(_spent(partition), msgspec.json.encode(effort))
         made = tally.ground.get(asset)
+        store.put(_spent(partition), msgspec.json.encode(_effort(planned, items, tally, asset)))
         if made:
             store.put(_ground(partition), gzip_bytes(b"\n".join(dump(receipt) for receipt in made.values())))
         failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
@@ -241,6 +241,20 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         else:
             store.delete([_failed(partition)])
     return tally
+
+
+def _effort(planned: StoredPlan, items: Sequence[Item], tally: GrindResult, asset: str) -> dict[str, float]:
+    """What the grind took, for the run note of an asset. The times and the bytes read are those of all its assets."""
+    rows = [receipt.row for receipt in tally.ground.get(asset, {}).values()]
+    return {
+        "cpu seconds": round(tally.cpu, 3),
+        "wall seconds": round(tally.seconds, 3),
+        "assets": len(planned.partitions),
+        "bytes read": sum(item.weight for item in items),
+        "bytes written": sum(row.bytes for row in rows),
+        "length written": sum(row.length for row in rows),
+        **tally.facts,
+    }
 
 
 def _spent(partition: PartitionPlan) -> str:
@@ -269,13 +283,14 @@ def assemble_one(step: Step, planned: StoredPlan, asset: str, about: Mapping[str
         step: the step that was planned; it names the checks.
         planned: its plan.
         asset: one of the assets that it makes.
-        about: facts about the run, for its note.
+        about: facts about the run, for its note besides version and packages.
 
     Raises:
         GristmillError: a shard could not be ground; the class is that of the failure.
     """
     store = planned.job.lake.store()
     partition = planned.partition(asset)
+    about = {"commit": code_version(), "packages": made_with(), **about}
     made: dict[str, Receipt] = {}
     if partition.todo:
         failed = store.read_tagged(_failed(partition))

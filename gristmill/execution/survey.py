@@ -6,6 +6,7 @@ from gristmill.execution.plan import PartitionState, Target, Want, is_finished, 
 from gristmill.execution.staleness import why_stale
 from gristmill.execution.step import Step
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.code import Code
 from gristmill.lake.ledger.files import TORN
 from gristmill.lake.store.protocol import Store
 
@@ -23,6 +24,7 @@ class Survey(msgspec.Struct, frozen=True):
         gone: names of the shards that would be removed.
         why: reasons why the partition is out of date; empty if it is up to date.
         torn: what is wrong with its ledger, and the mend; empty if nothing is.
+        noted: whether only the run's note would be written, because other code gives the same shards.
     """
 
     asset: str
@@ -34,13 +36,14 @@ class Survey(msgspec.Struct, frozen=True):
     gone: tuple[str, ...]
     why: tuple[str, ...] = ()
     torn: str = ""
+    noted: bool = False
 
 
 def survey(step: Step, store: Store) -> list[Survey]:
     """Surveys each partition of a step, from ledgers and listings alone. Claims nothing and changes nothing.
 
     Raises:
-        RecipeError: a partition was made by another recipe of the same name.
+        RecipeError: a partition was made by another recipe of the same name, or by other code.
         DataError: an input is missing or not valid.
     """
     surveys: list[Survey] = []
@@ -60,6 +63,7 @@ def survey(step: Step, store: Store) -> list[Survey]:
                 gone=gone,
                 why=() if finished else why_stale(state, target, keep, todo),
                 torn=_torn(state, target.place, store),
+                noted=not finished and is_finished(state, msgspec.structs.replace(target, code=Code()), keep, todo),
             )
         )
     return surveys
@@ -68,7 +72,9 @@ def survey(step: Step, store: Store) -> list[Survey]:
 def _may_be_same(want: Want, state: PartitionState, target: Target) -> bool:
     """Whether a shard would be kept if its inputs turn out to have the same bytes."""
     receipt = state.receipts.get(want.name)
-    return want.again and receipt is not None and receipt.row.recipe == target.recipe.digest
+    if not want.again or receipt is None or not target.code.made(receipt.code, state.codes):
+        return False
+    return receipt.row.recipe == target.recipe.digest
 
 
 def _torn(state: PartitionState, place: Place, store: Store) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gristmill.errors import RefusedReason
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.open import Lake
 
@@ -55,6 +56,7 @@ class Failed(msgspec.Struct, frozen=True):
         asset: the asset whose shard failed; empty: all assets of the item.
         name: of the item.
         met: whether another run wrote the same object at the same time.
+        refused: the reasons, if too many rows of raw data were refused.
     """
 
     error: str
@@ -62,6 +64,7 @@ class Failed(msgspec.Struct, frozen=True):
     asset: str = ""
     name: str = ""
     met: bool = False
+    refused: tuple[RefusedReason, ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -71,11 +74,13 @@ class Outcome(msgspec.Struct, frozen=True):
         ground: the receipts of the shards that were made.
         facts: counters for the run's metadata, such as tokenized and copied rows; they do not enter the ledger's table.
         failed: the failures; other assets of the item may have succeeded.
+        notes: sentences for the log of the run.
     """
 
     ground: tuple[Ground, ...]
     facts: dict[str, int] = {}
     failed: tuple[Failed, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -113,3 +118,9 @@ def raw(value: Any) -> msgspec.Raw:
 
 Say = Callable[[str], None]
 """A function that takes a line of progress."""
+
+
+class ProgressLine(str):
+    """A line that the next one of its kind replaces on a terminal: how far a grind is."""
+
+    __slots__ = ()

@@ -1,4 +1,4 @@
-"""Names and paths in the lake (docs/lake.md). Only this module and the table of asset kinds make and parse paths.
+"""Names and paths in the lake (docs/reference/lake.md). Only this module and `asset_kinds` make and parse paths.
 
 The address of an asset is the folder above its snapshots: `sources/wiki/v0/documents`. It is also the asset key in
 Dagster. A Place gives the paths of one partition of one asset. All paths are relative to the lake.

@@ -1,4 +1,4 @@
-"""The kinds of assets: one row for each, with all that tells it from the others (docs/lake.md).
+"""The kinds of assets: one row for each, with all that tells it from the others (docs/reference/lake.md).
 
 An asset's address is the folder above its snapshots; it is the asset key in Dagster too. A new kind of asset is one row
 here, and the stage that makes it. Code elsewhere asks this table; it compares no folder names and splits no addresses.
@@ -14,7 +14,7 @@ RESERVED = frozenset({"index", "ledgers", "raw"})
 
 _NAME = rf"(?!(?:{'|'.join(sorted(RESERVED))})(?:/|\Z))[^/]+"
 _FIELDS = {
-    "version": "v[0-9]+",
+    "version": "v[0-9]+(?:[._-][A-Za-z0-9]+)*",
     "snapshot": "[^/]+?",
     "part": "part-[^/]+",
     "split": "train|validation",
@@ -217,12 +217,15 @@ EXPORT = AssetKind(
     name="export",
     address="exports/{mix}/{export}/{stream}",
     ledger="exports/{mix}/{export}/ledgers/{stream}/{snapshot}.json",
+    made_by="mixes/{mix}",
     immutable=True,
+    checks=("export_complete",),
 )
 EXPORT_INDEX = AssetKind(
     name="export index",
     address="exports/{mix}/{export}/index",
     ledger="exports/{mix}/{export}/index/ledger.json",
+    made_by="mixes/{mix}",
     closes=EXPORT,
 )
 
@@ -332,10 +335,15 @@ def made_from(kind: AssetKind) -> tuple[AssetKind, ...]:
     return tuple(each for each in KINDS[first:] if each.partitioned)
 
 
-def rank_of(address: str) -> tuple[int, int, str, int]:
+def version_rank(version: str) -> tuple[tuple[int, str], ...]:
+    """The place of a dataset version in the order of versions: v1, v1_6, v2, v10."""
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split("[._-]", version[1:]))
+
+
+def rank_of(address: str) -> tuple[int, tuple[tuple[int, str], ...], str, int]:
     """The place of an asset in the order of work: what it is made from comes before it, v0 before v1."""
     kind, names = _parsed(address)
     if kind is None:
-        return len(_TOPS), 0, address, 0
+        return len(_TOPS), (), address, 0
     first = next(iter(names.values()))
-    return _TOPS.index(kind.top), int(names.get("version", "v0")[1:]), first, KINDS.index(kind)
+    return _TOPS.index(kind.top), version_rank(names.get("version", "v0")), first, KINDS.index(kind)

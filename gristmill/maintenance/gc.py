@@ -17,7 +17,7 @@ from gristmill.execution.claim import others_at_work
 from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at
-from gristmill.lake.asset_kinds import KINDS, PARTITIONED, RAW, expression_of, in_ledgers
+from gristmill.lake.asset_kinds import KINDS, PARTITIONED, RAW, expression_of, in_ledgers, kinds_below
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
@@ -122,7 +122,10 @@ def _names_in(store: Store, path: str) -> Iterator[str]:
         try:
             data = orjson.dumps(orjson.loads(data))  # resolves escapes, which may be different in each file
         except orjson.JSONDecodeError as error:
-            raise DataError(f"{path}: not valid JSON ({error}); restore it") from error
+            again = "make what it belongs to again, or restore it" if kinds_below(path) else "restore it from a copy"
+            raise DataError(
+                f"{path}: not valid JSON ({error}), so the parts that it names are unknown; {again}"
+            ) from error
     yield from (name.decode() for name in _NAME.findall(data))
 
 

@@ -40,4 +40,5 @@ STARTER = Mix(
         ),
     ),
     validation=0.01,
+    tokenizers=("starter-bpe-1",),
 )

@@ -1,154 +1,221 @@
-"""Makes what is missing in a lake, step by step, without Dagster: for the command line and for Python programs."""
+"""Makes what is missing in a lake, task by task, without Dagster: for the command line and for Python programs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from gristmill.errors import DataError, RecipeError
-from gristmill.execution.step import Step, make
-from gristmill.execution.survey import survey
-from gristmill.execution.work import Engine, Say
-from gristmill.lake.address import documents_asset, ledger_folder, tokenizer_asset
-from gristmill.lake.ledger.files import list_ledgers
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
+from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
+from gristmill.execution.work import Engine, ProgressLine, Say
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 from gristmill.lake.ledger.model import Ledger
+from gristmill.lake.ledger.receipts import read_receipts
 from gristmill.lake.store.open import Lake
-from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.steps import all_snapshots, cache_steps, check_there, has_vanished, mix_steps, source_steps
-from gristmill.raw_data.snapshots import Stray
-from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.source import Source
+from gristmill.pipeline.dry_run import Prospect
+from gristmill.pipeline.planner import IndexTask, Planner, TokenizerTask
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.tokenization.files import read_tokenizer_ledger
+from gristmill.stages.tagging.step import TaggingStep
+from gristmill.stages.tokenization.training import make_tokenizer
 
 
 @dataclass(frozen=True)
+class NotMade:
+    """A partition, tokenizer or index that a run could not make.
+
+    Attributes:
+        prospect: its state.
+        error: why; None if the prospect says why.
+        named: whether it was asked for by name.
+    """
+
+    prospect: Prospect
+    error: GristmillError | None = None
+    named: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run has failed by it. What waits for something that no command can make now does not count.
+
+        But it counts if it was asked for by name.
+        """
+        return self.error is not None or self.prospect.state != "wait" or self.named
+
+    def __str__(self) -> str:
+        where = f"{self.prospect.asset} ({self.prospect.snapshot})" if self.prospect.snapshot else self.prospect.asset
+        if self.error is not None:
+            said = str(self.error)
+            return said if said.startswith(self.prospect.asset) else f"{where}: {said}"
+        return f"{where}: {self.prospect.state}: {'; '.join(self.prospect.why)}"
+
+
+@dataclass
 class Maker:
     """Makes the partitions that are missing or out of date. An up-to-date partition is only surveyed.
 
+    If a partition cannot be made, those that are made from it wait, and the others are made.
+
     Attributes:
-        catalogue: the recipes.
-        shelves: the packages that hold them.
+        planner: what must be made, in order.
         lake: the lake.
         engine: where shards are ground.
         say: takes lines of progress.
+        made: number of partitions, tokenizers and indexes that were made.
+        seen: number of those that were surveyed.
+        not_made: what could not be made, in order.
     """
 
-    catalogue: Catalogue
-    shelves: tuple[str, ...]
+    planner: Planner
     lake: Lake
     engine: Engine
     say: Say
+    made: int = 0
+    seen: int = 0
+    not_made: list[NotMade] = field(default_factory=list)
+    _at_work: tuple[Place, ...] = ()
 
-    def named(self, name: str, snapshots: Sequence[str] = ()) -> Iterator[Ledger]:
-        """Makes a source or a mix, by its name.
-
-        Args:
-            name: of the source or mix; `sources/NAME` or `mixes/NAME` if both have this name.
-            snapshots: keys; by default all that exist.
-
-        Returns:
-            The ledgers of the partitions that are made, while one iterates.
-
-        Raises:
-            RecipeError: the name is on no shelf, or is both a source and a mix.
-        """
-        kind, slash, rest = name.rpartition("/")
-        sources, mixes = self.catalogue.sources, self.catalogue.mixes
-        if not slash and rest in sources and rest in mixes:
-            raise RecipeError(f"{rest!r} is both a source and a mix: write sources/{rest} or mixes/{rest}")
-        if kind in {"", "sources"} and rest in sources:
-            return self.source(sources[rest], snapshots)
-        if kind in {"", "mixes"} and rest in mixes:
-            return self.mix(mixes[rest], snapshots)
-        raise RecipeError(f"{name!r} is on no shelf; sources: {', '.join(sources)}; mixes: {', '.join(mixes)}")
-
-    def source(self, source: Source, snapshots: Sequence[str] = ()) -> Iterator[Ledger]:
-        """Makes snapshots of a source: its documents, in all versions, and their attribute sets.
-
-        Args:
-            source: the recipe.
-            snapshots: keys; by default all that have raw data or a ledger.
+    def run(self) -> Iterator[Ledger]:
+        """Makes all targets and the inputs that they need.
 
         Yields:
-            The ledger of each partition that was made.
+            The ledger of each partition that was made. Tokenizers and indexes are only said.
 
         Raises:
-            RecipeError: the source has no such snapshot.
-            GristmillError: a shard or a check failed. Partitions that were made before it are kept.
+            StoreError: the lake does not answer any more. What was made is kept.
         """
-        store, options = self.lake.store(), self.lake.options
-        there = all_snapshots(self.lake, source, self._tell)
-        check_there(snapshots, {source.name: there})
-        for snapshot in snapshots or there:
-            vanished = has_vanished(store, source, snapshot)
-            for step in source_steps(self.catalogue, source, snapshot, self.shelves, options, vanished=vanished):
-                yield from self._step(step)
+        for prospect in self.planner.strays:
+            self.say(f"note: {'; '.join(prospect.why)}")
+        for remark in self.planner.remarks:
+            self.say(f"note: {remark}")
+        for prospect in self.planner.unlisted:
+            self._left(prospect)
+        for task in self.planner.tasks():
+            prospects = self.planner.survey(task)
+            self.seen += len(prospects)
+            match task:
+                case TokenizerTask():
+                    self._tokenizer(task.tokenizer, prospects[0])
+                case IndexTask():
+                    self._index(task, prospects)
+                case _:
+                    yield from self._step(task, prospects)
+        for unmatched in self.planner.unmatched():  # now that all documents are there
+            self.say(f"note: {unmatched}")
 
-    def mix(self, mix: Mix, snapshots: Sequence[str] = ()) -> Iterator[Ledger]:
-        """Makes snapshots of a mix: its documents, their tokens by each tokenizer in the lake, and the indexes.
-
-        Args:
-            mix: the recipe.
-            snapshots: keys; by default all whose source documents are finished.
-
-        Yields:
-            The ledger of each partition that was made.
+    def raise_failures(self) -> None:
+        """Raises what could not be made as one error, of the class of the first.
 
         Raises:
-            RecipeError: no source of the mix has such a snapshot.
-            DataError: no stream of the mix has finished documents of these snapshots.
-            GristmillError: a shard or a check failed. Partitions that were made before it are kept.
+            GristmillError: something failed, is refused or wrong, or was asked for by name and waits.
         """
-        known = self._known(mix)
-        check_there(snapshots, {stream.source: known[stream.key] for stream in mix.streams})
-        chosen = [(stream, key) for stream in mix.streams for key in self._finished(stream, snapshots)]
-        if not chosen:
-            raise DataError(f"mix {mix.name}: no finished documents to select from; make its sources first")
-        tokenizers = self._tokenizers(mix)
-        for stream, snapshot in chosen:
-            for step in mix_steps(mix, stream.key, snapshot, self.shelves):
-                yield from self._step(step)
-            for step in cache_steps(tokenizers, mix, stream.key, snapshot, self.shelves):
-                yield from self._step(step)
-        self._close(mix, tokenizers, known)
+        failures = [each for each in self.not_made if each.counts]
+        if len(failures) == 1 and failures[0].error is not None:
+            raise failures[0].error
+        if failures:
+            first = failures[0]
+            kind: type[GristmillError] = RecipeError if first.prospect.state == "refused" else DataError
+            kind = next((each for each in (RecipeError, StoreError) if isinstance(first.error, each)), kind)
+            raise kind("\n".join(str(each) for each in failures))
 
-    def _tell(self, stray: Stray) -> None:
-        self.say(f"note: {stray}")
-
-    def _known(self, mix: Mix) -> dict[str, list[str]]:
-        """The snapshots of each stream's source, by the stream's key."""
-        sources = {stream.source: self.catalogue.sources[stream.source] for stream in mix.streams}
-        keys = {name: all_snapshots(self.lake, source, self._tell) for name, source in sources.items()}
-        return {stream.key: keys[stream.source] for stream in mix.streams}
-
-    def _step(self, step: Step) -> Iterator[Ledger]:
-        due = {partition.asset: partition for partition in survey(step, self.lake.store()) if not partition.finished}
-        for partition in due.values():
-            self.say(f"{partition.asset} ({partition.snapshot}): {'; '.join(partition.why)}")
+    def _step(self, step: Step, prospects: Sequence[Prospect]) -> Iterator[Ledger]:
+        due = [each for each in prospects if each.state in {"make", "note"}]
+        for prospect in prospects:
+            if prospect in due:
+                self.say(f"{prospect.asset} ({prospect.snapshot}): {'; '.join(prospect.why)}")
+            elif prospect.state not in {"finished", "wrong"}:
+                self._left(prospect)
         if due:
-            made = make(step, self.lake, self.engine, uuid4().hex, self.say)
-            yield from (ledger for asset, ledger in made.items() if asset in due)
+            yield from self._make(step, due)
+        for prospect in prospects:
+            if prospect.state == "wrong":  # a torn table is written again; what else is wrong is an error once more
+                yield from self._make(step, [prospect])
 
-    def _finished(self, stream: Stream, snapshots: Sequence[str]) -> list[str]:
-        ledgers = list_ledgers(self.lake.store(), ledger_folder(documents_asset(stream.source, stream.version)))
-        return [ledger.snapshot for ledger in ledgers if not snapshots or ledger.snapshot in snapshots]
-
-    def _tokenizers(self, mix: Mix) -> list[Tokenizer]:
-        """The tokenizers of a mix that are in the lake. Only a person makes one, so the others are reported."""
-        store = self.lake.store()
-        in_lake: list[Tokenizer] = []
-        for tokenizer in self.catalogue.tokenizers_of(mix):
-            if read_tokenizer_ledger(store, tokenizer.name) is not None:
-                in_lake.append(tokenizer)
+    def _make(self, step: Step, due: Sequence[Prospect]) -> Iterator[Ledger]:
+        """Makes some partitions of a step. Each is published, unless one of its shards or checks failed."""
+        if isinstance(step, TaggingStep):
+            assets = {prospect.asset for prospect in due}
+            step = replace(step, taggers=tuple(t for t, a in zip(step.taggers, step.makes, strict=True) if a in assets))
+        try:
+            if not self.made:
+                make_lake_id(self.lake.store())  # its file also tells that this folder is a lake
+            planned = plan(step, self.lake, uuid4().hex)
+            self._at_work = tuple(partition.place for partition in planned.partitions)
+            grind(planned, self.engine, self._progress(step))
+        except GristmillError as error:
+            for prospect in due:
+                self._failed(prospect, error)
+            return
+        for prospect in due:
+            try:
+                ledger = publish_one(planned, prospect.asset, assemble_one(step, planned, prospect.asset, {}))
+            except GristmillError as error:
+                self._failed(prospect, error)
             else:
-                self.say(
-                    f"{tokenizer_asset(tokenizer.name)} is not in the lake, so no tokens; make the tokenizer first"
-                )
-        return in_lake
+                self._done(prospect)
+                yield ledger
+        self._at_work = ()
 
-    def _close(self, mix: Mix, tokenizers: Sequence[Tokenizer], known: Mapping[str, Sequence[str]]) -> None:
-        """Writes the indexes of the mix and of its token caches, unless they are up to date."""
-        sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
-        for address, why in MixIndexes(mix, tokenizers, sources, known).close(self.lake.store()).items():
-            self.say(f"{address}: written ({'; '.join(why)})")
+    def kept(self) -> list[str]:
+        """Says what is kept of the step that was stopped: its finished shards, which the next run does not grind."""
+        store = self.lake.store()
+        counts = {place: sum(1 for _ in read_receipts(store, place)) for place in self._at_work}
+        said = [f"{place.asset} ({place.snapshot}): {n} shards are kept" for place, n in counts.items() if n]
+        return [f"{self.made} partitions made", *said]
+
+    def _progress(self, step: Step) -> Say:
+        """Takes the lines of progress of a step, and puts the partition in front."""
+        where = step.makes[0] if len(step.makes) == 1 else f"{step.makes[0].rpartition('/')[0]}/*"
+
+        def say(line: str) -> None:
+            self.say(ProgressLine(f"{where} ({step.snapshot}): {line}"))
+
+        return say
+
+    def _tokenizer(self, tokenizer: Tokenizer, prospect: Prospect) -> None:
+        if prospect.state != "make":
+            if prospect.state != "finished":
+                self._left(prospect)
+            return
+        self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
+        try:
+            ledger, _ = make_tokenizer(self.lake.store(), tokenizer, self.say)
+        except GristmillError as error:
+            self._failed(prospect, error)
+            return
+        self._done(prospect)
+        source = (
+            f"trained on {ledger.documents:,} documents" if tokenizer.training else f"imported from {tokenizer.file}"
+        )
+        self.say(f"made {prospect.asset}: {ledger.vocabulary:,} entries, {source}")
+
+    def _index(self, task: IndexTask, prospects: Sequence[Prospect]) -> None:
+        for prospect in prospects:
+            if prospect.state == "make":
+                try:
+                    task.indexes.write(self.lake.store(), task.address)
+                except GristmillError as error:
+                    self._failed(prospect, error)
+                    continue
+                self._done(prospect)
+                self.say(f"{task.address}: written ({'; '.join(prospect.why)})")
+            elif prospect.state != "finished":
+                self._left(prospect)
+
+    def _done(self, prospect: Prospect) -> None:
+        self.made += 1
+        self.planner.states.made(prospect.asset, prospect.snapshot)
+
+    def _left(self, prospect: Prospect) -> None:
+        self.not_made.append(NotMade(prospect, None, named=self.planner.named(prospect)))
+
+    def _failed(self, prospect: Prospect, error: GristmillError) -> None:
+        """Notes a failure. If the lake itself no longer answers, nothing else can be made.
+
+        Raises:
+            StoreError: the lake does not answer.
+        """
+        self.planner.states.failed(prospect.asset, prospect.snapshot)
+        self.not_made.append(NotMade(prospect, error, named=self.planner.named(prospect)))
+        self.say(f"FAILED {str(self.not_made[-1]).partition(chr(10))[0]}")
+        if isinstance(error, StoreError):
+            next(iter(self.lake.store().list(LAKE_FILE)), None)

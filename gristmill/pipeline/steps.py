@@ -10,10 +10,13 @@ from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.snapshots import Stray, raw_snapshots
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.adoption.step import AdoptionStep
 from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -39,10 +42,14 @@ def source_steps(
         vanished: whether the snapshot may have no raw data: see ConversionStep.
     """
     for version in source.versions:
-        if version == "v0":
+        if version in source.adopts:
+            yield AdoptionStep(source, version, snapshot, shelves, "", options or {}, vanished)
+        elif source.revision(version) is None:
             yield ConversionStep(source, snapshot, shelves, options or {}, vanished)
         else:
             yield revision_step(source, version, snapshot, shelves)
+        for each in source.adopted_sets(version):
+            yield AdoptionStep(source, version, snapshot, shelves, each.name, options or {}, vanished)
         taggers = catalogue.taggers_of(source, version)
         if taggers:
             yield TaggingStep(source.name, version, snapshot, tuple(taggers), shelves)
@@ -61,10 +68,18 @@ def cache_steps(
         yield TokenCacheStep(mix, stream, tokenizer, snapshot, shelves)
 
 
+def export_steps(
+    exports: Iterable[Export], mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]
+) -> Iterator[Step]:
+    """The steps of one snapshot of a mix's stream that write it in the format of each of these exports."""
+    for export in exports:
+        yield ExportStep(mix, stream, export, snapshot, shelves)
+
+
 def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
     """Whether a snapshot was made again after its raw data vanished: its ledger names no shards."""
     try:
-        head = read_head(store, place(documents_asset(source.name, "v0"), snapshot))
+        head = read_head(store, place(documents_asset(source.name, source.versions[0]), snapshot))
     except DataError:
         return False  # the plan of the snapshot's documents raises it again
     return head is not None and not head.totals.get("shards")
@@ -72,21 +87,27 @@ def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
 
 def made_snapshots(store: Store, source: Source) -> set[str]:
     """The keys of the snapshots of a source that have a ledger."""
-    return {ledger.snapshot for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, "v0")))}
+    return {
+        ledger.snapshot
+        for ledger in list_ledgers(store, ledger_folder(documents_asset(source.name, source.versions[0])))
+    }
 
 
-def all_snapshots(lake: Lake, source: Source, tell: Callable[[Stray], object]) -> list[str]:
+def all_snapshots(
+    lake: Lake, source: Source, tell: Callable[[Stray], object], note: Callable[[Stray], object] = str
+) -> list[str]:
     """The keys of all snapshots of a source that have raw data or a ledger, sorted.
 
     Args:
         lake: the lake.
         source: the recipe.
         tell: takes what is in no snapshot.
+        note: takes remarks on raw data with which nothing is wrong.
 
     Raises:
         StoreError: the raw data cannot be listed.
     """
-    return sorted(made_snapshots(lake.store(), source) | raw_snapshots(lake, source, tell))
+    return sorted(made_snapshots(lake.store(), source) | raw_snapshots(lake, source, tell, note))
 
 
 def check_there(snapshots: Iterable[str], there: Mapping[str, Sequence[str]]) -> None:

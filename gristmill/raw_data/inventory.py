@@ -14,6 +14,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.rows.row_blocks import blocks
 from gristmill.lake.rows.shard_file import unpacked
+from gristmill.lake.store.endpoint import Access
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Entry, Store
@@ -44,13 +45,14 @@ class Inventory:
         created: when S3 made the report, in seconds since 1970.
     """
 
-    def __init__(self, url: str, held: str, options: Mapping[str, str]) -> None:
+    def __init__(self, url: str, held: str, options: Mapping[str, str], access: Access | None = None) -> None:
         """Finds and reads the manifest.
 
         Args:
             url: `s3://bucket/...` of a manifest, or of the folder that holds the folders of the reports.
             held: `s3://bucket/...`, root of the listed objects.
             options: of the bucket client, such as endpoint and region.
+            access: as in open_store().
 
         Raises:
             RecipeError: one of the URLs is not in a bucket, or the inventory is of another bucket or in another format.
@@ -60,7 +62,7 @@ class Inventory:
         if not url.startswith("s3://") or not held.startswith("s3://"):
             raise RecipeError(f"inventory {url!r} of {held!r}: both must be in buckets, s3://bucket/...")
         bucket, _, path = url.removeprefix("s3://").rstrip("/").partition("/")
-        self._store = open_store(f"s3://{bucket}", options)
+        self._store = open_store(f"s3://{bucket}", options, access)
         self.url = held
         self.manifest = path if path.endswith(NAME) else _newest(self._store, f"{path}/" if path else "")
         manifest = _parsed(self._store.read(self.manifest), self.manifest)

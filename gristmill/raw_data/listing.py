@@ -1,25 +1,49 @@
 """Lists the raw data of one snapshot: its objects, and the shard of each."""
 
+from typing import Any
+
 import msgspec
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import SHARD_SUFFIX
+from gristmill.lake.rows.raw_parts import RawPart, part_name, sha256_of_part
+from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.plain_files import Unlisted
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.raw_data.scan import listed, not_mounted, raw_top, shown
 from gristmill.raw_data.shard_names import clash
-from gristmill.recipes.source import OneToOne, Source
+from gristmill.recipes.raw_rules import is_hidden
+from gristmill.recipes.source import OneToOne, Source, Split
 
 
 class RawListing(msgspec.Struct, frozen=True):
-    """The raw objects of one snapshot, by their names below the snapshot."""
+    """The raw objects of one snapshot.
+
+    Attributes:
+        entries: by their names below the snapshot. A large object that its source cuts has an entry for each part, by
+            the part's name; each is the entry of the object.
+        parts: the bounds of the parts, by name.
+        checksums: the checksum files, by their names below the snapshot. `entries` does not have them.
+    """
 
     entries: dict[str, Entry]
+    parts: dict[str, RawPart] = {}
+    checksums: dict[str, Entry] = {}
 
-    @property
-    def bytes(self) -> int:
-        """The size of all objects together."""
-        return sum(entry.size for entry in self.entries.values())
+    def size(self, name: str) -> int:
+        """How many bytes an object, or a part, has."""
+        part = self.parts.get(name)
+        return part.end - part.start if part else self.entries[name].size
+
+    def sha256(self, store: Store, name: str) -> str:
+        """The sha256 (hex) of an object, or of a part, which is read.
+
+        Args:
+            store: holds the object.
+            name: of the object or part.
+        """
+        path, part = self.entries[name].path, self.parts.get(name)
+        return sha256_of_part(store, path, part) if part else sha256_of(store, path)
 
 
 def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
@@ -38,6 +62,7 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
     if source.mounted and store.head(top + source.mounted) is None:
         raise not_mounted(source, store)
     entries: dict[str, Entry] = {}
+    checksums: dict[str, Entry] = {}
     lead = source.partition.prefix(snapshot)
 
     def refuse(found: Unlisted) -> None:
@@ -56,7 +81,31 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
         below = name.removeprefix(lead)
         if source.wants(below):
             entries[below] = entry
-    return RawListing(dict(sorted(entries.items())))
+        elif source.is_checksums(below) and not is_hidden(below):
+            checksums[below] = entry
+    return msgspec.structs.replace(_with_parts(source, dict(sorted(entries.items()))), checksums=checksums)
+
+
+def _with_parts(source: Source, entries: dict[str, Entry]) -> RawListing:
+    """The objects, or their parts if their source cuts them."""
+    if not isinstance(source.shards, Split):
+        return RawListing(entries)
+    cuts: Any = getattr(source.convert, "cut_by")  # noqa: B009 - check_cuts has looked
+    found: dict[str, Entry] = {}
+    parts: dict[str, RawPart] = {}
+    for name, entry in entries.items():
+        bounds = source.shards.parts(entry.size)
+        if not bounds or not cuts(name):
+            found[name] = entry
+            continue
+        for part in bounds:
+            each = part_name(name, part.start)
+            if each in entries:
+                raise DataError(
+                    f"{shown(source, entries[each].path)}: a part of {name} has this name; rename the object"
+                )
+            found[each], parts[each] = entry, part
+    return RawListing(dict(sorted(found.items())), parts)
 
 
 def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
@@ -78,12 +127,17 @@ def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
         return shown(source, listing.entries[name].path)
 
     shards: dict[str, list[str]] = {}
+    wrong: list[str] = []
     for name in listing.entries:
         try:
             shard = source.shards.shard(name)
         except DataError as error:
-            raise DataError(f"{whole(name)}: {error}") from error
+            wrong.append(f"{whole(name)}: {error}")
+            continue
         shards.setdefault(shard, []).append(name)
+    if wrong:
+        more = f"; likewise {len(wrong) - 1} more names in this snapshot" if len(wrong) > 1 else ""
+        raise DataError(wrong[0] + more)
     if isinstance(source.shards, OneToOne):
         for shard, names in shards.items():
             if len(names) > 1:

@@ -13,7 +13,6 @@ import xxhash
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.receipts import raw_stamps
-from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.listing import list_raw
 from gristmill.raw_data.scan import Seen
@@ -31,7 +30,7 @@ class Look(msgspec.Struct):
 
     Attributes:
         done: the sum of Seen.changes of the snapshots of each group, at its last complete look, by group.
-        group: the group under way; empty if there is none.
+        group: the group under way; empty without one.
         changes: its sum when it was begun; if it is another now, the group is begun again.
         snapshot: the snapshot under way.
         name: of the last object that was compared.
@@ -98,14 +97,15 @@ class Look(msgspec.Struct):
 
     def _compare(self, source: Source, lake: Store, raw: Store) -> Iterator[None]:
         """Compares the remaining objects of the snapshot with what was read; yields after each that it has hashed."""
-        read = raw_stamps(lake, place(documents_asset(source.name, "v0"), self.snapshot))
+        read = raw_stamps(lake, place(documents_asset(source.name, source.versions[0]), self.snapshot))
         if not any(version.changed for version in read.values()):
             return  # never made, or by Gristmill 0.1, which recorded no ctimes
-        for name, entry in list_raw(source, raw, self.snapshot).entries.items():
+        listing = list_raw(source, raw, self.snapshot)
+        for name, entry in listing.entries.items():
             version = read.get(name)
             if name <= self.name or version is None or version.etag != entry.etag or version.same(entry):
                 continue
-            found = sha256_of(raw, entry.path) if entry.size <= LARGEST else f"changed at {entry.changed}"
+            found = listing.sha256(raw, name) if listing.size(name) <= LARGEST else f"changed at {entry.changed}"
             if found != version.sha256:
                 self.other[name] = found
             self.name = name

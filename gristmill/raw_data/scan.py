@@ -5,6 +5,7 @@ the scan remembers no objects. It can be interrupted and resumed at any object: 
 """
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -14,7 +15,10 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import raw_asset, raw_folder, why_no_snapshot
 from gristmill.lake.store.plain_files import Tell, Unlisted
 from gristmill.lake.store.protocol import Entry, Lister, NoFolder
-from gristmill.raw_data.shard_names import NameWatch
+from gristmill.raw_data.endings import count_ending
+from gristmill.raw_data.roots import raw_address
+from gristmill.raw_data.shard_names import NameWatch, one_on_disk, twins
+from gristmill.recipes.raw_rules import is_hidden
 from gristmill.recipes.source import OneToOne, Source
 
 NAMED = 20
@@ -22,7 +26,7 @@ NAMED = 20
 
 MOST = 100_000
 """Most snapshots of a source. Dagster cannot hold more partitions; more mean that the partition rule is wrong."""
-
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MODULUS = 1 << 128
 
 
@@ -45,16 +49,17 @@ class Seen(msgspec.Struct):
     changes: int = 0
     rewritten: str = ""
 
-    def add(self, name: str, entry: Entry) -> None:
+    def add(self, name: str, entry: Entry, *, data: bool = True) -> None:
         """Adds an object.
 
         Args:
             name: of the object below the source's raw folder.
             entry: its size and etag.
+            data: whether it is data; a checksum file only changes the digest.
         """
         record = f"{name}\0{entry.size}\0{entry.etag}".encode("utf-8", "surrogateescape")
-        self.objects += 1
-        self.bytes += entry.size
+        self.objects += data
+        self.bytes += entry.size * data
         self.digest = (self.digest + xxhash.xxh3_128_intdigest(record)) % _MODULUS
         if entry.changed:
             change = f"{name}\0{entry.changed}".encode("utf-8", "surrogateescape")
@@ -68,6 +73,23 @@ class Seen(msgspec.Struct):
     def is_version(self, version: str | None) -> bool:
         """Whether a reported version is this one. A listing cannot tell whether objects were rewritten."""
         return version is not None and (version == self.version or version.partition("+")[0] == self.version)
+
+
+class Unread(msgspec.Struct):
+    """Objects that are not read, or not as people may think: how many, and the first of them.
+
+    Attributes:
+        count: how many.
+        first: name of the first.
+    """
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, name: str) -> None:
+        """Counts an object."""
+        self.first = self.first or name
+        self.count += 1
 
 
 EMPTY = Seen().version
@@ -89,6 +111,11 @@ class RawScan(msgspec.Struct):
         astray: how many objects lie below invalid names.
         unread: how many objects of snapshots the source does not read.
         loose: how many objects belong to no snapshot.
+        apart: those of them that are not hidden.
+        dotted: objects that are not read because they are hidden.
+        unmatched: how many objects of snapshots `select` does not match, by ending; hidden ones do not count.
+        control: objects that are read, though their names hold control characters.
+        faulty: how many objects of each snapshot have names that no shard can have.
         position: path of the last object that was counted.
         ahead: path of the next object; empty if the scan is complete or has not begun.
         whole: whether the scan is complete.
@@ -104,6 +131,11 @@ class RawScan(msgspec.Struct):
     astray: int = 0
     unread: int = 0
     loose: int = 0
+    apart: Unread = msgspec.field(default_factory=Unread)
+    dotted: Unread = msgspec.field(default_factory=Unread)
+    unmatched: dict[str, int] = {}
+    control: Unread = msgspec.field(default_factory=Unread)
+    faulty: dict[str, int] = {}
     position: str = ""
     ahead: str = ""
     whole: bool = False
@@ -149,10 +181,16 @@ class RawScan(msgspec.Struct):
                 self.mounted = True
             elif found is None:
                 self.loose += 1
+                (self.dotted if is_hidden(name) else self.apart).add(name)
             else:
                 self._count(source, found[0], name, entry)
             self.position = entry.path
         self.ahead, self.whole = "", True
+        for snapshot, count in self.faulty.items():
+            if count > 1:
+                self.held[snapshot] += f"; likewise {count - 1} more names in this snapshot"
+        for snapshot, other in twins(self.seen).items():
+            self.held.setdefault(snapshot, one_on_disk(other, snapshot))
 
     def _count(self, source: Source, snapshot: str, name: str, entry: Entry) -> None:
         seen = self.seen.get(snapshot)
@@ -160,6 +198,8 @@ class RawScan(msgspec.Struct):
             wrong = why_no_snapshot(snapshot)
             if wrong:
                 self.astray += 1
+                if is_hidden(name):
+                    self.dotted.add(name)
                 self._reject(snapshot, f"{wrong}; rename it")
                 return
             seen = self._new(source, snapshot)
@@ -169,16 +209,23 @@ class RawScan(msgspec.Struct):
             self._check_name(source, snapshot, name, below)
         elif source.is_marker(below):
             seen.marked = True
+        elif source.is_checksums(below):
+            seen.add(name, entry, data=False)
         else:
             self.unread += 1
+            self.dotted.add(name) if is_hidden(below) else count_ending(self.unmatched, below)
 
     def _check_name(self, source: Source, snapshot: str, name: str, below: str) -> None:
         """Holds a snapshot back if an object cannot become a shard, or not beside another object."""
         try:
             shard = source.shards.shard(below)
         except DataError as error:
+            if snapshot not in self.held or snapshot in self.faulty:
+                self.faulty[snapshot] = self.faulty.get(snapshot, 0) + 1
             self.held.setdefault(snapshot, f"{name}: {error}")
             return
+        if not name.isprintable() and _CONTROL.search(name):
+            self.control.add(name)
         if isinstance(source.shards, OneToOne):
             start = name[: len(name) - len(below) + len(shard)]
             other = self.names.look(snapshot, shard, name, start)
@@ -188,7 +235,7 @@ class RawScan(msgspec.Struct):
     def _leave_out(self, source: Source, found: Unlisted) -> None:
         """Records what is no object: its snapshot is held back, or any that may be hidden below it."""
         if f"{found.path}/" in {raw_top(source), "/"}:
-            raise StoreError(f"{source.raw or found.path}: {found.reason}")
+            raise StoreError(f"{raw_address(source) or found.path}: {found.reason}")
         name = found.path.removeprefix(raw_top(source))
         split = source.partition.split(f"{name}/" if found.hides else name)
         words = f"{name}: {found.reason}"
@@ -204,7 +251,7 @@ class RawScan(msgspec.Struct):
 
     def _reject(self, name: str, reason: str) -> None:
         """Records a name that is no snapshot's, unless it is hidden."""
-        if len(self.invalid) < NAMED and not name.startswith("."):
+        if len(self.invalid) < NAMED and not is_hidden(name):
             self.invalid[name] = reason
 
     def _new(self, source: Source, snapshot: str) -> Seen:
@@ -229,7 +276,7 @@ def shown(source: Source, path: str) -> str:
         source: the recipe.
         path: in the store that holds the raw data.
     """
-    return f"{source.raw.rstrip('/')}/{path}" if source.raw else path
+    return f"{raw_address(source)}/{path}" if source.raw else path
 
 
 def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -> Iterator[Entry]:
@@ -253,7 +300,7 @@ def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -
         if source.raw:
             raise StoreError(
                 f"{store.url}: the folder with the raw data of source {source.name!r} is not there:"
-                " mount the disk with its raw data, or put the folder back"
+                f" mount the disk with its raw data, put the folder back, or correct its raw={source.raw_url!r}"
             ) from error
         raise
 

@@ -1,10 +1,13 @@
 """Which raw objects cannot be shards side by side: two of one shard, or a shard that has the place of a folder.
 
+Also which names are one on other disks: macOS and Windows do not tell `Tale` from `tale`, macOS not both forms of `é`.
+
 The files of a shard `00` are `00.jsonl.gz`, `00.json` and `00.xxh128`. So a shard `00.json/b` needs a folder where the
 shard `00` has a file.
 """
 
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -27,6 +30,40 @@ def hosts(shard: str) -> Iterator[str]:
     for depth in range(1, len(parts)):
         folder = "/".join(parts[:depth])
         yield from (folder.removesuffix(end) for end in FILES if folder.endswith(end))
+
+
+def folded(name: str) -> str:
+    """A name as the disks of macOS and Windows compare it: without case, in one Unicode form.
+
+    >>> folded("CAFE\u0301"), folded("caf\u00e9") == folded("CAFE\u0301")
+    ('café', True)
+    """
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def twins(names: Iterable[str]) -> dict[str, str]:
+    """The names that are one on some disks: for each but the first of them, in sorted order, the first.
+
+    >>> twins(["b", "a", "B", "A"])
+    {'a': 'A', 'b': 'B'}
+    """
+    firsts: dict[str, str] = {}
+    return {name: first for name in sorted(names) if (first := firsts.setdefault(folded(name), name)) != name}
+
+
+def one_on_disk(first: str, second: str) -> str:
+    """The words about two names that are one on some disks.
+
+    Args:
+        first: a name.
+        second: another name, which differs from it only by case or by the form of a letter.
+    """
+    return (
+        f"{first} and {second} differ only by case or by the form of a letter, so disks of macOS and Windows hold"
+        " one of them; rename one"
+    )
 
 
 def clash(names: Mapping[str, str]) -> tuple[str, str] | None:

@@ -3,12 +3,17 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gristmill.lake.store.open import Lake, open_store
-from gristmill.lake.store.protocol import Store
+from gristmill.errors import StoreError
+from gristmill.lake.address import documents_asset, ledger_folder
+from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.store.open import Lake
+from gristmill.raw_data.remarks import remarks
+from gristmill.raw_data.roots import raw_store
 from gristmill.raw_data.scan import present, raw_top, scan_raw, shown
+from gristmill.raw_data.shard_names import one_on_disk, twins
 from gristmill.recipes.source import Source
 
-CONFIRM = "if it is to go, let the raw sensor confirm that it has vanished (docs/dagster.md)"
+CONFIRM = "if it is to go, let the raw sensor confirm that it has vanished (docs/reference/dagster.md)"
 """How to get rid of a snapshot whose raw data are gone. `make` alone never takes a lost folder for a removed one."""
 
 
@@ -27,17 +32,9 @@ class Stray(NamedTuple):
         return f"{self.folder}: {self.reason}"
 
 
-def raw_store(lake: Lake, source: Source) -> Store:
-    """The store that holds the raw data of a source.
-
-    Args:
-        lake: the lake.
-        source: the recipe.
-    """
-    return open_store(source.raw, lake.options) if source.raw else lake.store()
-
-
-def raw_snapshots(lake: Lake, source: Source, tell: Callable[[Stray], object]) -> set[str]:
+def raw_snapshots(
+    lake: Lake, source: Source, tell: Callable[[Stray], object], note: Callable[[Stray], object] = str
+) -> set[str]:
     """The keys of the snapshots that have raw data.
 
     A snapshot that cannot be converted as it is is one of them: its step tells why.
@@ -46,13 +43,33 @@ def raw_snapshots(lake: Lake, source: Source, tell: Callable[[Stray], object]) -
         lake: the lake.
         source: the recipe.
         tell: takes what is in no snapshot.
+        note: takes remarks on raw data with which nothing is wrong; see gristmill.raw_data.remarks.
 
     Raises:
-        StoreError: the raw data cannot be listed.
+        StoreError: the raw data cannot be listed; or `raw` of the recipe names a place where nothing is, and nothing
+            was made of it yet.
     """
     scan, folder = scan_raw(source, raw_store(lake, source)), shown(source, raw_top(source))
+    if not (scan.seen or scan.loose or scan.astray or scan.invalid or scan.hidden):
+        _check_empty(lake, source, folder)
     for name, reason in scan.invalid.items():
         tell(Stray(folder, f"'{name}' is not read: {reason}"))
     if scan.hidden:
         tell(Stray(folder, f"some snapshots may not be seen: {scan.hidden}"))
-    return present(source, scan).keys() | scan.held.keys()
+    for remark in remarks(source, scan, lake.store(), folder):
+        note(Stray(folder, remark))
+    found = present(source, scan).keys() | scan.held.keys()
+    same = twins(found)
+    for name, other in same.items():
+        tell(Stray(folder, f"'{name}' is not read: {one_on_disk(other, name)}"))
+    return found - same.keys()
+
+
+def _check_empty(lake: Lake, source: Source, folder: str) -> None:
+    """Checks that raw data elsewhere were there before: a misspelt prefix of a bucket looks like an empty one."""
+    made = list_ledgers(lake.store(), ledger_folder(documents_asset(source.name, source.versions[0])))
+    if source.raw and not made:
+        raise StoreError(
+            f"{folder}: no raw data of source {source.name!r} are there; put them into a folder for each snapshot,"
+            f" {folder}2024/ say, or correct its raw={source.raw_url!r}"
+        )

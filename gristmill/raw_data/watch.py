@@ -166,7 +166,7 @@ def load_watch(text: str | None, source: Source, store: Lister, say: Callable[[s
         store: lists the raw objects.
         say: is told if the text cannot be read.
     """
-    parts = [store.url, source.raw, repr(source.partition), source.select, source.marker, source.inventory]
+    parts = [store.url, source.raw_url, repr(source.partition), source.select, source.marker, source.inventory]
     new = Watch(of=digest_of(parts)[:16])
     try:
         stored = msgspec.convert(json.loads(text or "null"), Watch) if text else new

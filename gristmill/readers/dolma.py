@@ -9,7 +9,11 @@ from typing import Any
 import msgspec
 import orjson
 
+from gristmill.errors import shorten
+from gristmill.lake.rows.json_values import key_twice
 from gristmill.readers.jsonl import raw_lines
+from gristmill.readers.parts.units import cut_by
+from gristmill.recipes.option_types import check_option
 from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
 
 
@@ -28,7 +32,8 @@ class DolmaLines:
     """Reads rows {"id", "text", "source", ...} from .jsonl.gz, .json.gz, .jsonl.zst or plain files.
 
     A valid row keeps its bytes. If a row has no key `source`, the reader adds it in front of the other keys.
-    A row that is not a valid document is refused, with its file, row number and byte range.
+    A row that is not a valid document is refused, with its file, row number and byte range. So is a row that has a key
+    twice: its bytes are kept, and readers differ in which of the two they take.
 
     Args:
         source: name of the source, for rows without one.
@@ -38,9 +43,14 @@ class DolmaLines:
     """
 
     def __init__(self, source: str) -> None:
+        check_option(source, str, "DolmaLines: source")
         self._source = source
         self._decoder = msgspec.json.Decoder(_DolmaRow)
         self._first_key = b'{"source":' + msgspec.json.encode(source) + b","
+
+    def cut_by(self, name: str) -> str:
+        """The units at which an object of this name is cut, such as `lines`; empty if it is never cut. See Split."""
+        return cut_by(name)
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per line: a copied row, or why it was refused.
@@ -50,7 +60,7 @@ class DolmaLines:
         for number, line in raw_lines(raw):
             row = self._row(line)
             if isinstance(row, Refused) and raw.raw_span is not None:
-                where = f"{raw.name} row {number} (bytes {raw.raw_span.start}-{raw.raw_span.end} unpacked)"
+                where = f"{raw.name} row {number} (bytes {raw.raw_span.start}-{raw.raw_span.end} unpacked{row.where})"
                 row = row._replace(where=where)
             yield row
 
@@ -59,14 +69,16 @@ class DolmaLines:
             if not line.isascii():
                 line.decode()  # the decoder does not check the bytes of unknown keys
             row = self._decoder.decode(line)
+            twice = key_twice(line)
         except msgspec.ValidationError as error:
-            return Refused(_reason(str(error)), "", line)
+            reason = _reason(str(error))
+            return Refused(reason, _names_there(line) if reason in {"no id", "no text"} else "", line)
         except RecursionError:
             return Refused("nested too deeply", "", line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return Refused(_why_not_json(line), "", line)
-        if not row.id:
-            return Refused("no id", "", line)
+        if twice is not None or not row.id:
+            return Refused("no id", "", line) if twice is None else Refused("a key twice", f": {twice:.60}", line)
         if "\x00" in row.text or "\x00" in row.id:
             return Refused("NUL in text or id", "", line)
         if not row.source:
@@ -74,6 +86,12 @@ class DolmaLines:
                 return Refused("source is null or empty", "", line)
             return Copied(row.id, self._source, self._first_key + line.lstrip()[1:])
         return Copied(row.id, row.source, line)
+
+
+def _names_there(line: bytes) -> str:
+    """The names of a row's fields, for the message about one that is missing."""
+    names = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    return f"; the row has: {shorten(', '.join(names), 200) or 'no field'}"
 
 
 def _reason(error: str) -> str:

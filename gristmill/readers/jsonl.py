@@ -4,21 +4,31 @@
 readers of other line formats too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 
+import msgspec
 import orjson
 
-from gristmill.lake.rows.raw_spans import RawSpan
+from gristmill.errors import RecipeError
+from gristmill.lake.rows.json_values import decode_exact, has_large
+from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.lake.rows.row_blocks import LongRow, limited_blocks
-from gristmill.lake.rows.shard_file import rows_of, unpacked
+from gristmill.lake.rows.shard_file import rows_of
+from gristmill.readers.mapping.many import ROWS, GiveUp
+from gristmill.readers.parts.lines import PartLines
+from gristmill.readers.parts.units import cut_by
 from gristmill.readers.records import RowDocuments
 from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8. At the beginning of a file it is not part of the first line."""
 
+_AT_ONCE = 8 << 20
+"""Most bytes of lines whose values are in memory at the same time."""
 
-def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
+
+def raw_lines(raw: RawObject, on_long: Callable[[bytes], None] | None = None) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, each with its number. Empty lines are lines too.
 
     Before it yields a line, it sets `raw.raw_span` to the line's byte range, so that `trace` can show where a document
@@ -26,8 +36,13 @@ def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
 
     A line that is longer than `raw.limits.row` is not yielded: it is skipped in bounded memory, and refused.
 
+    Of a part of an object (see Split), only the part's lines are given, and numbered from 0. If the object is packed,
+    the ranges count unpacked bytes from the part's first gzip member, Zstandard frame or bz2 block on.
+
     Args:
-        raw: the raw object. It is decompressed if its name ends in `.gz`, `.zst` or `.zstd`.
+        raw: the raw object. It is decompressed if its name ends in `.gz`, `.zst`, `.zstd`, `.bz2` or `.xz`.
+        on_long: gets all bytes of each line that is too long, in pieces. The line is then not refused: its first
+            bytes are yielded. So a reader whose records have several lines can refuse the whole record.
 
     Yields:
         (number, line): the number counts from 0; the line is bytes, without its line feed and the byte order mark.
@@ -36,30 +51,56 @@ def raw_lines(raw: RawObject) -> Iterator[tuple[int, bytes]]:
         DataError: the file is truncated, its bytes do not have the compression that its name says, or it unpacks to
             far more than honest data do.
     """
-    number = offset = 0
-    for block in limited_blocks(_unpacked(raw), raw.limits.row):
+    for number, offset, lines in line_blocks(raw, on_long):
+        yield from _each_line(raw, number, offset, lines)
+
+
+def _each_line(raw: RawObject, number: int, offset: int, lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines of a block, as raw_lines() gives them."""
+    for line in lines:
+        raw.raw_span = RawSpan(offset, offset + len(line))
+        yield number, line
+        number += 1
+        offset += len(line) + 1
+
+
+def line_blocks(
+    raw: RawObject, on_long: Callable[[bytes], None] | None = None
+) -> Iterator[tuple[int, int, list[bytes]]]:
+    """The lines of raw_lines() in blocks of a few MiB, for readers that work on many lines at once.
+
+    Args:
+        raw: see raw_lines().
+        on_long: see raw_lines().
+
+    Yields:
+        (number, offset, lines): the number of the first line, the offset of its first byte, and the lines, without
+            their line feeds and the byte order mark.
+
+    Raises:
+        DataError: as in raw_lines().
+    """
+    lines_of_part = PartLines(raw, raw.part) if raw.part else None
+    number = offset = base = 0
+    pieces = lines_of_part.pieces() if lines_of_part else raw.plain_chunks()
+    for block in limited_blocks(pieces, raw.limits.row, on_long=on_long):
+        if lines_of_part and not number:
+            offset = base = lines_of_part.start
         if isinstance(block, LongRow):
-            raw.refused.append(_too_long(block, raw, number))
+            if on_long:
+                yield number, offset, [block.head]
+            else:
+                raw.refused.append(_too_long(block, raw, number))
             number += 1
             offset += block.length + 1
             continue
         lines = rows_of(block)
-        raw.check_unpacked(offset + len(block), number + len(lines))
-        for line in lines:
-            start = len(BOM) if not number and line.startswith(BOM) else 0
-            raw.raw_span = RawSpan(offset + start, offset + len(line))
-            yield number, line[start:] if start else line
-            number += 1
-            offset += len(line) + 1
-
-
-def _unpacked(raw: RawObject) -> Iterator[bytes]:
-    """The plain bytes of a file, with a look at their number before each piece is used."""
-    seen = 0
-    for piece in unpacked(raw.chunks(), raw.path):
-        seen += len(piece)
-        raw.check_unpacked(seen)
-        yield piece
+        raw.check_unpacked(offset - base + len(block), number + len(lines))
+        start = len(BOM) if not number and not offset and lines[0].startswith(BOM) else 0
+        lines[0] = lines[0][start:]
+        yield number, offset + start, lines
+        number += len(lines)
+        offset += len(block)
 
 
 def _too_long(row: LongRow, raw: RawObject, number: int) -> Refused:
@@ -71,7 +112,23 @@ class JsonLines(RowDocuments):
     """Reads each line as one document; see RowDocuments for the arguments. Use it as the `convert` of a source.
 
     A line that is not a valid document is refused, with the name of its file and its row number, counted from 0.
+    Lines with comments or trailing commas are not valid JSON: they are refused, never repaired. Integers keep all
+    their digits; a number that is too large for a float is refused. Of a key that stands twice in an object, the last
+    value counts, as in Python's json.
     """
+
+    def cut_by(self, name: str) -> str:
+        """The units at which an object of this name is cut, such as `lines`; empty if it is never cut. See Split.
+
+        Raises:
+            RecipeError: ids are row numbers. A part does not know how many rows are in front of it.
+        """
+        if self.id_key is None and self.id_template is None:
+            raise RecipeError(
+                f"source {self.source!r}: ids of row numbers (id_key=None) need whole objects; name the field with the"
+                " ids, or use shards=OneToOne()"
+            )
+        return cut_by(name)
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per line: a document, or a Refused with the reason.
@@ -81,11 +138,55 @@ class JsonLines(RowDocuments):
         for number, line in raw_lines(raw):
             yield self._row(line, raw, number)
 
+    def blocks(self, raw: RawObject) -> Iterator[Converted | SpannedRows]:
+        """The same rows as when it is called, many at once where all are plain."""
+        for first, start, lines in line_blocks(raw):
+            offset = start
+            for at in range(0, len(lines), ROWS):
+                batch = lines[at : at + ROWS]
+                ends = list(accumulate(map(len, batch), lambda end, length: end + 1 + length, initial=offset - 1))
+                rows = self._many(batch, ends)
+                if rows is not None:
+                    yield rows
+                else:
+                    for number, line in _each_line(raw, first + at, offset, batch):
+                        yield self._row(line, raw, number)
+                offset = ends[-1] + 1
+
+    def _many(self, lines: list[bytes], ends: list[int]) -> SpannedRows | None:
+        """The documents of lines; None if one is not plain. `ends` begins with the end of the line before them."""
+        if self.plan is None or ends[-1] - ends[0] > _AT_ONCE:
+            return None
+        try:
+            rows = list(map(orjson.loads, lines))
+            if any(map(has_large, rows)):
+                return None
+            made, pairs = self.plan.encoded(rows)
+        except (orjson.JSONDecodeError, GiveUp):
+            return None
+        return SpannedRows(made, pairs, [end + 1 for end in ends[:-1]], ends[1:])
+
     def _row(self, line: bytes, raw: RawObject, number: int) -> Converted:
         try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            return Refused(
-                "empty line" if not line.strip() else "invalid JSON", f"{raw.name} row {number}: {error}", line
-            )
+            row = decode_exact(line)
+        except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
+            return why_no_row(error, f"{raw.name} row {number}", line)
         return self.document(row, raw, number, line)
+
+
+def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
+    """Why JSON bytes give no row.
+
+    Args:
+        error: of decode_exact().
+        where: the raw object and the row's place in it.
+        data: the bytes.
+
+    Returns:
+        The refused row: nested too deeply, a number out of range, an empty line, or invalid JSON.
+    """
+    if isinstance(error, RecursionError):
+        return Refused("nested too deeply", where, data)
+    if isinstance(error, msgspec.ValidationError):
+        return Refused("number out of range", f"{where}: {error}", data)
+    return Refused("invalid JSON" if data.strip() else "empty line", f"{where}: {error}", data)

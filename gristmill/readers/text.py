@@ -6,7 +6,7 @@ The text is not changed: line ends, tabs and form feeds are kept. Only a byte or
 import io
 import tokenize
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 
 
 class Unfit(DataError):  # noqa: N818 - the tree reads as English
@@ -59,11 +59,47 @@ def plain_text(raw: bytes) -> str:
     >>> plain_text(b"\xef\xbb\xbfcaf\xc3\xa9")
     'café'
     """
+    return decoded_text(raw)
+
+
+def check_encoding(encoding: str, what: str) -> None:
+    """Checks that Python knows an encoding of texts.
+
+    Args:
+        encoding: its name.
+        what: the recipe and the option, for messages.
+
+    Raises:
+        RecipeError: it does not.
+    """
     try:
-        text = raw.decode("utf-8-sig")
+        b"x".decode(encoding)
+    except UnicodeError:
+        return  # one byte is not enough, or not valid
+    except (LookupError, ValueError) as error:
+        raise RecipeError(f"{what} is {encoding!r}; give an encoding that Python knows ({error})") from error
+
+
+def decoded_text(raw: bytes, encoding: str = "utf-8") -> str:
+    r"""The text of bytes in a declared encoding. A byte order mark is not part of it.
+
+    Args:
+        raw: the bytes.
+        encoding: one that Python knows.
+
+    Raises:
+        Unfit: "not <encoding>", with the place of the first wrong byte, or a reason of `fit_text`.
+
+    >>> decoded_text(b"caf\xe9", "latin-1")
+    'café'
+    """
+    try:
+        text = raw.decode(encoding)
     except UnicodeDecodeError as error:
-        raise Unfit("not utf-8", f"at byte {error.start}") from error
-    return fit_text(text)
+        raise Unfit(f"not {encoding}", f"at byte {error.start}") from error
+    except UnicodeError as error:
+        raise Unfit(f"not {encoding}", str(error)) from error
+    return fit_text(text.removeprefix("\ufeff"))
 
 
 def python_text(raw: bytes) -> str:

@@ -1,27 +1,51 @@
 """Reads the entries of a zip file one by one, within size limits. Nothing is written to disk."""
 
 import bz2
+import copy
 import io
 import lzma
+import stat
 import struct
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import IO
 
 from gristmill.errors import DataError
+from gristmill.readers.files.zip_layout import check_layout
 
 ENTRY_LIMIT = 16 << 20
 """Largest size of one entry by default, in unpacked bytes."""
 TOTAL_LIMIT = 1 << 30
 """Largest size of all entries of an archive by default, in unpacked bytes."""
+DIRECTORY_LIMIT = 32 << 20
+"""Largest size of an archive's directory, in bytes. It is read as a whole, because it lies at the end."""
+ENTRIES_LIMIT = 200_000
+"""Most entries of an archive."""
 # Errors that zipfile and its decompressors raise for damaged bytes.
-_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, NotImplementedError)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    ValueError,
+)
 _ENCRYPTED = 0x1
 _STEP = 64 << 10
 _LZMA_STEP = 4 << 10  # bytes of LZMA that unpack to 30 MB at most
 _LOCAL_HEADER = 30  # bytes; its last four are the lengths of the name and of the extra field that follow
-_CONTROLS = 32
+_IS_UTF8 = 0x800  # the flag of an entry whose name is UTF-8; without it, many names are as well
+_LONGEST_NAME = 1000
+_ENTRY = b"PK\x01\x02"  # begins each entry of the directory
+
+
+FOLDER_WITH_DATA = "folder with data"
+"""Why an entry is refused whose name ends with a slash, though it has data."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +55,61 @@ class Member:
     Attributes:
         name: its path in the archive.
         raw: its bytes, unpacked; empty if it was refused.
-        refused: why it was not read; empty if it was read.
+        refused: why it was not read; empty if it was read. Short and stable, because ledgers count by it.
+        size: if it was refused, its unpacked size as the archive declares it; else 0.
+        modified: when it was last written, in seconds since 1970; None: unknown. Zip keeps no time zone: always None.
+        comment: of the archive. `git archive` writes the commit id there.
     """
 
     name: str
     raw: bytes
     refused: str = ""
+    size: int = 0
+    modified: float | None = None
+    comment: str = ""
+
+
+@dataclass
+class MemberRules:
+    """What an archive refuses, whatever its format.
+
+    Attributes:
+        accept: whether to read the entry of this name. Folders are never read.
+        entry_limit: largest size of one entry, in unpacked bytes.
+        total_limit: largest size of all entries together, in unpacked bytes; None: no such limit.
+    """
+
+    accept: Callable[[str], bool]
+    entry_limit: int = ENTRY_LIMIT
+    total_limit: int | None = TOTAL_LIMIT
+
+    def __post_init__(self) -> None:
+        self._seen: set[str] = set()
+        self._total = 0
+
+    def refusal(self, name: str, size: int, kind: str = "") -> str:
+        """The reason why an accepted entry is not read; empty if it is read. Its size then counts towards the total.
+
+        Args:
+            name: of the entry.
+            size: of the entry in unpacked bytes.
+            kind: what it is, if it is not a plain file, such as "link".
+        """
+        if unsafe(name.removesuffix("/")):
+            return "unsafe entry name"
+        if name.endswith("/"):
+            return FOLDER_WITH_DATA
+        if name in self._seen:
+            return "entry name twice"
+        self._seen.add(name)
+        if kind:
+            return kind
+        if size > self.entry_limit:
+            return "entry too large"
+        if self.total_limit is not None and self._total + size > self.total_limit:
+            return "archive too large"
+        self._total += size
+        return ""
 
 
 def members(
@@ -51,7 +124,9 @@ def members(
 
     An entry above a size limit is refused before it is unpacked. So a small file that would unpack into terabytes costs
     nothing. Also refused are: names that lead out of the archive, the second entry of the same name, encrypted entries
-    and compressions that Python does not support.
+    and compressions that Python does not support. An archive whose directory is larger than DIRECTORY_LIMIT, or has
+    more than ENTRIES_LIMIT entries, is refused as a whole, before an object is made of any entry. So is a file that
+    holds more than the entries of its directory, such as two archives that were joined.
 
     Args:
         raw: the archive.
@@ -61,74 +136,166 @@ def members(
         total_limit: largest size of all entries together, in unpacked bytes.
 
     Raises:
-        DataError: the archive is not a zip file, or is truncated, or an entry fails its checksum.
+        DataError: the archive is not a zip file, or is truncated, or has too many entries, or an entry fails its
+            checksum.
     """
-    seen: set[str] = set()
-    left = total_limit
+    return file_members(io.BytesIO(raw), name, MemberRules(accept, entry_limit, total_limit))
+
+
+def file_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Member]:
+    """The accepted files of a zip archive in a file that can seek; see members().
+
+    Args:
+        file: the archive. It stays open.
+        name: name of the archive, for error messages.
+        rules: what is read and what is refused.
+
+    Raises:
+        DataError: as for members().
+    """
+    bounded = BoundedDirectory(file, name)
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        with zipfile.ZipFile(bounded) as archive:
+            bounded.opened = True
+            check_layout(file, archive, name)
+            comment = archive.comment.decode("utf-8", "replace")
             for info in archive.infolist():
-                if info.is_dir() or not accept(info.filename):
+                path = _path(info)
+                if (path.endswith("/") and not info.file_size) or not (path.endswith("/") or rules.accept(path)):
                     continue
-                reason = _refusal(info, seen, min(entry_limit, left))
-                seen.add(info.filename)
+                reason = rules.refusal(path, info.file_size, _kind(info))
                 if reason:
-                    yield Member(info.filename, b"", reason)
-                    continue
-                left -= info.file_size
-                yield Member(info.filename, _unpacked(raw, archive, info))
+                    yield Member(path, b"", reason, info.file_size, comment=comment)
+                else:
+                    yield Member(path, _unpacked(file, archive, info), comment=comment)
     except _DAMAGE as error:
         raise DataError(f"{name}: not a complete zip archive ({error}); acquire it again") from error
 
 
-def _refusal(info: zipfile.ZipInfo, seen: set[str], limit: int) -> str:
-    """Why an entry is not read, or ""."""
-    if unsafe(info.filename):
-        return "unsafe entry name"
-    if info.filename in seen:
-        return "entry name twice"
+class BoundedDirectory(io.RawIOBase):
+    """A file from which zipfile reads the directory within limits, however large the archive says that it is.
+
+    zipfile goes by the size that the end of the archive declares: it reads so many bytes at once, and makes an object
+    of each entry in them. The declared number of entries, which may be a lie, means nothing to it.
+
+    Args:
+        file: the archive, which can seek.
+        name: name of the archive, for error messages.
+
+    Attributes:
+        opened: whether zipfile has read the directory; from then on nothing is limited here.
+    """
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        super().__init__()
+        self._file, self._name = file, name
+        self.opened = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.opened:
+            return self._file.read(size)
+        if size > DIRECTORY_LIMIT:
+            raise self._too_large(f"{size:,} bytes")
+        data = self._file.read(size if size >= 0 else DIRECTORY_LIMIT + 1)
+        if len(data) > DIRECTORY_LIMIT:
+            raise self._too_large(f"more than {DIRECTORY_LIMIT:,} bytes")
+        entries = data.count(_ENTRY)
+        if entries > ENTRIES_LIMIT:
+            raise self._too_large(f"{entries:,} entries")
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def _too_large(self, what: str) -> DataError:
+        return DataError(
+            f"{self._name}: the directory of the archive has {what}, but may have {DIRECTORY_LIMIT:,} bytes and"
+            f" {ENTRIES_LIMIT:,} entries; pack it as tar, or as several archives"
+        )
+
+
+def _kind(info: zipfile.ZipInfo) -> str:
+    """The kind of an entry, if it is not a file that can be read."""
     if info.flag_bits & _ENCRYPTED:
         return "encrypted entry"
-    if info.compress_type not in {
-        zipfile.ZIP_STORED,
-        zipfile.ZIP_DEFLATED,
-        zipfile.ZIP_BZIP2,
-        zipfile.ZIP_LZMA,
-    }:
-        return "unknown compression"
-    if info.file_size > limit:
-        return "entry too large"
-    return ""
+    kind = stat.S_IFMT(info.external_attr >> 16)  # what Unix kept; 0: another system wrote the archive
+    if kind == stat.S_IFLNK:
+        return "link"
+    if kind not in {0, stat.S_IFREG}:
+        return "no regular file"
+    compressions = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
+    return "" if info.compress_type in compressions else "unknown compression"
 
 
-def _unpacked(raw: bytes, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _unpacked(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """The bytes of an entry. An entry that unpacks to more than it declares is damaged, and is not unpacked further.
 
-    zipfile unpacks at least 4 KiB of packed bytes at once. Of bz2, these may hold gigabytes.
+    zipfile unpacks at least 4 KiB of packed bytes at once. Of bz2, these may hold gigabytes. It also ends silently
+    where the declared size ends.
     """
-    if info.compress_type != zipfile.ZIP_BZIP2:
+    if info.compress_type in {zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}:
+        plain = _decompressed(raw, info)
+    else:
         step = _LZMA_STEP if info.compress_type == zipfile.ZIP_LZMA else _STEP
-        with archive.open(info) as file:
-            return b"".join(iter(lambda: file.read(step), b""))
-    name, extra = struct.unpack_from("<HH", raw, info.header_offset + _LOCAL_HEADER - 4)
-    start = info.header_offset + _LOCAL_HEADER + name + extra
-    plain = bz2.BZ2Decompressor().decompress(raw[start : start + info.compress_size], info.file_size + 1)
+        one_more = copy.copy(info)
+        one_more.file_size += 1
+        with archive.open(one_more) as file:
+            plain = b"".join(iter(lambda: file.read(step), b""))
     if len(plain) != info.file_size or zlib.crc32(plain) != info.CRC:
-        raise zipfile.BadZipFile(f"size or checksum of {info.filename!r} is wrong")
+        raise _damaged(info)
     return plain
 
 
-def unsafe(name: str) -> bool:
-    """Whether a path is empty, is absolute, leads out of its folder, or holds a backslash or control character.
+def _decompressed(raw: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+    """An entry's data, or one byte more than it declares. Its packed data must end where its stream does."""
+    raw.seek(info.header_offset)
+    name, extra = struct.unpack_from("<HH", raw.read(_LOCAL_HEADER), _LOCAL_HEADER - 4)
+    raw.seek(info.header_offset + _LOCAL_HEADER + name + extra)
+    packed, most = raw.read(info.compress_size), info.file_size + 1
+    unpack = bz2.BZ2Decompressor() if info.compress_type == zipfile.ZIP_BZIP2 else zlib.decompressobj(-zlib.MAX_WBITS)
+    plain = unpack.decompress(packed, most)
+    if not unpack.eof or unpack.unused_data:
+        raise _damaged(info)
+    return plain
 
-    >>> [unsafe(path) for path in ("docs/a.txt", "../a.txt", "/etc/passwd")]
-    [False, True, True]
+
+def _damaged(info: zipfile.ZipInfo) -> zipfile.BadZipFile:
+    return zipfile.BadZipFile(f"size or checksum of {info.filename!r} is wrong")
+
+
+def _path(info: zipfile.ZipInfo) -> str:
+    r"""An entry's name, as UTF-8 whether it says so or not. Bytes that are not UTF-8 become `\x..`, which is unsafe."""
+    raw_name = info.orig_filename.encode("utf-8" if info.flag_bits & _IS_UTF8 else "cp437")
+    return plain_path(raw_name.decode("utf-8", "backslashreplace"))
+
+
+def plain_path(name: str) -> str:
+    """A path of an archive without the `./` before it.
+
+    >>> plain_path("./docs/a.txt")
+    'docs/a.txt'
     """
-    parts = name.split("/")
+    while name.startswith("./"):
+        name = name[2:].lstrip("/")
+    return name
+
+
+def unsafe(name: str) -> bool:
+    """Whether a path is no plain relative one: it is empty, absolute or longer than 1,000 characters, or has a part
+    that is empty, `.` or `..`, or a backslash, a control character or a separator of lines.
+
+    >>> [unsafe(path) for path in ("docs/a.txt", "../a.txt", "/etc/passwd", "a//b")]
+    [False, True, True, True]
+    """
     return (
-        not name
-        or name.startswith("/")
-        or ".." in parts
+        len(name) > _LONGEST_NAME
+        or any(part in {"", ".", ".."} for part in name.split("/"))
         or "\\" in name
-        or any(ord(character) < _CONTROLS for character in name)
+        or any(unicodedata.category(character) in {"Cc", "Zl", "Zp"} for character in name)
     )

@@ -1,11 +1,11 @@
 """The catalogue: all recipes of the shelves, read once for all assets. It checks that the names they use exist."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
 
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, known_names
 from gristmill.lake.address import (
     attributes_asset,
     cache_asset,
@@ -17,7 +17,8 @@ from gristmill.lake.address import (
     mix_index,
 )
 from gristmill.recipes.export import Export
-from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.mix import ALL, Mix, Stream
+from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
@@ -48,8 +49,12 @@ class Catalogue:
         """Checks that every name in a recipe exists.
 
         Raises:
-            RecipeError: a recipe names another that is on no shelf; the message lists the names.
+            RecipeError: a recipe names another that is on no shelf, or a label that its tagger does not declare; the
+                message lists the names, the near ones first.
         """
+        for tagger in self.taggers.values():
+            tagged = f"tagger {tagger.name!r} (only=)"
+            _ = [known("source", self.sources, name, tagged) for name in sorted(tagger.only) if not name.endswith("*")]
         for mix in self.mixes.values():
             self._check_mix(mix)
         for export in self.exports.values():
@@ -57,26 +62,91 @@ class Catalogue:
                 known("mix", self.mixes, name, f"export {export.name!r}")
         for source in self.sources.values():
             for revision in source.revisions:
-                self._check_sets(revision.sets, f"source {source.name!r}, {revision.version}")
+                before = source.versions[source.versions.index(revision.version) - 1]
+                self._check_labels(revision, f"source {source.name!r}, {revision.version}", source, before)
+            self._check_adopted(source)
         for tokenizer in self.tokenizers.values():
-            if tokenizer.training is not None:
-                mix = known("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
-                for stream_name in tokenizer.training.snapshots:
-                    mix.stream(stream_name)
+            self._check_training(tokenizer)
+
+    def _check_training(self, tokenizer: Tokenizer) -> None:
+        """Checks the mix and the streams that a tokenizer is trained on."""
+        if tokenizer.training is not None:
+            mix = known("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
+            for stream_name in tokenizer.training.snapshots:
+                mix.stream(stream_name)
 
     def _check_mix(self, mix: Mix) -> None:
         """Checks the sources, versions, attribute sets and tokenizers that a mix names."""
         for stream in mix.streams:
             source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
             known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
-            self._check_sets(stream.sets, f"mix {mix.name!r}, stream {stream.key!r}")
-        for name in mix.tokenizers:
+            self._check_labels(stream, f"mix {mix.name!r}, stream {stream.key!r}", source, stream.version)
+            sets = [name for name in stream.sets if name in self.taggers and stream.version == source.current]
+            for tagger in (self.taggers[name] for name in sets):
+                if not tagger.applies_to(source.name):
+                    raise RecipeError(
+                        f"mix {mix.name!r}, stream {stream.key!r}: tagger {tagger.name!r} does not tag"
+                        f" {source.name}; add it to the tagger's only="
+                    )
+        for name in mix.tokenizers if mix.tokenizers != ALL else ():
             known("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
 
-    def _check_sets(self, sets: Sequence[str], who: str) -> None:
-        """Checks attribute sets that a recipe names."""
-        for name in sets:
-            known("tagger", self.taggers, name, who)
+    def _check_adopted(self, source: Source) -> None:
+        """Checks that no adopted set has the name of a tagger's set, or one that differs only by - and _."""
+        for version in source.versions:
+            names: dict[str, str] = {tagger.name: "a tagger's" for tagger in self.taggers_of(source, version)}
+            for each in source.adopted_sets(version):
+                twin = next((n for n in names if n.replace("-", "_") == each.name.replace("-", "_")), None)
+                if twin is not None:
+                    raise RecipeError(
+                        f"source {source.name!r}, {version}: the adopted set {each.name!r} and {names[twin]} {twin!r}"
+                        " must differ by more than '-' and '_'; leave one of them out"
+                    )
+                names[each.name] = "the adopted set"
+
+    def _check_labels(self, selection: Selection, who: str, source: Source, version: str) -> None:
+        """Checks the attribute sets that columns name, and their labels where the tagger declares them.
+
+        The labels of adopted sets are declared by nobody.
+        """
+        adopted = [each.name for each in source.adopted_sets(version)]
+        for column in (column for column in selection.columns if is_attribute(column)):
+            if set_of(column) in adopted:
+                continue
+            if set_of(column) not in self.taggers and adopted:
+                known("attribute set", dict.fromkeys([*adopted, *self.taggers]), set_of(column), who)
+            tagger = known("tagger", self.taggers, set_of(column), who)
+            declared, name = tagger.declared, label_of(column)
+            if declared is None:
+                continue
+            label = tagger.declaration(name)
+            if label is None:
+                raise RecipeError(
+                    f"{who}, column {column.name!r}: tagger {tagger.name!r} declares no label {name!r};"
+                    f" {known_names(name, declared)}"
+                )
+            if column.type == "score" and label.kind == "spans":
+                raise RecipeError(
+                    f"{who}, column {column.name!r}: {column.path} is declared as Spans; read it by"
+                    f" spans({column.path!r}), and say in the rule what to do with several"
+                )
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes on what is valid, but may be meant otherwise: one line each, for people."""
+        bare = [tagger.name for tagger in self.taggers.values() if tagger.declared is None]
+        found = [
+            f"tagger {name} declares no labels, so rules that name them are not checked: give it labels="
+            for name in bare
+        ]
+        if self.tokenizers:
+            found += [
+                f"mix {mix.name} names no tokenizers, so its documents are not tokenized: give it"
+                f" tokenizers=({next(iter(self.tokenizers))!r},) or {ALL!r}"
+                for mix in self.mixes.values()
+                if not mix.tokenizers
+            ]
+        return found
 
     def taggers_of(self, source: Source, version: str) -> list[Tagger]:
         """The taggers of a dataset version.
@@ -93,10 +163,21 @@ class Catalogue:
         named = self._named(source, version)
         return [tagger for tagger in self.taggers.values() if tagger.name in named]
 
+    def sets_of(self, source: Source, version: str) -> list[str]:
+        """The names of the attribute sets of a dataset version: the adopted ones, and those of taggers.
+
+        Args:
+            source: the recipe.
+            version: the version, such as `v0`.
+        """
+        adopted = [each.name for each in source.adopted_sets(version)]
+        return adopted + [tagger.name for tagger in self.taggers_of(source, version)]
+
     def _named(self, source: Source, version: str) -> set[str]:
         """The names of attribute sets that rules over a dataset version name."""
         number = source.versions.index(version)
-        named = {name for revision in source.revisions[number : number + 1] for name in revision.sets}
+        following = [source.revision(each) for each in source.versions[number + 1 : number + 2]]
+        named = {name for revision in following if revision for name in revision.sets}
         for _, stream in self.streams():
             if (stream.source, stream.version) == (source.name, version):
                 named |= set(stream.sets)
@@ -111,8 +192,8 @@ class Catalogue:
         for source in self.sources.values():
             for version in source.versions:
                 yield documents_asset(source.name, version), source.name
-                for tagger in self.taggers_of(source, version):
-                    yield attributes_asset(source.name, version, tagger.name), source.name
+                for name in self.sets_of(source, version):
+                    yield attributes_asset(source.name, version, name), source.name
         for mix, stream in self.streams():
             yield mix_asset(mix.name, stream.key), stream.source
             for tokenizer in self.tokenizers_of(mix):
@@ -129,7 +210,7 @@ class Catalogue:
 
     def tokenizers_of(self, mix: Mix) -> list[Tokenizer]:
         """The tokenizers that tokenize a mix."""
-        return [t for t in self.tokenizers.values() if not mix.tokenizers or t.name in mix.tokenizers]
+        return [each for each in self.tokenizers.values() if mix.tokenizers == ALL or each.name in mix.tokenizers]
 
     def exports_of(self, mix: Mix) -> list[Export]:
         """The exports that name a mix."""
@@ -146,10 +227,10 @@ def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
         who: the recipe that names it, for the message.
 
     Raises:
-        RecipeError: there is none; the message lists the names.
+        RecipeError: the name is unknown; the message lists the names, the near ones first.
     """
     if name not in shelf:
-        raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; known: {', '.join(shelf) or 'none'}")
+        raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}")
     return shelf[name]
 
 

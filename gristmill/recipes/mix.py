@@ -5,9 +5,11 @@ The same selections make version v1 of a source from v0 (gristmill/recipes/sourc
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from gristmill.errors import RecipeError
+from msgspec import Meta
+
+from gristmill.errors import RecipeError, known_names
 from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weights
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
@@ -17,6 +19,12 @@ from gristmill.recipes.selection import Selection
 
 MIXING = 1
 """Version of the way we write selected rows. Raising it rebuilds every revision and every mix."""
+
+VALIDATION_SEED = 0x76616C  # "val"; not a seed of the mixes' samples, so that the draws are independent
+"""Seed of the draw that holds documents out for validation."""
+
+ALL: Literal["all"] = "all"
+"""In `Mix.tokenizers`: all tokenizers of all shelves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +52,16 @@ class Stream(Selection):
         Raises:
             RecipeError: one of them is not valid.
         """
-        super().__post_init__()
-        check_types(self, f"stream {self.name or self.source!r}")
         object.__setattr__(self, "format", format_of(self.format))
+        super().__post_init__()
         check_name(self.source, "source")
         check_name(self.key, "stream")
         if not VERSION.fullmatch(self.version):
             raise RecipeError(f"stream {self.key!r}: version {self.version!r} is not valid; give v0, v1, ...")
+
+    @property
+    def _title(self) -> str:
+        return f"stream {self.name or self.source!r}"
 
     @property
     def key(self) -> str:
@@ -67,7 +78,8 @@ class Mix:
         streams: the streams. A slice of a stream depends on its own source only.
         description: for people.
         owners: mail addresses or `team:name`.
-        tokenizers: names of the tokenizers that tokenize it; empty means all.
+        tokenizers: names of the tokenizers that tokenize it, as a tuple; `()` means none. The word "all" means all
+            tokenizers of all shelves: then a new tokenizer makes a new token cache of this mix due.
         validation: share of the documents held out, drawn by a hash of (source, id); at least 0, less than 1.
         parts: largest number of Levanter parts per snapshot in its token cache, 1 to 128.
         block: number of sequences per block in which the weights are exact (Levanter's `mixture_block_size`).
@@ -80,11 +92,11 @@ class Mix:
     streams: tuple[Stream, ...]
     description: str = ""
     owners: tuple[str, ...] = ()
-    tokenizers: tuple[str, ...] = ()
+    tokenizers: tuple[str, ...] | Literal["all"] = ()
     validation: float = 0.0
     parts: int = 32
     block: int = 2048
-    token_budget: int | None = None
+    token_budget: Annotated[int, Meta(ge=1)] | None = None
     draft: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
@@ -94,6 +106,11 @@ class Mix:
         Raises:
             RecipeError: a name is not valid or used twice, there is no stream, or a number is out of range.
         """
+        if isinstance(self.tokenizers, str) and self.tokenizers != ALL:
+            raise RecipeError(
+                f"mix {self.name!r}: tokenizers is {self.tokenizers!r}; give a tuple of names, such as"
+                f" ({self.tokenizers!r},), or {ALL!r} for all of them; () means none"
+            )
         check_types(self, f"mix {self.name!r}")
         check_name(self.name, "mix")
         keys = [stream.key for stream in self.streams]
@@ -121,13 +138,14 @@ class Mix:
         """The stream of this name.
 
         Raises:
-            RecipeError: there is none; the message lists the names.
+            RecipeError: the name is unknown; the message lists the names, the near ones first.
         """
         for stream in self.streams:
             if stream.key == name:
                 return stream
-        names = ", ".join(stream.key for stream in self.streams)
-        raise RecipeError(f"mix {self.name!r} has no stream {name!r}; it has {names}")
+        raise RecipeError(
+            f"mix {self.name!r} has no stream {name!r}; {known_names(name, [s.key for s in self.streams])}"
+        )
 
 
 def selection_recipe(name: str, selection: Selection, *, draft: bool) -> Recipe:

@@ -196,11 +196,15 @@ def format_of(declared: Format | Mapping[str, Any]) -> Format:
     """
     if isinstance(declared, Text | Chat | Prebuilt):
         return declared
+    if not isinstance(declared, Mapping) or not all(isinstance(name, str) for name in declared):
+        raise RecipeError(
+            f"format is {declared!r}; give Text(), Chat(...), Prebuilt(...), or a mapping of their options"
+        )
     options = {_ALIASES.get(name, name): value for name, value in declared.items()}
     if len(options) != len(declared):
         raise RecipeError(f"format {dict(declared)!r}: two names for the same option; give one")
     name = options.pop("type", "text")
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:
         raise RecipeError(f"format {name!r} is unknown; known: {', '.join(FORMATS)}")
     if options.pop("loss_weight_transform", None) is not None:
         raise RecipeError("format prebuilt: loss_weight_transform belongs to the trainer, not to a cache; remove it")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gristmill.errors import RecipeError, shorten
+from gristmill.recipes.option_types import check_option, check_types
 from gristmill.recipes.rule_process import CHECK_LIMITS, RuleStopped, ask
 from gristmill.recipes.rule_worker import CheckRules, RuleAnswer
 
@@ -34,6 +35,8 @@ class Column:
         path: `id`, `source`, `text`, `added`, `created`, `metadata.a.b`, or an attribute `<set>__<label>`.
         type: for a field one of FIELD_TYPES. For an attribute `score` (DOUBLE, the score of its only span) or `spans`
             (a list of structs of start, end and score).
+        optional: whether all rows of a shard may lack it. Otherwise such a shard is an error, because the path may be
+            misspelt. It changes no row, so it is no part of a selection's recipe.
 
     Raises:
         RecipeError: the name, the path or the type is not valid.
@@ -42,8 +45,10 @@ class Column:
     name: str
     path: str
     type: str
+    optional: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self, f"column {self.name!r}")
         if self.type not in SQL_TYPES:
             raise RecipeError(f"column {self.name!r}: no type {self.type!r}; types: {', '.join(SQL_TYPES)}")
         if not _IDENTIFIER.fullmatch(self.name):
@@ -82,6 +87,7 @@ class Rule:
     because: str
 
     def __post_init__(self) -> None:
+        check_types(self, f"rule {self.name!r}")
         if not _KEBAB.fullmatch(self.name):
             raise RecipeError(f"rule {self.name!r}: give a name in kebab-case, such as too-short")
         if not self.because.strip():
@@ -90,29 +96,39 @@ class Rule:
             raise RecipeError(f"rule {self.name!r}: NUL and surrogates are not allowed in {self.where!r}")
 
 
-def field(path: str, type: str = "VARCHAR", name: str | None = None) -> Column:  # noqa: A002 - SQL's word
+def field(
+    path: str,
+    type: str = "VARCHAR",  # noqa: A002 - SQL's word
+    name: str | None = None,
+    *,
+    optional: bool = False,
+) -> Column:
     """A column from a field of the documents.
 
     Args:
         path: `id`, `source`, `text`, `added`, `created`, or `metadata.<key>`.
         type: its SQL type, one of FIELD_TYPES.
         name: its name in rules; by default the last part of the path.
+        optional: whether all rows of a shard may lack it: see Column.
 
     Raises:
         RecipeError: see Column.
 
     >>> field("metadata.stars", "BIGINT")
-    Column(name='stars', path='metadata.stars', type='BIGINT')
+    Column(name='stars', path='metadata.stars', type='BIGINT', optional=False)
     """
-    return Column(_named(path.rpartition(".")[2], name), path, type)
+    check_option(path, str, "field: path")
+    return Column(_named(path.rpartition(".")[2], name), path, type, optional)
 
 
-def score(label: str, name: str | None = None) -> Column:
+def score(label: str, name: str | None = None, *, optional: bool = False) -> Column:
     """A column with the score of an attribute that has at most one span per row.
 
     Args:
         label: the attribute, `<set>__<label>`.
         name: its name in rules; by default the label, with _ for every other character.
+        optional: whether all rows of a shard may lack it: see Column. Not needed if the tagger declares the label
+            with optional=True.
 
     Raises:
         RecipeError: see Column.
@@ -120,23 +136,27 @@ def score(label: str, name: str | None = None) -> Column:
     >>> score("length-1__words").name
     'length_1__words'
     """
-    return Column(_named(label, name), label, "score")
+    check_option(label, str, "score: label")
+    return Column(_named(label, name), label, "score", optional)
 
 
-def spans(label: str, name: str | None = None) -> Column:
+def spans(label: str, name: str | None = None, *, optional: bool = False) -> Column:
     """A column with all spans of an attribute: a list of structs of start, end and score.
 
     Args:
         label: the attribute, `<set>__<label>`.
         name: its name in rules; by default the label, with _ for every other character.
+        optional: whether all rows of a shard may lack it: see Column. Not needed if the tagger declares the label
+            with optional=True.
 
     Raises:
         RecipeError: see Column.
 
     >>> spans("lang-2__en", "english")
-    Column(name='english', path='lang-2__en', type='spans')
+    Column(name='english', path='lang-2__en', type='spans', optional=False)
     """
-    return Column(_named(label, name), label, "spans")
+    check_option(label, str, "spans: label")
+    return Column(_named(label, name), label, "spans", optional)
 
 
 def _named(path: str, name: str | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME, check_name
+from gristmill.recipes.option_types import check_types
 from gristmill.recipes.rules import Column, Rule, check_rules
 
 RECORDED = "declared on the shelf"
@@ -41,6 +42,7 @@ class Selection:
         Raises:
             RecipeError: a rule, a name or the rate is not valid.
         """
+        check_types(self, self._title)
         if not 0 < self.rate <= 1:
             raise RecipeError(f"rate is {self.rate}; give a share of rows above 0 and at most 1")
         for name in self.blocklists:
@@ -51,6 +53,10 @@ class Selection:
                     f"attribute set {name!r}: a column's path is '<set>__<label>', such as length-1__words"
                 )
         check_rules(self.columns, self.include, self.exclude)
+
+    @property
+    def _title(self) -> str:
+        return "selection"
 
     @property
     def sets(self) -> tuple[str, ...]:

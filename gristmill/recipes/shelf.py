@@ -1,7 +1,7 @@
 """Shelves: packages in which every module declares one thing, a constant of the shelf's type.
 
 `gristmill` has the shelves sources, taggers, mixes, tokenizers and exports. A team keeps its recipes in its own
-package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/shelves.md).
+package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/reference/recipes.md).
 """
 
 import importlib
@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from gristmill.errors import RecipeError, is_failure, words_of
+from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.recipes.code.digest import declare
 
 T = TypeVar("T")
 
@@ -36,6 +37,7 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     """
     recipes: dict[str, T] = {}
     for package in packages:
+        declared_by: list[tuple[object, str]] = []
         for module in _modules(f"{package}.{kind}", required=package == HOME):
             recipe = _only(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
@@ -46,6 +48,8 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
                     " by more than '-' and '_'"
                 )
             recipes[name] = recipe
+            declared_by.append((recipe, module))
+        declare(declared_by, package)
     return dict(sorted(recipes.items()))
 
 
@@ -157,9 +161,9 @@ def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
         name: its name.
 
     Raises:
-        RecipeError: there is none; the message lists the names. Also see read_shelf.
+        RecipeError: the name is unknown; the message lists the names, the near ones first. Also see read_shelf.
     """
     recipes = read_shelf(kind, declared, packages)
     if name not in recipes:
-        raise RecipeError(f"{kind}: no {name!r} on this shelf; it has {', '.join(recipes) or 'nothing'}")
+        raise RecipeError(f"{kind}: no {name!r} on this shelf; {known_names(name, recipes)}")
     return recipes[name]

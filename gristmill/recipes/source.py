@@ -1,149 +1,29 @@
 """What a source declares: how its raw objects become v0 documents, shard by shard, and its revisions v1, v2, ..."""
 
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-import xxhash
+from msgspec import Meta
 
-from gristmill.errors import RecipeError
-from gristmill.lake.address import (
-    check_name,
-    check_shard,
-)
+from gristmill.errors import RecipeError, known_names
+from gristmill.lake.address import check_name
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.store.endpoint import check_lake_url
+from gristmill.recipes.adopted.attribute_set import AdoptedSet
+from gristmill.recipes.adopted.layout import Partition
+from gristmill.recipes.adopted.raw_root import RawRoot
+from gristmill.recipes.code.digest import check_same_output
+from gristmill.recipes.option_types import Json, check_pattern, check_types
 from gristmill.recipes.raw_object import Converted, Limits, RawObject
+from gristmill.recipes.raw_rules import Everything, Folders, Hashed, Matching, OneToOne, Split, check_cuts, is_hidden
 from gristmill.recipes.selection import Selection
+
+__all__ = ["Everything", "Folders", "Hashed", "Matching", "OneToOne", "RawRoot", "Revision", "Source", "Split"]
 
 CONVERSION = 1
 """Version of the way we write documents. Raising it rebuilds every v0."""
-
-PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
-
-
-@dataclass(frozen=True, slots=True)
-class OneToOne:
-    """Each raw object becomes one shard of the same name, without the suffix of its packing."""
-
-    def shard(self, name: str) -> str:
-        """The shard of a raw object.
-
-        Args:
-            name: its name below the snapshot.
-
-        Raises:
-            DataError: the name cannot be a shard's name.
-
-        >>> OneToOne().shard("en/tales.jsonl.gz")
-        'en/tales'
-        """
-        for end in PACKED:
-            if name.endswith(end):
-                return check_shard(name.removesuffix(end))
-        return check_shard(name)
-
-    def parameters(self) -> list[Any]:
-        """The parameters in a recipe, as JSON."""
-        return ["one-to-one"]
-
-
-@dataclass(frozen=True, slots=True)
-class Hashed:
-    """A fixed number of shards. The hash of a raw object's name draws its shard, so new objects do not move others.
-
-    Attributes:
-        count: number of shards.
-    """
-
-    count: int
-
-    def shard(self, name: str) -> str:
-        """The shard of a raw object: XXH3-64 of its name, modulo the number of shards.
-
-        Args:
-            name: its name below the snapshot.
-
-        >>> [Hashed(24).shard(name) for name in ("a.jsonl.gz", "b.jsonl.gz")]
-        ['16', '05']
-        """
-        width = max(2, len(str(self.count - 1)))
-        return f"{xxhash.xxh3_64_intdigest(name.encode()) % self.count:0{width}d}"
-
-    def parameters(self) -> list[Any]:
-        """The parameters in a recipe, as JSON."""
-        return ["hashed", self.count]
-
-
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """The snapshot is the first folder of a raw object's name, or its first `count` folders joined by '.'.
-
-    Attributes:
-        count: number of folders.
-    """
-
-    count: int = 1
-
-    def split(self, name: str) -> tuple[str, str] | None:
-        """The snapshot of a raw object.
-
-        Args:
-            name: its name below `raw/`.
-
-        Returns:
-            (snapshot, name), or None if the object is in no snapshot.
-
-        >>> Folders(2).split("en/2024-01/a.jsonl")
-        ('en.2024-01', 'en/2024-01/a.jsonl')
-        """
-        parts = name.split("/")
-        if len(parts) <= self.count:
-            return None
-        return ".".join(parts[: self.count]), name
-
-    def prefix(self, snapshot: str) -> str:
-        """The prefix of all names of a snapshot's objects below `raw/`; empty if there is none."""
-        return f"{snapshot}/" if self.count == 1 else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """The snapshot is the group `snapshot` of a pattern that is searched in a raw object's name.
-
-    Attributes:
-        pattern: a regular expression with a group `snapshot`.
-    """
-
-    pattern: str
-
-    def split(self, name: str) -> tuple[str, str] | None:
-        """The snapshot of a raw object; see Folders.
-
-        >>> Matching(r"(?P<snapshot>[0-9]{4})").split("crawl-2024/a.jsonl")
-        ('2024', 'crawl-2024/a.jsonl')
-        """
-        match = re.search(self.pattern, name)
-        return (match["snapshot"], name) if match else None
-
-    def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
-        """No prefix; see Folders."""
-        return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Everything:
-    """All raw objects are one snapshot, `all`."""
-
-    def split(self, name: str) -> tuple[str, str]:
-        """The snapshot of a raw object; see Folders."""
-        return "all", name
-
-    def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
-        """No prefix; see Folders."""
-        return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +36,10 @@ class Revision(Selection):
 
     version: str
 
+    @property
+    def _title(self) -> str:
+        return f"revision {self.version!r}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
@@ -165,10 +49,16 @@ class Source:
         name: name of the source. Ids are unique within it (within a snapshot, if snapshots replace each other).
         convert: yields the documents of one raw object.
         shards: to which shard a raw object goes.
-        description: for people.
+        description: for people, as the next five fields: what the data are.
         licence: SPDX expression, or words.
-        owners: mail addresses or `team:name`.
+        terms: what else its users must know, such as terms of use or a request of the publisher: words or an address.
+        homepage: address of a page about the data, `https://...`.
+        owners: who answers for it: mail addresses or `team:name`.
+        changes: what v0 changes in the raw data, and why. Of v1, v2, ... their descriptions and rules say it.
         select: a pattern for the names of raw objects below their snapshot; only matching ones are read. None: all.
+        checksums: a pattern for the names of checksum files, such as `SHA256SUMS$`. They are not
+            read as data. A snapshot is published only if every object that they name is there and has its hash, and
+            no object beside or below them lacks a line. None: no such files.
         partition: to which snapshot a raw object belongs.
         snapshots: `accumulate`: ids are unique over all snapshots; `replace`: each snapshot is a complete edition.
         quarantine_limit: share of refused rows, or of their bytes, above which a shard fails. Ten refused rows of
@@ -179,69 +69,114 @@ class Source:
             be a decompression bomb. gzip cannot reach the default.
         parameters: everything else that changes the output, as JSON.
         revisions: v1, v2, ... in order; empty if v0 is used as it is.
-        raw: another folder or s3:// prefix that holds the raw snapshots; it is only read.
+        raw: another folder or s3:// prefix that holds the raw snapshots; it is only read. A bucket is reached as the
+            lake is, or as a RawRoot says. `~` is the home folder; a relative path begins at the project's folder.
         watched: whether the raw-arrival sensor watches this source.
         draft: whether the recipe may change under its name.
+        same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
+        reason: why the output is the same. Another edit takes another reason.
         quiet: seconds for which a snapshot's listing must not change before the sensor reports it, for slow uploads.
         marker: name of the file, such as `_SUCCESS`, that marks a snapshot as complete; it is not data.
         mounted: name of a hidden file, such as `.mounted`, at the top of the raw data. Without it, their disk counts as
             not mounted: nothing is read or decided.
         inventory: `s3://` address of an S3 Inventory of the bucket that holds the raw snapshots; the sensor reads it.
+        adopted: attribute sets of its versions that others have computed; they are read where they are.
     """
 
     name: str
     convert: Callable[[RawObject], Iterable[Converted]]
-    shards: OneToOne | Hashed = field(default_factory=OneToOne)
+    shards: OneToOne | Hashed | Split = field(default_factory=OneToOne)
     description: str = ""
     licence: str = ""
+    terms: str = ""
+    homepage: str = ""
     owners: tuple[str, ...] = ()
+    changes: str = ""
     select: str | None = None
-    partition: Folders | Matching | Everything = field(default_factory=Folders)
+    checksums: str | None = None
+    partition: Partition = field(default_factory=Folders)
     snapshots: Literal["accumulate", "replace"] = "accumulate"
-    quarantine_limit: float = 0.01
-    row_limit: int = Limits().row
-    unpack_limit: int = Limits().unpack
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    quarantine_limit: Annotated[float, Meta(ge=0, le=1)] = 0.01
+    row_limit: Annotated[int, Meta(ge=1, le=ROW_LIMIT)] = Limits().row
+    unpack_limit: Annotated[int, Meta(ge=1)] = Limits().unpack
+    parameters: Json = field(default_factory=dict)
     revisions: tuple[Revision, ...] = ()
-    raw: str | None = None
+    raw: str | RawRoot | None = None
     watched: bool = True
     draft: bool = False
-    quiet: float = 0.0
+    same_output: bool = False
+    reason: str = ""
+    quiet: Annotated[float, Meta(ge=0)] = 0.0
     marker: str | None = None
     mounted: str | None = None
     inventory: str | None = None
+    adopted: tuple[AdoptedSet, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: the name, the revisions, a limit, quiet, a marker, raw or the inventory is not valid.
+            RecipeError: one of them, or another option, is not valid, or has another type.
         """
+        check_types(self, f"source {self.name!r}")
         check_name(self.name, "source")
-        if not 0 < self.row_limit <= ROW_LIMIT:
-            raise RecipeError(f"source {self.name!r}: row_limit is {self.row_limit!r}; give 1 to {ROW_LIMIT} bytes")
-        if self.unpack_limit < 1:
-            raise RecipeError(f"source {self.name!r}: unpack_limit is {self.unpack_limit!r}; give 1 or more")
-        if not 0 <= self.quiet < math.inf:
-            raise RecipeError(f"source {self.name!r}: quiet is {self.quiet!r}; give seconds, 0 or more")
+        check_same_output(f"source {self.name!r}", same_output=self.same_output, reason=self.reason)
+        if not re.match(r"(https?://\S+)?$", self.homepage):
+            raise RecipeError(f"source {self.name!r}: homepage is {self.homepage!r}; give an address, https://...")
         if self.marker is not None and (not self.marker or "/" in self.marker):
             raise RecipeError(f"source {self.name!r}: marker is {self.marker!r}; give a file name, without folders")
         if self.mounted is not None and (not self.mounted.startswith(".") or "/" in self.mounted):
             raise RecipeError(
                 f"source {self.name!r}: mounted is {self.mounted!r}; give a file name that begins with '.'"
             )
-        for field_name, address in (("raw", self.raw), ("inventory", self.inventory)):
+        for field_name, address in (("raw", self.raw_url), ("inventory", self.inventory)):
             check_lake_url(address or "", f"source {self.name!r}: {field_name}")
         if self.inventory is not None and not self.inventory.startswith("s3://"):
             raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
-        expected = [f"v{i + 1}" for i in range(len(self.revisions))]
+        self._check_versions()
+        for field_name, pattern in (("select", self.select), ("checksums", self.checksums)):
+            if pattern is not None:
+                check_pattern(pattern, f"source {self.name!r}: {field_name}")
+        if isinstance(self.shards, Split):
+            check_cuts(self.convert, f"source {self.name!r}")
+
+    def _check_versions(self) -> None:
+        """Checks the names of the revisions, and the versions of adopted sets."""
+        expected = [f"v{i + self._first_revision}" for i in range(len(self.revisions))]
         if [r.version for r in self.revisions] != expected:
             declared = ", ".join(r.version for r in self.revisions)
             raise RecipeError(
                 f"source {self.name!r}: revisions are {declared}; name them {', '.join(expected)}, in order"
             )
-        if self.select is not None:
-            re.compile(self.select)
+        for each in self.adopted:
+            if each.version not in self.versions:
+                raise RecipeError(
+                    f"source {self.name!r}: the adopted set {each.name!r} is of {each.version!r};"
+                    f" {known_names(each.version, self.versions)}"
+                )
+
+    @property
+    def raw_url(self) -> str | None:
+        """The folder or s3:// prefix that holds the raw snapshots, as declared; None: the lake's own raw folder."""
+        return self.raw.url if isinstance(self.raw, RawRoot) else self.raw or None
+
+    @property
+    def _first_revision(self) -> int:
+        """The number of the version that the first revision makes."""
+        return 1
+
+    @property
+    def adopts(self) -> tuple[str, ...]:
+        """The versions whose documents are adopted, in order: those of Adopted alone."""
+        return ()
+
+    def adopted_sets(self, version: str) -> tuple[AdoptedSet, ...]:
+        """The adopted attribute sets of a version."""
+        return tuple(each for each in self.adopted if each.version == version)
+
+    def revision(self, version: str) -> Revision | None:
+        """The selection that makes a version; None if it is converted or adopted."""
+        return next((each for each in self.revisions if each.version == version), None)
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -252,6 +187,18 @@ class Source:
     def current(self) -> str:
         """The newest version."""
         return self.versions[-1]
+
+    @property
+    def history(self) -> tuple[tuple[str, str], ...]:
+        """The changes from version to version: (version, words), in order; words may be empty.
+
+        They are for people, and come from `changes`, and from the descriptions and rules of the revisions.
+        """
+        words = [(self.versions[0], self.changes)]
+        for revision in self.revisions:
+            rules = [f"{name}: {because}" for name, because in revision.reasons.items()]
+            words.append((revision.version, "; ".join(filter(None, [revision.description, *rules]))))
+        return tuple(words)
 
     @property
     def limits(self) -> Limits:
@@ -267,13 +214,16 @@ class Source:
         """Whether a raw object is the file that marks its snapshot as complete."""
         return self.marker is not None and name.rpartition("/")[2] == self.marker
 
+    def is_checksums(self, name: str) -> bool:
+        """Whether a raw object is a checksum file."""
+        return self.checksums is not None and re.search(self.checksums, name) is not None
+
     def wants(self, name: str) -> bool:
-        """Whether a raw object is read. Markers and hidden files are not.
+        """Whether a raw object is read. Markers, checksum files and hidden files (see is_hidden) are not.
 
         Args:
             name: its name below the snapshot.
         """
-        if self.is_marker(name):
+        if self.is_marker(name) or self.is_checksums(name):
             return False
-        hidden = any(part.startswith(".") for part in name.split("/"))
-        return not hidden and (self.select is None or re.search(self.select, name) is not None)
+        return not is_hidden(name) and (self.select is None or re.search(self.select, name) is not None)

@@ -1,13 +1,17 @@
-"""What a tagger declares: a named, versioned function from documents to labels."""
+"""What a tagger declares: a named, versioned function from documents to labels, and what the labels mean."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure, words_of
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, failed_at, is_failure, known_names
 from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
+from gristmill.lake.rows.label_values import ANY, Bounds, Kind, declared_as, is_label_name, wrong_label
+from gristmill.recipes.code.digest import check_same_output
+from gristmill.recipes.option_types import Json, check_types
 
 TAGGING = 1
 """Version of the way we write attribute sets. Raising it rebuilds all of them."""
@@ -17,6 +21,85 @@ Label = float | list[Span] | None
 
 Labels = Mapping[str, Sequence[Label]]
 """For each label's name, one label per document."""
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """What Score and Spans share."""
+
+    kind: ClassVar[Kind]
+
+    name: str
+    meaning: str
+    _: KW_ONLY
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    optional: bool = False
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        what = f"label {self.name!r}"
+        check_types(self, what)
+        if self.name.endswith(ANY) and not self.optional:
+            raise RecipeError(f"{what} may be any number of labels, even zero: declare it optional=True")
+        if not is_label_name(self.name):
+            raise RecipeError(f"{what}: give a name without white space, such as word_count")
+        if not self.meaning.strip():
+            raise RecipeError(
+                f"{what}: say what it means, such as {type(self).__name__}({self.name!r}, 'share of ...')"
+            )
+        bounds = [bound for bound in (self.low, self.high) if bound is not None]
+        if not all(map(math.isfinite, bounds)) or bounds != sorted(bounds):
+            raise RecipeError(
+                f"{what}: low is {self.low} and high is {self.high}; give finite numbers, the lower first"
+            )
+
+
+@dataclass(frozen=True)
+class Score(_Declared):
+    """A label that is one number for the whole document. A rule reads it by `score("<set>__<name>")`.
+
+    Args:
+        name: of the label, without the set's name. A name that ends with `*` means all labels whose names begin so.
+        meaning: one line for people: what the number says about the document.
+        unit: for people, such as `words`; empty for a share or a probability.
+        low: the lowest score that the tagger may give; None is no bound.
+        high: the highest.
+        optional: whether a document may have no score: the tagger leaves it out or gives None.
+        exact: whether scores are written with all their digits. By default they are rounded to five decimals.
+
+    Raises:
+        RecipeError: the name, the meaning or a bound is not valid.
+
+    >>> Score("share", "share of letters that are capitals", low=0, high=1, optional=True).kind
+    'score'
+    """
+
+    kind = "score"
+
+
+@dataclass(frozen=True)
+class Spans(_Declared):
+    """A label that is a list of spans, each with a score. A rule reads it by `spans("<set>__<name>")`.
+
+    Args:
+        name: of the label, without the set's name. A name that ends with `*` means all labels whose names begin so.
+        meaning: one line for people: what the spans are, and what their scores say.
+        unit: of the scores, for people; empty for a share or a probability.
+        low: the lowest score of a span that the tagger may give; None is no bound.
+        high: the highest.
+        optional: whether a document may have no label. A document in which nothing was found has one: the empty list.
+        exact: as in Score.
+
+    Raises:
+        RecipeError: the name, the meaning or a bound is not valid.
+
+    >>> Spans("words", "each word in capitals", low=1, high=1).kind
+    'spans'
+    """
+
+    kind = "spans"
 
 
 class TaggerFailed(DataError):  # noqa: N818 - as in gristmill.errors
@@ -47,38 +130,73 @@ class Tagger:
         name: ends in a number (`toxicity-1`). If the meaning changes, take the next number.
         document: one document to its labels.
         batch: documents to their labels.
+        labels: what the tagger returns: a Score or Spans for each name. Every result is compared with them, and so is
+            every rule that names a label. None declares nothing, so nothing is compared. They are for checks and for
+            people: a change of them rebuilds nothing.
         parameters: everything that changes the output, as JSON: thresholds, a model's sha256.
         description: for people.
-        only: names of the sources that it tags; empty means all.
+        only: names of the sources that it tags; empty means all. A name that ends with `*` means all sources whose
+            names begin so, even if there are not any.
         draft: whether the recipe may change under its name.
+        same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
+        reason: why the output is the same. Another edit takes another reason.
     """
 
     name: str
     document: Callable[[Document], Mapping[str, Label]] | None = None
     batch: Callable[[Sequence[Document]], Labels] | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    labels: Sequence[Score | Spans] | None = None
+    parameters: Json = field(default_factory=dict)
     description: str = ""
-    only: frozenset[str] = frozenset()
+    only: Collection[str] = frozenset()
     draft: bool = False
+    same_output: bool = False
+    reason: str = ""
 
     def __post_init__(self) -> None:
         """Checks the declaration.
 
         Raises:
-            RecipeError: the name has no number, or not exactly one function is given.
+            RecipeError: the name has no number, not exactly one function is given, or a label is declared twice.
         """
+        what = f"tagger {self.name!r}"
+        check_types(self, what)
         check_numbered(self.name, "tagger")
+        check_same_output(what, same_output=self.same_output, reason=self.reason)
         if (self.document is None) == (self.batch is None):
-            raise RecipeError(f"tagger {self.name!r}: give exactly one of document= and batch=")
+            raise RecipeError(f"{what}: give exactly one of document= and batch=")
+        if self.labels is None:
+            return
+        names = [label.name for label in self.labels]
+        for name in names:
+            if names.count(name) > 1:
+                raise RecipeError(f"{what}: label {name!r} is declared twice")
+            if name.startswith(f"{self.name}__"):
+                raise RecipeError(f"{what}: label {name!r}: leave out the name of the set, which is added")
+
+    @property
+    def declared(self) -> Mapping[str, Score | Spans] | None:
+        """The declared labels by name; None if nothing is declared."""
+        return None if self.labels is None else {label.name: label for label in self.labels}
 
     @property
     def recipe(self) -> Recipe:
         """The recipe of the attribute set, for a ledger."""
-        return Recipe(self.name, TAGGING, dict(self.parameters), self.draft)
+        exact = sorted(label.name for label in self.labels or () if label.exact)
+        return Recipe(self.name, TAGGING, {**self.parameters, **({"exact": exact} if exact else {})}, self.draft)
 
     def applies_to(self, source: str) -> bool:
         """Whether the documents of a source are tagged."""
-        return not self.only or source in self.only
+        return not self.only or declared_as(source, dict.fromkeys(self.only, True)) is True
+
+    def declaration(self, label: str) -> Score | Spans | None:
+        """How a label is declared, by its name or by a pattern; None if it is not."""
+        return declared_as(label, self.declared or {})
+
+    def is_exact(self, label: str) -> bool:
+        """Whether the scores of a label are written with all their digits."""
+        declaration = self.declaration(label)
+        return declaration is not None and declaration.exact
 
     def look(self, documents: Sequence[Document]) -> Labels:
         """Labels documents.
@@ -90,7 +208,9 @@ class Tagger:
             For each label's name, one label per document, in their order.
 
         Raises:
-            DataError: the tagger failed for a document, or returned another number of labels than documents.
+            TaggerFailed: the tagger failed for a document, or gave it a label that is not declared, of another kind, or
+                out of its range.
+            DataError: it returned no mapping, or another number of labels than documents.
             StoreError: a store did not answer.
 
         >>> doubt = Tagger(name="doubt-1", document=lambda document: {"questions": float(document.text.count("?"))})
@@ -98,15 +218,16 @@ class Tagger:
         {'questions': [2.0, 0.0]}
         """
         if self.batch is not None:
-            labels = self.batch(documents)
+            labels = self._columns(self.batch(documents), len(documents))
         elif self.document is not None:
             rows = [self._one(self.document, number, document) for number, document in enumerate(documents)]
-            labels = {name: [row.get(name) for row in rows] for name in sorted({name for row in rows for name in row})}
+            names = dict.fromkeys(name for row in rows for name in row)
+            for wrong in (name for name in names if not is_label_name(name)):
+                raise TaggerFailed(next(i for i, row in enumerate(rows) if wrong in row), _misnamed(wrong))
+            labels = {name: [row.get(name) for row in rows] for name in sorted(names)}
         else:  # pragma: no cover - __post_init__ forbids it
             labels = {}
-        for name, values in labels.items():
-            if len(values) != len(documents):
-                raise DataError(f"tagger {self.name!r}: {len(values)} labels {name!r} for {len(documents)} documents")
+        self._check(labels, [len(document.text) for document in documents])
         return labels
 
     def _one(
@@ -114,7 +235,11 @@ class Tagger:
     ) -> Mapping[str, Label]:
         """One document's labels. Every error names the document, except a store's, and too little memory."""
         try:
-            return look(document)
+            labels = look(document)
+            if type(labels) is dict:
+                return labels
+            if isinstance(labels, Mapping):
+                return dict(labels)
         except (StoreError, MemoryError):
             raise
         except GristmillError as error:
@@ -122,4 +247,46 @@ class Tagger:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            raise TaggerFailed(number, words_of(error)) from error
+            raise TaggerFailed(number, failed_at(error, look)) from error
+        raise TaggerFailed(number, f"document= returned {_type(labels)}; return a mapping from names to labels")
+
+    def _columns(self, labels: Any, count: int) -> Labels:
+        """What `batch` returned, if it is lists of one label per document."""
+        what = f"tagger {self.name!r}"
+        if not isinstance(labels, Mapping):
+            raise DataError(f"{what}: batch= returned {_type(labels)}; return a mapping from names to lists of labels")
+        columns: dict[str, Sequence[Label]] = {}
+        for name, values in labels.items():
+            if not is_label_name(name):
+                raise DataError(f"{what}: {_misnamed(name)}")
+            if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
+                raise DataError(f"{what}: label {name!r} is {_type(values)}; return a list of one label per document")
+            if len(values) != count:
+                raise DataError(f"{what}: {len(values)} labels {name!r} for {count} documents")
+            columns[name] = values if isinstance(values, list) else list(values)
+        return columns
+
+    def _check(self, labels: Labels, lengths: Sequence[int]) -> None:
+        """Compares labels with their declarations, and what is not declared with what can be written."""
+        declared = self.declared
+        unknown = [name for name in labels if declared_as(name, declared) is None] if declared is not None else []
+        for name in sorted(unknown):
+            number = next((i for i, value in enumerate(labels[name]) if value is not None), 0)
+            raise TaggerFailed(number, f"label {name!r} is not in its labels=; {known_names(name, declared or ())}")
+        for name, values in labels.items():
+            label = declared_as(name, declared) if declared is not None else None
+            kind, bounds = (label.kind, Bounds(label.low, label.high)) if label else (None, Bounds())
+            wrong = wrong_label(values, lengths, kind, bounds, optional=label is None or label.optional)
+            if wrong:
+                raise TaggerFailed(wrong[0], f"label {name!r}: {wrong[1]}")
+        for name, label in (declared or {}).items():
+            if lengths and name not in labels and not label.optional:
+                raise TaggerFailed(0, f"label {name!r} is missing, and it is not declared optional=True")
+
+
+def _misnamed(name: object) -> str:
+    return f"label {name!r}: a label's name is a string without white space, such as word_count"
+
+
+def _type(value: object) -> str:
+    return "None" if value is None else f"{value!r:.40} ({type(value).__name__})"

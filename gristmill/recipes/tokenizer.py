@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_name, check_numbered
 from gristmill.lake.identity import digest_of
-from gristmill.recipes.option_types import check_types
+from gristmill.recipes.option_types import Json, check_types
 
 
 class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +79,8 @@ class Training:
 
     mix: str
     snapshots: Mapping[str, tuple[str, ...]]
-    vocabulary: int = 16_384
-    sample: float = 1.0
+    vocabulary: Annotated[int, msgspec.Meta(ge=1)] = 16_384
+    sample: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
     special: tuple[str, ...] = ("<|pad|>",)
 
     def __post_init__(self) -> None:
@@ -102,8 +102,9 @@ class Tokenizer:
         bos: the token put at the beginning of every text; None: none. (Levanter adds one whenever the tokenizer's
             configuration names it.)
         training: how it is trained here.
-        file: the `tokenizer.json` to import instead. A path on the machine that imports it, or `lake:` and a path in
-            the lake; of the file, or of a folder that holds it, as Hugging Face saves one.
+        file: the `tokenizer.json` to import instead. A path on the machine that imports it (a relative one is below
+            the current directory), or `lake:` and a path in the lake; of the file, or of a folder that holds it, as
+            Hugging Face saves one.
         sha256: sha256 of the imported `tokenizer.json`, in hex; it is checked.
         chat_template: for conversations. None: the template of the imported folder, from its `tokenizer_config.json`
             or `chat_template.jinja`.
@@ -127,7 +128,7 @@ class Tokenizer:
     specials: Literal["tokens", "text", "refuse"] = "tokens"
     description: str = ""
     draft: bool = False
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Json = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks the declaration.

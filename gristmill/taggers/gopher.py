@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Tagger
 from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers, columns
 from gristmill.text.lines import Lines
 from gristmill.text.repeats import Repeats
@@ -170,6 +170,44 @@ def _rounded(values: Shares) -> list[Label]:
 GOPHER = Tagger(
     name="gopher-1",
     batch=tag,
+    labels=(
+        Score("character_count", "code points", unit="code points", low=0),
+        Score("word_count", "words between white space", unit="words", low=0),
+        Score("median_word_length", "median of the words' lengths", unit="code points", low=0),
+        Score("symbol_to_word_ratio", "share of words with `#` or `…`", low=0, high=1),
+        Score("fraction_of_words_with_alpha_character", "share of words with a letter", low=0, high=1),
+        Score("required_word_count", f"how often {', '.join(_REQUIRED)} occur, together", unit="words", low=0),
+        Score(
+            "fraction_of_lines_starting_with_bullet_point", "share of lines that begin with `*` or `-`", low=0, high=1
+        ),
+        Score("fraction_of_lines_ending_with_ellipsis", "share of lines that end with `…`", low=0, high=1),
+        Score("fraction_of_duplicate_lines", "share of lines that occur more than once", low=0, high=1),
+        Score(
+            "fraction_of_characters_in_duplicate_lines",
+            "share of characters in such lines; it can exceed 1, because their white space counts",
+            low=0,
+        ),
+        *(
+            Score(
+                f"fraction_of_characters_in_most_common_{n}grams",
+                f"count times length of the most common {n} words in a row, as a share of characters; overlaps count"
+                " twice, so it can exceed 1",
+                low=0,
+                optional=True,
+            )
+            for n in _MOST_COMMON
+        ),
+        *(
+            Score(
+                f"fraction_of_characters_in_duplicate_{n}grams",
+                f"share of characters of all {n} words in a row that are in those which occur more than once",
+                low=0,
+                high=1,
+                optional=True,
+            )
+            for n in _DUPLICATE
+        ),
+    ),
     parameters={
         "required_words": sorted(_REQUIRED),
         "bullets": sorted(_BULLETS),

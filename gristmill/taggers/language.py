@@ -11,7 +11,7 @@ from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Tagger
 
 _MODEL = Path(__file__).parents[1] / "models" / "lid.176.ftz"
 _SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
@@ -21,6 +21,15 @@ _LANGUAGES = 3
 _LEAST = 0.01
 _DIGITS = 5
 _CODE_POINTS = 65_536  # 4 ms. Memory grows with the text's length, and the rest rarely changes the language
+
+_CODES = """
+af als am an ar arz as ast av az azb ba bar bcl be bg bh bn bo bpy br bs bxr ca cbk ce ceb ckb co cs cv cy da de diq
+dsb dty dv el eml en eo es et eu fa fi fr frr fy ga gd gl gn gom gu gv he hi hif hr hsb ht hu hy ia id ie ilo io is
+it ja jbo jv ka kk km kn ko krc ku kv kw ky la lb lez li lmo lo lrc lt lv mai mg mhr min mk ml mn mr mrj ms mt mwl
+my myv mzn nah nap nds ne new nl nn no oc or os pa pam pfl pl pms pnb ps pt qu rm ro ru rue sa sah sc scn sco sd sh
+si sk sl so sq sr su sv sw ta te tg th tk tl tr tt tyv ug uk ur uz vec vep vi vls vo wa war wuu xal xmf yi yo yue zh
+"""
+"""All languages of the model."""
 
 
 def tag(document: Document) -> dict[str, Label]:
@@ -78,6 +87,10 @@ def model(path: Path, sha256: str) -> Any:
 LANGUAGE = Tagger(
     name="language-1",
     document=tag,
+    labels=tuple(
+        Score(code, "probability of the language with this code", low=0, high=1, optional=True)
+        for code in _CODES.split()
+    ),
     parameters={
         "model": _SHA256,
         "languages": _LANGUAGES,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Tagger
 from gristmill.text.code_points import columns
 from gristmill.text.words import Words
 
@@ -41,6 +41,12 @@ def _bytes(text: str) -> int:
 LENGTH = Tagger(
     name="length-1",
     batch=tag,
+    labels=(
+        Score("chars", "code points", unit="code points", low=0),
+        Score("words", "words between white space", unit="words", low=0),
+        Score("bytes", "bytes in UTF-8", unit="bytes", low=0),
+        Score("lines", "line feeds and one", unit="lines", low=1),
+    ),
     parameters={"words": "str.split", "lines": "line feeds + 1", "bytes": "utf-8"},
     description="Code points, words, UTF-8 bytes and lines.",
 )

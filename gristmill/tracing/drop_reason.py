@@ -68,7 +68,7 @@ def _sets(selected: Partition) -> Iterator[tuple[str, Partition]]:
             partition = place(upstream.asset, upstream.snapshot)
             attributes = find_partition(selected.store, partition)
             if attributes is None:
-                raise DataError(f"{partition.asset}: snapshot {partition.snapshot} no longer exists; materialize it")
+                raise DataError(f"{partition.asset}: snapshot {partition.snapshot} no longer exists; make it")
             yield names_of(upstream.asset)["set"], attributes
 
 

@@ -15,15 +15,19 @@ from gristmill.lake.asset_kinds import RAW, kind_of, names_of
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_parts import PartEdges
 from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
-from gristmill.lake.store.open import open_store
+from gristmill.lake.rows.shard_file import PACKINGS, suffix
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.raw_object import Converted, Copied, RawObject
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.grinder import converted
+from gristmill.stages.conversion.parts import part_of
 from gristmill.tracing.rows import LocatedRow, Partition
 
+ADOPTED = "adopted: others have made this file, so the trace ends here"
 UNKNOWN_ORIGIN = "the converter does not report the position in the object"
 
 
@@ -45,12 +49,15 @@ class RawPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         asset: the asset of the raw snapshots.
         object: name of the raw object, below the snapshot; empty if it is unknown.
-        sha256: sha256 of the object when it was converted.
+        sha256: sha256 of the object, or of its part, when it was converted.
         path: path of the object; empty if the object does not exist.
         range: [start, end) of the record; None if it is unknown.
-        counted_in: the unit of `range`: bytes of the `object`, of the `unpacked object` or of a `member`; or `rows`.
+        counted_in: the unit of `range`: bytes of the `object`, of the `unpacked object`, of the `unpacked part` (what
+            it unpacks to from its byte `begins` on) or of a `member`; or `rows` of the object.
         member: the file inside the archive; empty if the object is not an archive.
         why: explains which of these are unknown, and why.
+        part: bytes [start, end) of the object that the shard was made from; None: the whole object.
+        begins: of a part of a packed object: the byte at which its first gzip member, frame or block begins.
     """
 
     asset: str
@@ -61,6 +68,8 @@ class RawPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     counted_in: str = ""
     member: str = ""
     why: str = ""
+    part: tuple[int, int] | None = None
+    begins: int | None = None
 
 
 def raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPlace:
@@ -76,13 +85,26 @@ def raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPla
         StoreError: the lake does not answer.
     """
     inputs = [upstream for upstream in row.shard.inputs if kind_of(upstream.asset) is RAW]
+    if row.shard.at:
+        here = (row.row, row.row + 1)
+        return RawPlace(inputs[0].asset, row.shard.at, row.shard.sha256, row.path, here, "rows", why=ADOPTED)
     packed = IdIndex(documents.store, documents.place, row.shard).raw_spans()
     finder = _Finder(documents, shelves, names_of(inputs[0].asset)["source"])
     if not packed:
         return finder.by_conversion(inputs, row)
     index = documents.place.index(row.shard.name)
     number, raw_span = find_raw_span(packed, row.row, index)
-    return finder.placed(inputs[number], raw_span)
+    part = part_of(row.shard)
+    if part is None:
+        return finder.placed(inputs[number], raw_span)
+    return _within(part, finder.placed(msgspec.structs.replace(inputs[number], shard=part.object), raw_span))
+
+
+def _within(part: PartEdges, found: RawPlace) -> RawPlace:
+    """A place in an object as the place in the part that was read of it."""
+    if found.counted_in == "unpacked object" and part.first is not None:
+        found = msgspec.structs.replace(found, counted_in="unpacked part", begins=part.first.unit)
+    return msgspec.structs.replace(found, part=tuple(part.part))
 
 
 class _Object(NamedTuple):
@@ -123,7 +145,10 @@ class _Finder:
             return _Object(self._store, "", "", f"{missing}, and no recipe in --shelves names another place")
         if recipe.raw is None:
             return _Object(self._store, "", "", f"{missing} any longer")
-        store = open_store(recipe.raw, self._shelves.options)
+        try:
+            store = open_raw(recipe, self._store, self._shelves.options)
+        except RecipeError as error:
+            return _Object(self._store, "", "", f"{missing}, and {error}")
         path = recipe.partition.prefix(self._snapshot) + name
         if store.head(path) is None:
             return _Object(store, "", "", f"the object is not in {store.url} any longer")
@@ -157,7 +182,7 @@ def _counted_in(name: str, raw_span: RawSpan) -> str:
         return "rows"
     if raw_span.member:
         return "member"
-    return "unpacked object" if name.endswith((".gz", ".zst", ".zstd")) else "object"
+    return "unpacked object" if suffix(name) in PACKINGS else "object"
 
 
 _encoder = msgspec.json.Encoder()

@@ -15,12 +15,12 @@ from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
-from gristmill.lake.rows.batches import IdPair
-from gristmill.lake.rows.shard_file import member_of, member_rows
+from gristmill.lake.rows.shard_file import member_of, rows_around
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
@@ -35,10 +35,15 @@ REMADE = "made from another version of this shard: it is due to be rebuilt"
 """The explanation for a shard whose inputs have changed since it was made."""
 
 
-class _PairOfRow(IdPair):
-    """The source and id of any row. An attribute row may have no source."""
+class _PairOfRow(msgspec.Struct):
+    """The source and id of any row. An attribute row may have no source; others write integer ids."""
 
-    source: str = ""
+    id: str | int
+    source: str | None = None
+
+    @property
+    def pair(self) -> Pair:
+        return self.source or "", str(self.id)
 
 
 _pair = msgspec.json.Decoder(_PairOfRow)
@@ -131,10 +136,11 @@ def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
     Raises:
         StoreError: no such row exists; the shard was replaced after its table was read.
     """
-    shard, path = partition.shards[name], partition.place.shard(name)
+    shard = partition.shards[name]
+    store, path = shard_file(partition.store, partition.place, shard)
     members = list(shard.members)
-    start, end, first = member_of(members, shard.bytes, number)
-    rows = member_rows(partition.store, path, members, shard.bytes, number)
+    start, end, _ = member_of(members, shard.bytes, number)
+    first, rows = rows_around(store, path, members, shard.bytes, number)
     if not 0 <= number - first < len(rows):
         raise _replaced(path, number)
     return LocatedRow(shard, path, number, (start, end), rows[number - first])

@@ -32,7 +32,7 @@ from gristmill.stages.token_cache.part import (
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, open_split
 from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
 
-NOT_YET = "not in the cache's index: materialize the index (a source that replaces snapshots has only the newest there)"
+NOT_YET = "not in the cache's index: make the index (a source that replaces snapshots has only the newest there)"
 NO_ROW = "dropped when it was tokenized: its row had an error, and the stream's format drops such rows"
 
 
@@ -57,7 +57,7 @@ class TokenPlace(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True)
-class _TracedShard:
+class TracedShard:
     """A shard in a part of a cache.
 
     Attributes:
@@ -100,7 +100,7 @@ def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> Token
     part = read_part_record(row, cache.place.table)
     if part.shards[name].content != document.shard.content:
         return TokenPlace(asset, why=REMADE)
-    position = _shard(cache, mix, part.shards[name], document.shard).row_of(document.row)
+    position = traced_shard(cache, mix, part.shards[name], document.shard).row_of(document.row)
     return TokenPlace(asset, why=NO_ROW) if position is None else _placed(cache, part, *position)
 
 
@@ -161,16 +161,14 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     documents = mix_asset(names["mix"], names["stream"])
     mix = find_partition(store, place(documents, cache.place.snapshot))
     if name is None or mix is None or name not in mix.shards:
-        raise DataError(
-            f"{stream.path}/{path}: row {number} belongs to no shard of {documents}; materialize the cache again"
-        )
+        raise DataError(f"{stream.path}/{path}: row {number} belongs to no shard of {documents}; make the cache again")
     old, shard = part.shards[name], mix.shards[name]
     if old.content != shard.content:
         raise DataError(
             f"{asset} ({cache.place.snapshot}): shard {name} was tokenized from another version of it:"
-            f" {mix.place.asset} was rebuilt since; materialize the cache"
+            f" {mix.place.asset} was rebuilt since; make the cache"
         )
-    document = row_of(mix, name, _shard(cache, mix, old, shard).document_at(split, number))
+    document = row_of(mix, name, traced_shard(cache, mix, old, shard).document_at(split, number))
     start, end = stream.bounds(stream.fields[0], row, row + 1).tolist()
     position = TokenPlace(asset, split, part.folders[split], number, (start, end))
     return TokenOwner(mix, document, position, start, end)
@@ -190,8 +188,14 @@ def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Partit
     raise DataError(f"{asset}/{split}/{path}: no ledger names this part any longer; {INDEX_MEND}")
 
 
-def _shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard) -> _TracedShard:
+def traced_shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard) -> TracedShard:
     """The split of each document of a shard.
+
+    Args:
+        cache: the slice of the cache.
+        mix: the slice of the mix, of the same snapshot.
+        old: the part's record of the shard.
+        shard: the shard of the mix, in the version that was tokenized.
 
     Raises:
         DataError: the number of documents in a split differs from the number of its rows in the ledger.
@@ -208,9 +212,9 @@ def _shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard) -> _T
     if documents != recorded:
         raise DataError(
             f"{cache.place.table}: shard {shard.name}: documents by split are {documents}, but its rows are {recorded};"
-            " materialize the cache again"
+            " make the cache again"
         )
-    return _TracedShard(old, splits)
+    return TracedShard(old, splits)
 
 
 def _drawn(mix: Partition, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError, Misaligned
-from gristmill.lake.address import Place, part_at, place
+from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
     DOCUMENTS,
@@ -24,10 +24,10 @@ from gristmill.lake.asset_kinds import (
     rank_of,
 )
 from gristmill.lake.ledger.files import read_head
-from gristmill.lake.ledger.model import Input, Ledger, Shard, Upstream
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.model import Input, Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
+from gristmill.tracing.parts import PartPlace, export_lines, folder_of
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import (
     AT_ONCE,
@@ -60,20 +60,6 @@ class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     row: int | None = None
     member: tuple[int, int] | None = None
     attributes: Any = None
-    why: str = ""
-
-
-class PartPlace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A part that was made from the document's shard, in an asset of a kind whose rows are not traced.
-
-    Attributes:
-        asset: address of the asset.
-        path: the folder of the part, or the path of the shard.
-        why: why the part is about to change.
-    """
-
-    asset: str
-    path: str
     why: str = ""
 
 
@@ -216,7 +202,7 @@ def _all_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> 
         *pair,
         snapshot,
         located.shard.name,
-        raw_place(partition, located, shelves) if first["version"] == "v0" else None,
+        raw_place(partition, located, shelves) if any(kind_of(i.asset) is RAW for i in located.shard.inputs) else None,
         tuple(row for row in down.rows if kind_of(row.asset) is DOCUMENTS),
         tuple(down.attributes),
         tuple(row for row in down.rows if kind_of(row.asset) is MIX),
@@ -251,14 +237,8 @@ def _parts(store: Store, assets: Iterable[str], down: "_Downstream", snapshot: s
             for read in row.inputs:
                 why = down.read(read)
                 if why is not None and made is not None:
-                    yield PartPlace(asset, _folder(made.place, row), why)
-
-
-def _folder(partition: Place, row: Shard) -> str:
-    """The folder of a part; or the path of the shard, if the asset has no parts."""
-    path = min(path for path, _, _ in objects_of(row, partition))
-    part = part_at(path)
-    return part[1] if part else path
+                    lines = () if why else export_lines(store, made.place, row, down.row(read.asset))
+                    yield PartPlace(asset, folder_of(made.place, row), why, lines)
 
 
 class _Downstream:
@@ -277,6 +257,11 @@ class _Downstream:
     def has(self, upstream: Upstream) -> bool:
         """Whether the document is in a partition that is an input of another."""
         return self._located.get(upstream.asset) is not None
+
+    def row(self, asset: str) -> int:
+        """The number of the document's row in an asset that contains it; -1 if no asset does."""
+        located = self._located.get(asset)
+        return located.row if located else -1
 
     def read(self, upstream: Input) -> str | None:
         """None if an input is not the document's shard; otherwise why its output is due to be rebuilt, or empty."""

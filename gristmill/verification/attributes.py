@@ -10,6 +10,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import IdDigest
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import TextRow, read_rows
@@ -37,8 +38,8 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     yield from proof.upstream()
     of_documents = table_of(store, documents)
     for shard in proof.shards:
-        yield from _AttributeReading(store, partition, documents, shard).findings()
         other = of_documents.get(shard.name)
+        yield from _AttributeReading(store, partition, shard, documents, other).findings()
         if of_documents and other is None:
             yield Finding(partition.shard(shard.name), None, f"{documents.asset} has no shard of this name")
         elif other and (other.rows, other.ids) != (shard.rows, shard.ids):
@@ -52,10 +53,14 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
 class _AttributeReading:
     """Reads one shard of attribute rows together with its documents."""
 
-    def __init__(self, store: Store, partition: Place, documents: Place, shard: Shard) -> None:
-        self._store, self._shard = store, shard
+    def __init__(self, store: Store, partition: Place, shard: Shard, documents: Place, other: Shard | None) -> None:
+        self._shard = shard
         self._set = names_of(partition.asset)["set"]
-        self._path, self._documents_path = partition.shard(shard.name), documents.shard(shard.name)
+        self._store, self._path = shard_file(store, partition, shard, sized=False)
+        beside = store, documents.shard(shard.name)
+        self._documents_store, self._documents_path = (
+            shard_file(store, documents, other, sized=False) if other else beside
+        )
         self._ids = IdDigest()
         self._unreadable = False
 
@@ -80,11 +85,11 @@ class _AttributeReading:
             yield Finding(self._path, None, what)
 
     def _documents(self) -> Iterator[_Document]:
-        if self._store.head(self._documents_path) is None:
+        if self._documents_store.head(self._documents_path) is None:
             self._unreadable = True
             return
         try:
-            for _, rows in read_rows(self._store, self._documents_path, None, TextRow):
+            for _, rows in read_rows(self._documents_store, self._documents_path, None, TextRow):
                 yield from (_Document(row.source, row.id, len(row.text)) for row in rows)
         except DataError:
             self._unreadable = True
@@ -100,7 +105,7 @@ class _AttributeReading:
         except MalformedRow as error:
             return Finding(self._path, error.row, error.reason)
         for number, (row, document) in enumerate(zip(rows, block, strict=False), start=first):
-            what = _problem(row, document, self._documents_path)
+            what = _problem(row, document, self._documents_path, spans=not self._shard.at)
             if what:
                 return Finding(self._path, number, what)
         self._ids.update([(document.source, document.id) for document in block])
@@ -119,14 +124,14 @@ class _AttributeReading:
         return Finding(self._path, self._ids.rows, what)
 
 
-def _problem(row: AttributeRow, document: _Document, path: str) -> str:
-    """What is wrong with one row; "" if nothing is."""
+def _problem(row: AttributeRow, document: _Document, path: str, *, spans: bool) -> str:
+    """What is wrong with one row; "" if nothing is. The ledger of an adopted set counts its spans outside of texts."""
     if row.id != document.id or (row.source and row.source != document.source):
         return (
             f"id {row.id!r} (source {row.source!r}), but {path} has {document.id!r} (source {document.source!r}) there"
         )
-    for label, spans in row.labels.items():
-        for start, end, _ in spans:
+    for label, found in row.labels.items() if spans else ():
+        for start, end, _ in found:
             if not 0 <= start <= end <= document.length:
                 return f"{label}: a span [{start}, {end}) in a text of {document.length} characters"
     return ""

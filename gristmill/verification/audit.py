@@ -17,6 +17,7 @@ from gristmill.lake.address import Place, documents_asset, place, place_of_ledge
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
     DOCUMENTS,
+    EXPORT,
     MIX,
     TOKEN_CACHE,
     TOKENIZER,
@@ -29,6 +30,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.census import due_ledgers
 from gristmill.verification.documents import document_findings
+from gristmill.verification.exports import export_findings
 from gristmill.verification.indexes import index_findings
 from gristmill.verification.partition import partition_findings
 from gristmill.verification.reencoding import reencoding_findings
@@ -58,6 +60,7 @@ PROOFS: Mapping[AssetKind, Proof] = {
     ATTRIBUTES: _attributes,
     MIX: document_findings,
     TOKEN_CACHE: cache_findings,
+    EXPORT: export_findings,
 }
 """The proofs that decode the objects of a kind. For other kinds, partition_findings() verifies only the bytes."""
 
@@ -88,7 +91,8 @@ def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False)
     Documents: every object exists, with its sha256, length, rows, gzip members and content digest. Every row is a
     document. Ids are unique; their digest and index are right. Refused rows are counted. Rows of v1 and later are in
     the version before, in the same order. Attributes: each row is compared with its document. Token caches: every
-    token is decoded. Indexes: every file that a trainer or a person reads has its digest, and agrees with the slices.
+    token is decoded. Exports: each part is made again from its documents, and compared. Indexes: every file that a
+    trainer or a person reads has its digest, and agrees with the slices.
 
     Args:
         store: the lake.

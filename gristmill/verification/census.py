@@ -23,7 +23,7 @@ def due_ledgers(store: Store, prefix: str, say: Say) -> list[str]:
     """
     word = prefix.rstrip("/")
     paths = set(_objects(store))
-    due: list[tuple[tuple[int, int, str, int], str]] = []
+    due: list[tuple[tuple[object, ...], str]] = []
     for ledger in {each for path in paths if (each := ledger_of_object(path)) is not None}:
         asset, claim = _asset(ledger)
         if not asset or not (not word or asset == word or asset.startswith(f"{word}/")):

@@ -11,25 +11,21 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_highs
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_spans import check_raw_spans
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.adoption.before import RowsBefore, VersionBefore
+from gristmill.stages.conversion.parts import parts_meet
 from gristmill.verification.ledger import LedgerProof, input_of
 from gristmill.verification.shard import ShardProof, prove_object
-
-
-class _QuarantinedRow(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of the quarantine, see docs/lake.md."""
-
-    reason: str
-    raw: str
-    where: str
 
 
 def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
@@ -39,14 +35,20 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
     if proof.head is None:
         return
     yield from proof.upstream()
-    parent = _Parent.of(store, proof.head)
+    meet = parts_meet(store, partition, proof.shards)
+    if not meet.passed:
+        yield Finding(partition.table, None, meet.description)
+    adopted = any(shard.at for shard in proof.shards)  # then it was not made from the version before
+    compared = _compared(store, proof.head)
+    parent = _Parent(store, *compared) if compared and not adopted else None
+    before = VersionBefore(store, *compared) if compared and adopted else None
     blocklists: list[Blocklist] = []
     yield from _read_blocklists(store, proof.head, blocklists)
     rebuilt: dict[str, bytes] = {}
     readable: list[Shard] = []
     for shard in proof.shards:
         reading = _DocumentReading(store, partition, shard, blocklists)
-        yield from reading.findings(parent)
+        yield from reading.findings(parent, before.rows(shard.name) if before else None)
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
             if not reading.index_proven:
@@ -54,6 +56,18 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
         yield from _quarantine(store, partition, shard)
     yield from _unique(store, partition, readable, rebuilt)
     yield from proof.strays(say)
+
+
+def _compared(store: Store, head: Ledger) -> tuple[Place, list[Shard]] | None:
+    """The version before, with its table; None for the first version, or if its ledger is damaged or has changed."""
+    upstream = input_of(head, DOCUMENTS)
+    if upstream is None:
+        return None
+    partition = place(upstream.asset, upstream.snapshot)
+    proof = LedgerProof(store, partition)
+    if proof.findings or proof.head is None or proof.head.fingerprint != upstream.fingerprint:
+        return None
+    return partition, proof.shards
 
 
 class _Parent:
@@ -68,21 +82,14 @@ class _Parent:
         self._shards = {shard.name: shard for shard in shards}
         self.broken: set[str] = set()
 
-    @classmethod
-    def of(cls, store: Store, head: Ledger) -> "_Parent | None":
-        """The parent; None if there is none, its ledger is not valid, or it has changed since."""
-        upstream = input_of(head, DOCUMENTS)
-        if upstream is None:
-            return None
-        partition = place(upstream.asset, upstream.snapshot)
-        proof = LedgerProof(store, partition)
-        if proof.findings or proof.head is None or proof.head.fingerprint != upstream.fingerprint:
-            return None
-        return cls(store, partition, proof.shards)
-
     def path(self, name: str) -> str:
-        """The path of a shard."""
-        return self._place.shard(name)
+        """The path of a shard, for messages."""
+        return self._file(name)[1]
+
+    def _file(self, name: str) -> tuple[Store, str]:
+        if name not in self._shards:
+            return self._store, self._place.shard(name)
+        return shard_file(self._store, self._place, self._shards[name], sized=False)
 
     def rows(self, name: str) -> int | None:
         """The number of rows of a shard, or None if there is no such shard."""
@@ -90,11 +97,12 @@ class _Parent:
 
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of a shard, up to the first that cannot be read. The shard's own audit reports the damage."""
-        if self._store.head(self.path(name)) is None:
+        store, path = self._file(name)
+        if store.head(path) is None:
             self.broken.add(name)
             return
         try:
-            for block in read_blocks(self._store, self.path(name)):
+            for block in read_blocks(store, path):
                 yield from rows_of(block)
         except DataError:
             self.broken.add(name)
@@ -105,20 +113,20 @@ class _DocumentReading:
 
     def __init__(self, store: Store, partition: Place, shard: Shard, blocklists: Sequence[Blocklist]) -> None:
         self._store, self._place, self._shard, self._blocklists = store, partition, shard, blocklists
-        self._path = partition.shard(shard.name)
+        self._files, self._path = shard_file(store, partition, shard, sized=False)
         self._decoder = msgspec.json.Decoder(Document)
         self.ids = IdDigest()
         self.whole = self.index_proven = False
 
-    def findings(self, parent: _Parent | None) -> Iterator[Finding]:
+    def findings(self, parent: _Parent | None, before: RowsBefore | None) -> Iterator[Finding]:
         """All findings on the shard; at most one of each kind is on a row."""
         shard = self._shard
-        proof = ShardProof(self._store, self._path, shard)
+        proof = ShardProof(self._files, self._path, shard)
         lines = parent.lines(shard.name) if parent else iter(())
         parent_rows = parent.rows(shard.name) if parent else None
         of_rows: dict[str, Finding] = {}
         for first, block in proof.blocks():
-            for kind, finding in self._rows(first, block) if "row" not in of_rows else ():
+            for kind, finding in self._rows(first, block, before) if "row" not in of_rows else ():
                 of_rows.setdefault(kind, finding)
             if parent and parent_rows is not None and "parent" not in of_rows:
                 of_rows.update(self._of_parent(parent, lines, first, block))
@@ -129,12 +137,14 @@ class _DocumentReading:
         if parent:
             yield from self._of_counts(parent, parent_rows)
 
-    def _rows(self, first: int, block: bytes) -> Iterator[tuple[str, Finding]]:
+    def _rows(self, first: int, block: bytes, before: RowsBefore | None) -> Iterator[tuple[str, Finding]]:
         try:
             documents = decode_rows(self._decoder, block, self._path, first)
         except MalformedRow as error:
             yield "row", Finding(self._path, error.row, f"is not a document: {error.reason}")
             return
+        if before:
+            yield from before.findings(self._path, first, documents)
         pairs: list[Pair] = [(document.source, document.id) for document in documents]
         self.ids.update(pairs)
         for number, (source, id_) in enumerate(pairs, start=first):
@@ -213,7 +223,7 @@ def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Findin
         return
     path = partition.quarantine(shard.name)
     proof = ShardProof(store, path, shard.quarantine)
-    decoder = msgspec.json.Decoder(_QuarantinedRow)
+    decoder = msgspec.json.Decoder(QuarantinedRow)
     reasons: dict[str, int] = {}
     broken: Finding | None = None
     for first, block in proof.blocks():
@@ -236,11 +246,13 @@ def _unique(store: Store, partition: Place, shards: Sequence[Shard], rebuilt: di
     duplicate = first_duplicate(store, partition, read, shards, highs) if len(highs) else None
     if duplicate:
         one, other = duplicate
+        both = [shard for shard in shards if shard.name in {one.shard, other.shard}]
+        files = {shard.name: shard_file(store, partition, shard)[1] for shard in both}
         what = (
-            f"id {other.pair[1]!r} (source {other.pair[0]!r}) is in {partition.shard(one.shard)} row {one.row} as well;"
+            f"id {other.pair[1]!r} (source {other.pair[0]!r}) is in {files[one.shard]} row {one.row} as well;"
             f" {len(highs):,} ids occur twice"
         )
-        yield Finding(partition.shard(other.shard), other.row, what, "correct the raw data, or the converter's ids")
+        yield Finding(files[other.shard], other.row, what, "correct the raw data, or the converter's ids")
 
 
 def table_of(store: Store, partition: Place) -> dict[str, Shard]:

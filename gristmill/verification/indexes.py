@@ -12,6 +12,7 @@ from gristmill.execution.mend import REMOVE_STRAY, reindex, remake
 from gristmill.lake.address import SPLITS, place
 from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
+    EXPORT_INDEX,
     PACKING,
     TOKEN_CACHE,
     TOKEN_CACHE_INDEX,
@@ -25,6 +26,7 @@ from gristmill.lake.ledger.index_ledger import IndexLedger, changed_files, compo
 from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.export.index import old_release
 from gristmill.stages.mixing.index import (
     Index,
     fingerprint_of_slices,
@@ -33,6 +35,7 @@ from gristmill.stages.mixing.index import (
     read_index,
     totals_of_slices,
 )
+from gristmill.verification.exports import release_contradictions
 from gristmill.verification.index_files import (
     copied_objects,
     copy_contradictions,
@@ -96,6 +99,8 @@ def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
     """Findings on objects that need this ledger, but are not named by it."""
     named = {path, *ledger.files, *copied_objects(store, ledger)}
     for entry in store.list(f"{ledger.asset}/"):
+        if old_release(ledger, entry.path):
+            continue  # gc removes it
         if ledger_of_object(entry.path) == path and entry.path not in named:
             yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
     if kind_of(ledger.asset) is TOKEN_CACHE_INDEX:
@@ -121,6 +126,8 @@ def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> I
         yield from ((path, what) for what in _of_index(index, ledger.inputs, heads))
         if kind is TOKEN_CACHE_INDEX:
             yield from merge_contradictions(store, ledger, heads)
+        elif kind is EXPORT_INDEX:
+            yield from release_contradictions(store, ledger, heads)
 
 
 def _of_index(index: Index, inputs: tuple[Upstream, ...], heads: list[Ledger]) -> Iterator[str]:

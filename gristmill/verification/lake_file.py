@@ -1,12 +1,15 @@
-"""The audit of `lake.json`, which holds the lake's id."""
+"""The audit of files that belong to no ledger: `lake.json`, which holds the lake's id, and the releases."""
 
 from collections.abc import Iterator
+
+import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
@@ -32,3 +35,17 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
             )
             yield Finding(LAKE_FILE, None, what, _MEND)
             return
+
+
+def release_findings(store: Store) -> Iterator[Finding]:
+    """A finding for each release that is not a JSON object. `gc` keeps the parts that releases name.
+
+    Args:
+        store: the lake.
+    """
+    for entry in store.list("releases/"):
+        if entry.path.endswith(".json"):
+            try:
+                msgspec.json.decode(store.read(entry.path), type=dict[str, msgspec.Raw])
+            except NOT_DECODED as error:
+                yield Finding(entry.path, None, f"not a JSON object ({error})", "restore it from a copy")

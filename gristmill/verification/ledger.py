@@ -12,6 +12,7 @@ from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place
 from gristmill.lake.asset_kinds import RAW, TOKENIZER, AssetKind, kind_of, names_of
+from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import (
     compose,
     dump,
@@ -153,6 +154,7 @@ class LedgerProof:
         partition = self._place
         yield from foreign_names(self._store, partition)
         named = {path for shard in self.shards for path, _, _ in objects_of(shard, partition)}
+        named |= {root_path(partition)} if any(shard.at for shard in self.shards) else set()
         left = set(read_run_note(self._store, partition).left)
         at_work = in_flight(self._store, partition)
         for folder in partition.folders:

@@ -4,7 +4,7 @@ It reads every raw object that a ledger names, and writes nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from shlex import quote
 
 from gristmill.errors import DataError, RecipeError, StoreError
@@ -13,12 +13,13 @@ from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
 from gristmill.lake.ledger.receipts import raw_stamps
-from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry
-from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.checksums import compare_checksums
+from gristmill.raw_data.listing import RawListing, by_shard, list_raw
+from gristmill.raw_data.roots import raw_store
 from gristmill.raw_data.scan import raw_top, shown
-from gristmill.raw_data.snapshots import CONFIRM, Stray, raw_snapshots, raw_store
+from gristmill.raw_data.snapshots import CONFIRM, Stray, raw_snapshots
 from gristmill.recipes.source import Source
 
 _CANNOT = "raw data cannot be compared"
@@ -45,7 +46,8 @@ def compared_snapshots(
     for partition in list_ledgers(lake.store()):
         if kind_of(partition.asset) is DOCUMENTS and names_of(partition.asset)["version"] == "v0":
             found.add((names_of(partition.asset)["source"], partition.snapshot))
-    found = {(name, key) for name, key in found if _below(name, prefix)}
+    adopted = {source.name for source in sources.values() if source.adopts}  # verify reads their files anyway
+    found = {(name, key) for name, key in found if _below(name, prefix) and name not in adopted}
     unknown = sorted({name for name, _ in found} - set(sources))
     if unknown:
         known = ", ".join(sources) or "none"
@@ -55,7 +57,7 @@ def compared_snapshots(
         )
     apart: list[Finding] = []
     for source in sources.values():
-        if _below(source.name, prefix):
+        if _below(source.name, prefix) and source.name not in adopted:
             keys, findings = _listed(lake, source)
             found |= {(source.name, key) for key in keys}
             apart += findings
@@ -78,7 +80,7 @@ def _listed(lake: Lake, source: Source) -> tuple[set[str], list[Finding]]:
     strays: list[Stray] = []
     try:
         keys = raw_snapshots(lake, source, strays.append)
-    except StoreError as error:
+    except (RecipeError, StoreError) as error:
         return set(), [Finding(raw_asset(source.name), None, f"{_CANNOT}: {error}")]
     return keys, [Finding(stray.folder, None, stray.reason) for stray in strays]
 
@@ -99,16 +101,50 @@ def audit_raw(lake: Lake, source: Source, snapshot: str, *, first_only: bool = F
         `new`, no ledger names it.
         What cannot be read is a finding too, in other words.
     """
-    return list(islice(_Comparison(lake, source, snapshot).findings(), 1 if first_only else None))
+    comparison = _Comparison(lake, source, snapshot)
+    findings = chain(comparison.findings(), audit_checksums(lake, source, snapshot, comparison.hashes))
+    return list(islice(findings, 1 if first_only else None))
+
+
+def audit_checksums(
+    lake: Lake, source: Source, snapshot: str, known: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """Compares the raw objects of a snapshot with the checksum files beside them, if its recipe names such files.
+
+    Args:
+        lake: the lake.
+        source: the recipe.
+        snapshot: key of the snapshot.
+        known: the sha256 (hex) of objects that were read a moment ago, by name; all others are read.
+
+    Yields:
+        What `checksums_match` would refuse, and what cannot be read.
+    """
+    if source.checksums is None:
+        return
+    folder = shown(source, raw_top(source) + source.partition.prefix(snapshot))
+    try:
+        found = compare_checksums(source, raw_store(lake, source), snapshot, known or {})
+    except (DataError, StoreError) as error:
+        yield Finding(folder, None, f"checksums cannot be compared: {error}")
+        return
+    for fault in found.faults:
+        yield Finding(folder, None, fault)
 
 
 class _Comparison:
-    """The raw objects of a snapshot, beside what its v0 documents were made from."""
+    """The raw objects of a snapshot, beside what its v0 documents were made from.
+
+    Attributes:
+        hashes: the sha256 (hex) of the objects, or of their parts, that findings() has read.
+    """
 
     def __init__(self, lake: Lake, source: Source, snapshot: str) -> None:
         self._lake, self._source = lake.store(), source
+        self._listing = RawListing({})
+        self.hashes: dict[str, str] = {}
         self._raw = raw_store(lake, source)
-        self._partition: Place = place(documents_asset(source.name, "v0"), snapshot)
+        self._partition: Place = place(documents_asset(source.name, source.versions[0]), snapshot)
         self._lead = raw_top(source) + source.partition.prefix(snapshot)
         self._make = f"run `python -m gristmill make {quote(lake.url)} {source.name} --snapshot {quote(snapshot)}`"
 
@@ -135,6 +171,7 @@ class _Comparison:
             for each in shard.inputs:
                 if each.asset == raw_asset(self._source.name):
                     read.setdefault(each.shard, []).append((shard.name, each.content))
+        self._listing = listing
         sizes = {name: version.size for name, version in raw_stamps(self._lake, partition).items()}
         if not entries:  # then `make` refuses: the whole snapshot may have been lost
             yield from (self._lost(name, read[name][0][0], CONFIRM) for name in sorted(read))
@@ -161,7 +198,7 @@ class _Comparison:
             yield Finding(self._shown(name), None, what, restore)
             return
         try:
-            computed = sha256_of(self._raw, entry.path)
+            computed = self.hashes[name] = self._listing.sha256(self._raw, name)
         except StoreError as error:
             yield Finding(self._shown(name), None, f"it cannot be read: {error}")
             return

@@ -10,6 +10,7 @@ from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, differs
 from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
+from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.rows.unpacking import RAW_MEND, gunzipped
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.protocol import Store
@@ -34,7 +35,7 @@ def prove_object(store: Store, path: str, sha256: str, size: int | None = None) 
 class ShardProof:
     """Reads one shard. `findings` is complete when `blocks()` has ended.
 
-    The object is read as a plain gzip stream. So its rows can be named even if it is not the object that the ledger
+    The object is read as a plain stream. So its rows can be named even if it is not the object that the ledger
     describes. The offsets of the gzip members in the ledger are compared with those of the stream.
 
     Args:
@@ -50,6 +51,7 @@ class ShardProof:
 
     def __init__(self, store: Store, path: str, recorded: Shard | Quarantine) -> None:
         self._store, self._recorded, self.path = store, recorded, path
+        self._adopted = isinstance(recorded, Shard) and bool(recorded.at)
         self._begins: list[int] = []
         self._members: list[tuple[int, int]] = []
         self._sha256 = hashlib.sha256()
@@ -70,7 +72,9 @@ class ShardProof:
             return
         pieces = self._hashed()
         try:
-            yield from self._lines(gunzipped(pieces, self.path, self._begins))
+            gzip = self.path.lower().endswith(".gz")
+            plain = gunzipped(pieces, self.path, self._begins) if gzip else unpacked(pieces, self.path)
+            yield from self._lines(plain)
             self.whole = True
         except DataError as error:
             what = str(error).removeprefix(f"{self.path}: ").removesuffix(f"; {RAW_MEND}")
@@ -94,7 +98,7 @@ class ShardProof:
         rest: list[bytes] = []  # of a row that has not ended
         length = 0
         for plain in pieces:
-            if rest and len(self._begins) > len(self._members) and not self._trouble:
+            if rest and len(self._begins) > len(self._members) and not self._trouble and not self._adopted:
                 what = f"the gzip member at byte {self._begins[-1]} begins inside this row"
                 self._trouble.append(Finding(self.path, self._rows, what))
             self._members += [(begin, self._rows) for begin in self._begins[len(self._members) :]]
@@ -113,8 +117,11 @@ class ShardProof:
             self._rows += block.count(b"\n")
             yield first, block
         self._members += [(begin, self._rows) for begin in self._begins[len(self._members) :]]
-        if rest:
+        if rest and not self._adopted:
             raise DataError("the last row does not end with a line feed")
+        if rest:
+            self._rows += 1
+            yield self._rows - 1, b"".join([*rest, b"\n"])
 
     def _damaged(self) -> int:
         """The first row that may be damaged: gzip proves the bytes of a member at its end only."""
@@ -126,7 +133,9 @@ class ShardProof:
             yield Finding(self.path, None, differs("the object's bytes are", self._size, recorded.bytes))
         if self._sha256.hexdigest() != recorded.sha256:
             yield Finding(self.path, None, differs("its sha256 is", self._sha256.hexdigest(), recorded.sha256))
-        elif isinstance(recorded, Shard) and self.whole and recorded.members != tuple(self._members):
+        elif (
+            isinstance(recorded, Shard) and self.whole and not recorded.at and recorded.members != tuple(self._members)
+        ):
             yield Finding(self.path, None, _other_members(self._members, recorded.members))
 
     def _of_content(self) -> Iterator[Finding]:

@@ -1,7 +1,4 @@
-"""Exports, of which no format exists: a row of the table of asset kinds and a recipe do for all but making them.
-
-The partition here is made with what every stage uses to publish; nothing below knows of exports but the table.
-"""
+"""Exports in Dagster and by the commands: planned, made, proven, traced, collected and synced like other assets."""
 
 import json
 from collections.abc import Iterator
@@ -15,27 +12,22 @@ from testkit import link
 
 from gristmill.__main__ import main
 from gristmill.errors import RecipeError
-from gristmill.execution.commit import assemble, claim_and_plan, publish
-from gristmill.execution.plan import Target, Want
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.lake.address import export_asset, export_index, place
-from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import dump, read_ledger
-from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard
-from gristmill.lake.ledger.receipts import Receipt, leave_receipt
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
-from gristmill.recipes.export import Export
-from gristmill.stages.mixing.index import Index, Slice
+from gristmill.recipes.export import Export, Oscar
+from gristmill.stages.export.index import index_export
+from gristmill.stages.export.release import read_release
+from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.step import stream_step
 
 PACKAGES = (*SHELVES, "exportshelf")
-TARBALLS = export_asset("blend", "tarballs", "letters")
-INDEX = export_index("blend", "tarballs")
-HERE = place(TARBALLS, "2024")
-RECIPE = Recipe("blend/tarballs/letters", 1, {"format": "energon"})
+LETTERS = export_asset("blend", "oscar", "letters")
+INDEX = export_index("blend", "oscar")
+HERE = place(LETTERS, "2024")
 
 
 @pytest.fixture(scope="module")
@@ -59,63 +51,38 @@ def works(whole: Path, tmp_path: Path) -> Iterator[Works]:
 
 
 def export(works: Works, token: str = "one") -> Ledger:
-    """Publishes the slice of the letters: one part for each shard of the mix."""
-    store = works.store
-    head, shards = read_ledger(store, place(BLEND_LETTERS, "2024"))
-    inputs = {f"part-{n:05d}": (Input(BLEND_LETTERS, s.name, s.content),) for n, s in enumerate(shards)}
-    wants = tuple(Want(name, read) for name, read in inputs.items())
-    partition, todo, _ = claim_and_plan(store, Target(HERE, RECIPE, (head.upstream,), wants), token)
-    for want in todo:
-        read = inputs[want.name][0]
-        body = f"{read.shard} {read.content}".encode()
-        path = f"{HERE.folder}{want.name}-{read.content[:8]}/data.tar"
-        entry = store.put(path, body)
-        sha256 = sha256_of(store, path)
-        objects = {path: [sha256, len(body)]}
-        row = Shard(
-            name=want.name,
-            rows=3,
-            bytes=len(body),
-            length=len(body),
-            sha256=digest_of(objects),
-            content=read.content,
-            ids="",
-            recipe=RECIPE.digest,
-            inputs=inputs[want.name],
-            extra={"objects": objects},
-        )
-        leave_receipt(store, HERE, Receipt(row, {path: entry.version}))
-    return publish(store, partition, assemble(store, partition, lambda _: {}, {}))
+    """The slice of the letters."""
+    step = ExportStep(works.catalogue.mixes["blend"], "letters", works.catalogue.exports["oscar"], "2024", PACKAGES)
+    return make(step, Lake(str(works.root)), Inline(), token, print)[LETTERS]
+
+
+def close(works: Works) -> str:
+    """The index; the folder of its release."""
+    mix, sources = works.catalogue.mixes["blend"], works.catalogue.sources
+    by_stream = {stream.key: sources[stream.source] for stream in mix.streams}
+    index_export(works.store, mix, works.catalogue.exports["oscar"], by_stream, {"letters": ["2024"], "diary": []})
+    release = read_release(works.store, INDEX)
+    assert release is not None
+    return release.folder
 
 
 def parts(works: Works) -> list[str]:
-    """The objects of the export's slice."""
-    return sorted(entry.path for entry in works.store.list(HERE.folder))
+    """The objects of the export's slice that have documents."""
+    return sorted(entry.path for entry in works.store.list(HERE.folder) if entry.path.endswith(".gz"))
 
 
 def change(works: Works) -> None:
     """Another shard `b` of the mix."""
     works.block("letter-5")
-    mix_again(works)
-
-
-def mix_again(works: Works) -> None:
     step = stream_step(works.catalogue.mixes["blend"], "letters", "2024", SHELVES)
     make(step, Lake(str(works.root)), Inline(), "mixer", print)
 
 
-def close(works: Works, ledger: Ledger) -> None:
-    """The export's index, in the form that all indexes have."""
-    slices = (Slice("letters", "2024", ledger.fingerprint, ledger.totals),)
-    index = Index(1, INDEX, digest_of(ledger.fingerprint), slices, (), (), ledger.totals)
-    works.store.put(f"{INDEX}/index.json", dump(index))
-
-
 def plan(works: Works, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
-    main(["plan", str(works.root), "--shelves", ",".join(PACKAGES), "--mix", "blend", "--source", "letters", "--json"])
+    main(["plan", str(works.root), "--shelves", ",".join(PACKAGES), "--mix", "blend", "--all", "--json"])
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    return next(each for each in found if each["asset"] == TARBALLS)
+    return {each["asset"]: each for each in found if each["snapshot"] in {"", "2024"}}
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -125,34 +92,45 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-def test_plan_says_what_becomes_of_a_slice(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
-    missing = "export 'tarballs': no format 'energon' yet; known: none"
+def test_plan_says_what_becomes_of_slice_and_index(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
     found = plan(works, capsys)
-    assert (found["snapshot"], found["state"], found["why"]) == ("2024", "wait", ["never made", missing])
+    assert (found[LETTERS]["state"], found[LETTERS]["missing"], found[LETTERS]["why"]) == ("make", 2, ["never made"])
+    assert (found[INDEX]["state"], found[INDEX]["why"]) == ("follow", [f"after {LETTERS}"])
     export(works)
     found = plan(works, capsys)
-    assert (found["state"], found["kept"], found["why"]) == ("finished", 2, [])
-    works.block("letter-5")
-    found = plan(works, capsys)
-    assert (found["state"], found["why"]) == ("wait", [f"after {BLEND_LETTERS}", missing])
-    mix_again(works)
-    found = plan(works, capsys)
-    assert (found["state"], found["why"]) == ("wait", [f"{BLEND_LETTERS} changed", missing])
-
-
-def test_who_is_asked_to_make_it_says_that_there_is_no_format(works: Works) -> None:
-    with pytest.raises(RecipeError, match="no format 'energon' yet; known: none"):
-        works.catalogue.exports["tarballs"].check_format()
-
-
-def test_what_is_published_again_is_kept(works: Works) -> None:
-    first = export(works)
-    before = {path: works.store.read(path) for path in parts(works)}
-    assert export(works, "two") == first
+    assert (found[LETTERS]["state"], found[LETTERS]["kept"]) == ("finished", 2)
+    assert (found[INDEX]["state"], found[INDEX]["why"]) == ("make", ["never made"])
+    close(works)
+    assert plan(works, capsys)[INDEX]["state"] == "finished"
     change(works)
-    assert export(works, "three") != first
-    assert len(parts(works)) == 3  # one part anew; the old one is left to gc
-    assert before.items() <= {path: works.store.read(path) for path in parts(works)}.items()
+    found = plan(works, capsys)
+    assert (found[LETTERS]["state"], found[LETTERS]["kept"], found[LETTERS]["missing"]) == ("make", 1, 1)
+
+
+def test_make_makes_slices_and_release_and_does_nothing_when_they_are_there(
+    works: Works, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("make", str(works.root), "--shelves", ",".join(PACKAGES), "mixes/blend")
+    code, said = run(capsys, *asked)
+    assert (code, f"{INDEX}: written (never made)" in said) == (0, True)
+    before = {entry.path: entry.etag for entry in works.store.list("exports/")}
+    assert run(capsys, *asked)[0] == 0
+    assert before == {entry.path: entry.etag for entry in works.store.list("exports/")}
+
+
+def test_a_run_in_dagster_makes_them_too(works: Works) -> None:
+    works.run("sync", None)
+    done = works.run("blend_letters_refresh")
+    assert done.success, done.failures
+    assert done.checks[f"{LETTERS}:export_complete"].passed
+    assert done.metadata(LETTERS)["dagster/row_count"] == 5
+    done = works.run("blend_index", None)
+    assert done.success, done.failures
+    release = read_release(works.store, INDEX)
+    assert release is not None
+    assert done.metadata(INDEX)["release"] == f"{works.root}/{release.folder}"
+    names = [entry.path.removeprefix(release.folder) for entry in works.store.list(release.folder)]
+    assert sorted(names) == ["und/und.jsonl.gz", "und/und_sha256.txt"]
 
 
 def test_verify_proves_ledger_objects_and_inputs(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,7 +146,7 @@ def test_verify_proves_ledger_objects_and_inputs(works: Works, capsys: pytest.Ca
     code, said = run(capsys, *asked)
     assert (code, f"{path}: there is no such object" in said) == (1, True)
     works.store.put(path, good)
-    foreign = path.replace("data.tar", "foreign")
+    foreign = path.replace("und.jsonl.gz", "foreign")
     works.store.put(foreign, b"")
     code, said = run(capsys, *asked)
     assert (code, f"{foreign}: no ledger names this object" in said) == (1, True)
@@ -178,84 +156,76 @@ def test_verify_proves_ledger_objects_and_inputs(works: Works, capsys: pytest.Ca
     assert (code, f"made from {BLEND_LETTERS} (2024) as" in said) == (1, True)
 
 
-def test_verify_finds_a_table_without_its_head_and_a_changed_table(
+def test_a_lost_ledger_is_a_finding_that_make_mends(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
+    export(works)
+    works.store.delete([HERE.ledger])
+    code, said = run(capsys, "verify", str(works.root), "--asset", LETTERS)
+    assert (code, f"there is no ledger (run `python -m gristmill make {works.root} mixes/blend`)" in said) == (1, True)
+
+
+def test_gc_removes_the_parts_and_the_releases_that_nobody_names(
     works: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:
     export(works)
-    head = works.store.read(HERE.ledger)
-    works.store.put(HERE.ledger, head.replace(b'"rows":6', b'"rows":7'))
-    code, said = run(capsys, "verify", str(works.root), "--asset", TARBALLS)
-    assert (code, "totals is" in said) == (1, True)
-    works.store.delete([HERE.ledger])
-    code, said = run(capsys, "verify", str(works.root), "--asset", TARBALLS)
-    assert (code, "there is no ledger (run the program again that wrote this export)" in said) == (1, True)
-
-
-def test_gc_removes_the_parts_that_nobody_names(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
-    export(works)
-    old = parts(works)[1]
+    first = close(works)
     change(works)
     export(works, "two")
-    named = [path for path in parts(works) if path != old]
-    folder = old.removesuffix("data.tar")
-    part = folder.rstrip("/").rpartition("/")[2]
+    second = close(works)
     nothing = (0, "0 parts removed, 0 bytes\n")
-    for mention in ("releases/first.json", f"{INDEX}/index.json"):
-        works.store.put(mention, json.dumps({"parts": [part]}).encode())
-        assert run(capsys, "gc", str(works.root)) == nothing
-        works.store.delete([mention])
-    works.store.put(HERE.claim, b"{}")
+    old = sorted({path.rpartition("/")[0] for path in parts(works)})
+    assert len(old) == 3
+    works.store.put("releases/first.json", json.dumps({"files": [first], "parts": old}).encode())
+    assert run(capsys, "gc", str(works.root)) == nothing
+    works.store.delete(["releases/first.json"])
+    works.store.put(f"{INDEX}/writing.json", b"{}")
+    assert f"{INDEX}: a run writes its release" in run(capsys, "gc", str(works.root))[1]
+    assert works.store.read(f"{first}und/und.jsonl.gz")
+    works.store.delete([f"{INDEX}/writing.json"])
+    assert run(capsys, "verify", str(works.root), "--asset", "exports/blend")[0] == 0
     code, said = run(capsys, "gc", str(works.root))
-    assert (code, f"{TARBALLS} (2024): a run is at work there" in said, parts(works)) == (
-        0,
-        True,
-        sorted([*named, old]),
-    )
-    works.store.delete([HERE.claim])
-    code, said = run(capsys, "gc", str(works.root))
-    assert (code, said.splitlines()[0]) == (0, f"removing {folder}: 1 objects, 34 bytes")
-    assert parts(works) == named
+    assert (code, f"removed {first}: 2 objects" in said) == (0, True)
+    assert [entry.path for entry in works.store.list(first)] == []
+    assert works.store.read(f"{second}und/und.jsonl.gz")
+    assert len({path.rpartition("/")[0] for path in parts(works)}) == 2
     assert run(capsys, "gc", str(works.root)) == nothing
 
 
 def test_sync_shows_slices_and_index(works: Works) -> None:
     ledger = export(works)
-    close(works, ledger)
+    close(works)
     with dg.DagsterInstance.ephemeral() as fresh:
         other = Works(works.root, fresh, works.catalogue)
         assert other.run("sync", None).said == ["12 materializations reported, 1 raw snapshots"]
-        assert other.materialized(TARBALLS) == {"2024"}
-        assert other.version(TARBALLS) == ledger.fingerprint
-        assert other.version(INDEX, None) == digest_of(ledger.fingerprint)
+        assert other.materialized(LETTERS) == {"2024"}
+        assert other.version(LETTERS) == ledger.fingerprint
+        assert other.version(INDEX, None) is not None
         assert other.run("sync", None).said == ["0 materializations reported, 0 raw snapshots"]
         works.store.delete([HERE.ledger, f"{INDEX}/index.json"])
         other.run("sync", None)
-        assert other.materialized(TARBALLS) == set()
+        assert other.materialized(LETTERS) == set()
         assert other.version(INDEX, None) is None
 
 
-def test_trace_names_the_part_that_was_made_from_the_document_s_shard(
+def test_trace_names_file_and_line_of_the_part_and_of_the_release(
     works: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ("trace", str(works.root), "letters", "letter-4", "--shelves", ",".join(PACKAGES))
+    asked = ("trace", str(works.root), "letters", "letter-5", "--shelves", ",".join(PACKAGES))
     assert json.loads(run(capsys, *asked, "--json")[1])["parts"] == []
     export(works)
-    part = parts(works)[1].removesuffix("data.tar")
-    assert json.loads(run(capsys, *asked, "--json")[1])["parts"] == [{"asset": TARBALLS, "path": part}]
-    assert run(capsys, *asked)[1].splitlines()[-1] == f"  {part}: made from its shard"
+    folder = close(works)
+    [found] = json.loads(run(capsys, *asked, "--json")[1])["parts"]
+    assert found["asset"] == LETTERS
+    assert found["lines"] == [[f"{found['path']}und.jsonl.gz", 2], [f"{folder}und/und.jsonl.gz", 4]]
+    assert f"  {folder}und/und.jsonl.gz: line 4\n" in run(capsys, *asked)[1]
     change(works)
+    four = ("trace", str(works.root), "letters", "letter-4", "--shelves", ",".join(PACKAGES))
     due = "made from another version of this shard: it is due to be rebuilt"
-    assert run(capsys, *asked)[1].splitlines()[-1] == f"  {part}: made from its shard; {due}"
-    blocked = ("trace", str(works.root), "letters", "letter-5", "--json", "--shelves", ",".join(PACKAGES))
-    assert json.loads(run(capsys, *blocked)[1])["parts"] == []  # the mix dropped it
+    assert run(capsys, *four)[1].splitlines()[-1] == f"  {found['path']}: made from its shard; {due}"
+    assert json.loads(run(capsys, *asked, "--json")[1])["parts"] == []  # the mix dropped it
 
 
 def test_an_export_of_a_mix_that_is_on_no_shelf_is_refused(works: Works) -> None:
     known = works.catalogue
-    odd = {"odd": Export(name="odd", mixes=("blind",), format="energon")}
+    odd = {"odd": Export(name="odd", mixes=("blind",), format=Oscar())}
     with pytest.raises(RecipeError, match="export 'odd' names the mix 'blind'"):
         Catalogue(known.sources, known.taggers, known.mixes, known.tokenizers, odd)
-    with pytest.raises(RecipeError, match="name at least one mix, each once"):
-        Export(name="odd", mixes=("blend", "blend"), format="energon")
-    with pytest.raises(RecipeError, match="lower-case letters"):
-        Export(name="index", mixes=("blend",), format="energon")

@@ -110,7 +110,7 @@ def test_a_token_cache_before_its_tokenizer_says_what_to_do(works: Works) -> Non
     done = works.run("blend_letters_refresh")
     assert set(done.made) == {BLEND_LETTERS}
     assert list(done.failures.values()) == [
-        "tokenizers/tiny-1: not there yet; materialize it (it is trained on request only)"
+        "tokenizers/tiny-1: not there yet; make it: `gristmill make LAKE tokenizers/tiny-1`"
     ]
 
 

@@ -1,7 +1,23 @@
 """sync: a fresh database learns what the lake holds."""
 
 import dagster as dg
-from dagster_kit import BLEND_LETTERS, JOURNEY, TINY, TINY_LETTERS, Works
+from dagster_kit import (
+    BLEND_INDEX,
+    BLEND_LETTERS,
+    COUNT_V0,
+    COUNT_V1,
+    JOURNEY,
+    LETTERS_V0,
+    LETTERS_V1,
+    MOODY_V1,
+    TINY,
+    TINY_INDEX,
+    TINY_LETTERS,
+    Works,
+    letters,
+)
+
+from gristmill.__main__ import main as command
 
 
 def test_a_fresh_instance_learns_partitions_and_versions_and_then_nothing_more(made: Works) -> None:
@@ -36,3 +52,17 @@ def test_only_what_changed_is_reported(made: Works) -> None:
 
 def test_an_empty_lake_reports_nothing(works: Works) -> None:
     assert works.run("sync", None).said == ["0 materializations reported, 0 raw snapshots"]
+
+
+def test_what_the_command_make_has_made_is_shown_by_sync(works: Works) -> None:
+    works.raw(letters(1, 2, 3))
+    assert command(["make", str(works.root), "--shelves", "dagshelf"]) == 0
+    assert works.materialized(LETTERS_V0) == set()
+    done = works.run("sync", None)
+    assert done.success
+    slices = (LETTERS_V0, COUNT_V0, LETTERS_V1, COUNT_V1, MOODY_V1, BLEND_LETTERS, TINY_LETTERS)
+    assert all(works.materialized(each) == {"2024"} for each in slices)
+    made = [each for each in done.made if not each.endswith("/raw")]
+    assert sorted(made) == sorted([*slices, TINY, BLEND_INDEX, TINY_INDEX])
+    assert len(done.checks) == 1 + 3 + 2 + 1 + 1  # v0, three sets, v1, the mix, its tokens
+    assert all(check.passed for check in done.checks.values())

@@ -51,7 +51,7 @@ def test_a_brought_tokenizer_is_written_with_merges_that_old_readers_know(
 def sample(folder: Path) -> Path:
     path = folder / "tokenizers" / "gpt-neox-olmo-dolma-v1_5" / "tokenizer.json.gz"
     path.parent.mkdir(parents=True)
-    path.write_bytes(gzip.compress(small(folder / "plain.json").read_bytes()))
+    path.write_bytes(gzip.compress(small(folder / "plain.json").read_bytes(), mtime=0))
     return folder
 
 

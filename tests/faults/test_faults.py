@@ -1,4 +1,4 @@
-"""The short form of `make faults`: a handful of each kind of fault, at seeded moments. docs/faults.md has the rest."""
+"""The short form of `make faults`: a handful of each kind, at seeded moments. docs/internals/faults.md has the rest."""
 
 import os
 import random

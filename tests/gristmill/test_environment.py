@@ -10,7 +10,7 @@ from gristmill.engines.dask import DaskEngine
 from gristmill.engines.kinds import EngineKind
 from gristmill.engines.local import LocalPool
 from gristmill.engines.ray import RayEngine
-from gristmill.environment import read_environment
+from gristmill.environment import read_credentials, read_environment
 from gristmill.errors import RecipeError
 from gristmill.execution.runner import Inline
 from resources.engine import EngineResource, engine_resource
@@ -118,3 +118,25 @@ def test_dagsters_settings_in_the_lake_are_refused(tmp_path: Path) -> None:
             read_environment({"GRISTMILL_LAKE": str(lake), "DAGSTER_HOME": str(home)})
     read_environment({"GRISTMILL_LAKE": str(lake), "DAGSTER_HOME": str(tmp_path / "other")})
     read_environment({"GRISTMILL_LAKE": "s3://bucket/lake", "DAGSTER_HOME": str(lake)})
+
+
+def test_credentials_of_another_bucket_have_a_beginning_of_their_own() -> None:
+    given = {
+        "MINIO_ACCESS_KEY_ID": "a",
+        "MINIO_AWS_ACCESS_KEY_ID": "key",
+        "MINIO_SECRET_ACCESS_KEY": "hunter2",
+        "MINIO_ENDPOINT_URL": "http://minio:9000",
+        "AWS_SESSION_TOKEN": "of the lake",
+    }
+    read = read_credentials("MINIO", "here", given)
+    assert (read.key, read.secret, read.token) == ("key", "hunter2", "")
+    assert repr(read) == "BucketVariables(endpoint='http://minio:9000', region='')"
+
+
+def test_missing_credentials_name_the_variables_that_may_hold_them() -> None:
+    with pytest.raises(RecipeError, match=r"^here has credentials='B', but neither B_AWS_SECRET_ACCESS_KEY nor B_SEC"):
+        read_credentials("B", "here", {"B_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "of the lake"})
+    given = {"B_ACCESS_KEY_ID": "key", "B_SECRET_ACCESS_KEY": "s", "B_ENDPOINT_URL": "http://me:hunter2@minio"}
+    with pytest.raises(RecipeError, match=r"^B_ENDPOINT_URL holds a user or a password") as refused:
+        read_credentials("B", "here", given)
+    assert "hunter2" not in str(refused.value)

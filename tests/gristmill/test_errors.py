@@ -1,9 +1,17 @@
+import functools
+import inspect
+import json
+import re
+from collections.abc import Callable
+
 import dagster as dg
+import msgspec
 import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
 from panics import panic
 
-from gristmill.errors import is_failure, is_panic, shorten, words_of
+from gristmill.errors import defined_at, failed_at, is_failure, is_panic, package_of, raised_at, shorten, words_of
+from gristmill.taggers.length import tag
 
 
 @pytest.mark.parametrize(
@@ -45,3 +53,27 @@ def test_what_a_recipe_raises_is_a_failure_and_a_request_to_stop_is_none() -> No
 )
 def test_the_words_of_any_exception_can_be_written(error: BaseException, words: str) -> None:
     assert words_of(error) == words
+
+
+class Convert:
+    def __call__(self) -> None:
+        json.loads("{")
+
+
+@pytest.mark.parametrize("function", [Convert(), Convert().__call__, functools.partial(Convert().__call__)])
+def test_an_error_is_placed_at_the_last_line_of_the_recipes_own_package(function: Callable[[], None]) -> None:
+    assert package_of(function) == __name__.partition(".")[0]
+    with pytest.raises(ValueError, match="Expecting property name") as told:
+        function()
+    line = inspect.getsourcelines(Convert)[1] + 2
+    assert raised_at(told.value, function) == f"{__file__}, line {line}"
+    assert failed_at(told.value, function).endswith(f"column 2 (char 1), at {__file__}, line {line}")
+    assert "json/decoder.py, line " in raised_at(told.value, json.loads)
+    assert failed_at(told.value, msgspec.json.decode).startswith("JSONDecodeError: ")
+    assert raised_at(told.value, msgspec.json.decode) == ""
+
+
+def test_the_package_of_a_recipe_of_ours_is_its_shelf() -> None:
+    assert package_of(tag) == "gristmill.taggers"
+    assert re.fullmatch(r"/.*/gristmill/taggers/length\.py, line \d+", defined_at(functools.partial(tag)))
+    assert defined_at(Convert()) == f"package {__name__.partition('.')[0]}"

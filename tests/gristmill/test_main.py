@@ -20,7 +20,7 @@ def test_a_converter_that_ends_the_process_ends_no_command_in_success(
     mill: Mill, capsys: pytest.CaptureFixture[str], word: str
 ) -> None:
     mill.raw("a.txt", f"a {word}".encode(), source="notes")
-    assert main(["make", str(mill.root), "sources/notes", "--shelves", "gristmill,testshelf"]) == 2
+    assert main(["make", str(mill.root), "sources/notes", "--shelves", "gristmill,testshelf"]) == 1
     assert "1 of 1 shards, 0.0 MB/s, 0 s left, 1 failed\n" in capsys.readouterr().out
 
 
@@ -34,3 +34,20 @@ def test_the_command_line_is_a_module(mill: Mill) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
+
+
+class Stopped:
+    """Ctrl-C while a command's modules are imported."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "gristmill.commands.gc":
+            raise KeyboardInterrupt
+
+
+def test_a_command_that_is_stopped_during_its_imports_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "gristmill.commands.gc", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Stopped(), *sys.meta_path])
+    assert main(["gc", "--help"]) == 130
+    assert capsys.readouterr().err == "stopped\n"

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.live
 
 TRUNCATED = packed(letters(4))[:-9]
 TYPED = "dagster job backfill -w workspace.yaml -j diary_journey --partitions 2019,2025 --noprompt"
-"""The example of docs/backfills.md."""
+"""The example of docs/how-to/backfills.md."""
 SLICES = (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)
 """What becomes of a snapshot of the letters."""
 PATIENCE = 1200
@@ -138,7 +138,7 @@ def in_our_environment(typed: str) -> list[str]:
 
 
 def told(post: Post) -> list[str]:
-    """The example of docs/backfills.md, for this deployment."""
+    """The example of docs/how-to/backfills.md, for this deployment."""
     return ["--url", f"http://127.0.0.1:{post.live.port}", "blend", "letters=2022,2023,2024", "diary=2025"]
 
 

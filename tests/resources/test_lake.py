@@ -30,7 +30,7 @@ def test_a_bucket_is_reached_as_the_environment_says_and_a_folder_by_its_path() 
     found = lake_resource(read_environment({"GRISTMILL_LAKE": "s3://bucket/lake", **bucket}))
     assert found.lake().url == "s3://bucket/lake"
     assert found.lake().options == {"endpoint": "http://127.0.0.1:1", "region": "eu-north-1"}
-    assert found.packages == ("gristmill", "dagshelf")
+    assert found.packages == ("dagshelf",)
     assert lake_resource(read_environment({"GRISTMILL_LAKE": "/data/lake"})).lake().url == "/data/lake"
 
 

@@ -2,14 +2,18 @@
 
 import os
 import shutil
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 from dagster_kit import Works, environment_of, letters
+from testkit import packed
 
 from assets.support.keys import key_of
 from gristmill.errors import StoreError
+from gristmill.recipes.source import RawRoot
 from resources.lake import lake_resource
 
 RAW = "sources/letters/raw"
@@ -42,6 +46,18 @@ def test_a_new_snapshot_becomes_a_partition_and_an_event(works: Works) -> None:
     [(snapshot, version)] = events(works)
     assert (snapshot, len(version)) == ("2024", 32)
     assert works.materialized(RAW) == {"2024"}
+
+
+def test_raw_data_of_another_folder_arrive_too(works: Works, tmp_path: Path) -> None:
+    works.raw(letters(9), snapshot="2025")
+    (tmp_path / "texts" / "2024").mkdir(parents=True)
+    (tmp_path / "texts" / "2024" / "a.jsonl.gz").write_bytes(packed(letters(1, 2)))
+    source = replace(works.catalogue.sources["letters"], raw=RawRoot(f"{tmp_path}/texts"))
+    catalogue = replace(works.catalogue, sources={**works.catalogue.sources, "letters": source})
+    elsewhere = Works(works.root, works.instance, catalogue)
+    assert tick(elsewhere) == ("2024 reported", [])
+    (tmp_path / "texts" / "2024" / "a.jsonl.gz").write_bytes(packed(letters(1)))
+    assert tick(elsewhere) == ("2024 reported", [])
 
 
 def test_what_did_not_change_is_not_reported_again(works: Works) -> None:

@@ -1,7 +1,7 @@
 """Reads and writes ledgers. A ledger is written last: if it exists, the partition is finished.
 
 The head is one JSON object for each partition. The table has one row for each shard. Neither contains a time, a path
-of a machine or an etag. These are in the run's note, which is part of no fingerprint (docs/ledger.md).
+of a machine or an etag. These are in the run's note, which is part of no fingerprint (docs/reference/ledger.md).
 """
 
 import hashlib
@@ -139,7 +139,7 @@ def parse_table(data: Iterable[bytes], path: str) -> list[Shard]:
 
 
 def recorded_rows(lines: bytes) -> list[Shard]:
-    """The rows of a table under the names that stand in it, which may be those of an earlier version."""
+    """The rows of a table under the names that it has, which may be those of an earlier version."""
     return msgspec.json.Decoder(Shard).decode_lines(lines)
 
 
@@ -169,7 +169,7 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
     """
     ledger = find_ledger(store, place)
     if ledger is None:
-        raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; materialize it first")
+        raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; make it first")
     return ledger
 
 

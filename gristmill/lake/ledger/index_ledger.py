@@ -7,6 +7,7 @@ machine: some files name the lake's root, and their digests are over the content
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -96,14 +97,21 @@ def read_index_ledger(store: Store, path: str) -> IndexLedger | None:
     return parse_index_ledger(tagged[0], path) if tagged else None
 
 
-def changed_files(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
-    """The files that are missing, or are not as the ledger says: (path, what is wrong)."""
+def changed_files(
+    store: Store, ledger: IndexLedger, large: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[tuple[str, str]]:
+    """The files that are missing, or are not as the ledger says: (path, what is wrong).
+
+    Args:
+        store: the lake.
+        ledger: of the index.
+        large: size of each file, by its path, of which only the size is compared.
+    """
     for path, recorded in sorted(ledger.files.items()):
-        if not path.endswith(TEXTS):  # it may be large
-            if store.head(path) is None:
-                yield path, "there is no such object, but the ledger of its index names it"
-            elif sha256_of(store, path) != recorded:
-                yield path, "its sha256 is not the one in the ledger of its index"
+        if path in large or not path.endswith(TEXTS):
+            what = _changed(store, path, recorded, large.get(path))
+            if what:
+                yield path, what
             continue
         tagged = store.read_tagged(path)
         if tagged is None:
@@ -118,8 +126,22 @@ def changed_files(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]
             yield path, f"its content is not that in the ledger of its index, or it names another lake than {store.url}"
 
 
+def _changed(store: Store, path: str, recorded: str, size: int | None) -> str:
+    """What is wrong with a file that may be large; empty if nothing is. With a size, its bytes are not read."""
+    entry = store.head(path)
+    if entry is None:
+        return "there is no such object, but the ledger of its index names it"
+    if size is not None:
+        return "" if entry.size == size else f"its size is {entry.size}, not {size}"
+    return "" if sha256_of(store, path) == recorded else "its sha256 is not the one in the ledger of its index"
+
+
 def why_unlike(
-    store: Store, asset: str, inputs: Sequence[Upstream], files: Mapping[str, bytes | None]
+    store: Store,
+    asset: str,
+    inputs: Sequence[Upstream],
+    files: Mapping[str, bytes | None],
+    large: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Why the index in the lake is not one with these inputs and files; nothing if it is.
 
@@ -128,6 +150,7 @@ def why_unlike(
         asset: address of the index.
         inputs: the partitions that it should close.
         files: the content that each file should have; None: the content that its ledger says.
+        large: see changed_files.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote the index.
@@ -151,7 +174,7 @@ def why_unlike(
     for path, data in files.items():
         if data is not None and ledger.files.get(path) != content_digest(data, path, store.url):
             yield f"{path} should have another content"
-    yield from (f"{path}: {what}" for path, what in changed_files(store, ledger))
+    yield from (f"{path}: {what}" for path, what in changed_files(store, ledger, large))
 
 
 class IndexWriter:

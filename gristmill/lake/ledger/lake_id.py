@@ -19,7 +19,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 
 class LakeId(msgspec.Struct, frozen=True):
-    """The id of a lake: 32 random hexadecimal digits, drawn once. It is part of no fingerprint."""
+    """The id of a lake: 32 random hexadecimal digits, drawn once. It is not part of a fingerprint."""
 
     id: str
     schema: int = 1

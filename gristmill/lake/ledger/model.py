@@ -1,4 +1,4 @@
-"""The data types of a ledger: recipe, inputs, shards (the rows of the table) and head. See docs/ledger.md."""
+"""The data types of a ledger: recipe, inputs, shards (the rows of the table) and head. See docs/reference/ledger.md."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -138,6 +138,12 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
         )
 
     @property
+    def at(self) -> str:
+        """The path of an adopted file below its root; empty if the shard lies in the lake."""
+        at = self.extra.get("at", "")
+        return at if isinstance(at, str) else ""
+
+    @property
     def objects(self) -> dict[str, tuple[str, int]] | None:
         """(sha256, size in bytes) of each object that `extra` names, by path; None if the shard is the one object.
 
@@ -157,7 +163,7 @@ class TableDigest(msgspec.Struct, frozen=True):
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """The head of a ledger. docs/ledger.md describes each field."""
+    """The head of a ledger. docs/reference/ledger.md describes each field."""
 
     schema: int
     asset: str

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from gristmill.lake.address import Place
+from gristmill.lake.ledger.code import Codes
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.renamed import current_shard
@@ -41,15 +42,17 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
         row: its future row of the table.
         stamps: the version of each of its objects, by path.
         raw: the version of each raw object that was read, by path.
+        code: digest of the code that made it; empty: not known.
     """
 
     row: Shard
     stamps: dict[str, ObjectVersion] = {}
     raw: dict[str, RawVersion] = {}
+    code: str = ""
 
 
 class RunNote(msgspec.Struct, frozen=True):
-    """The note beside the ledger, on the run and on the versions of objects. It is part of no fingerprint.
+    """The note beside the ledger, on the run and on the versions of objects. It is not part of a fingerprint.
 
     Attributes:
         about: the run's id, time, git commit and package versions.
@@ -57,6 +60,8 @@ class RunNote(msgspec.Struct, frozen=True):
         stamps: the version of each object of the partition, by path.
         raw: the version of each raw object that was read, by path.
         left: objects that no row names any longer. They still exist if another run may be reading them.
+        codes: digests of code that gives these shards, and why; see gristmill.lake.ledger.code.
+        checked: a digest of the checksum files that the raw objects were compared with; empty: they were not.
     """
 
     about: dict[str, Any] = {}
@@ -64,15 +69,20 @@ class RunNote(msgspec.Struct, frozen=True):
     stamps: dict[str, ObjectVersion] = {}
     raw: dict[str, RawVersion] = {}
     left: tuple[str, ...] = ()
+    codes: Codes = {}
+    checked: str = ""
 
 
 def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
-    """(path, sha256, size in bytes or None) of each object that a row of the table names."""
+    """(path, sha256, size in bytes or None) of each object that a row of the table names.
+
+    Adopted files are not among them: the lake neither makes nor removes them.
+    """
     objects: list[tuple[str, str, int | None]] = []
     named = row.objects
     for path, (sha256, size) in (named or {}).items():
         objects.append((path, sha256, size))
-    if named is None:
+    if named is None and not row.at:
         objects.append((place.shard(row.name), row.sha256, row.bytes))
     if row.index:
         objects.append((place.index(row.name), row.index, None))

@@ -2,7 +2,7 @@
 
 The written form is {"id","source","attributes":{"<set>__<label>":[[start,end,score],...]}}. Offsets count code points
 of the text. The reader also accepts Dolma's longer keys, scalars and dictionaries under `attributes`, the older flat
-form, and rows without a source.
+form, integer ids, and rows without a source.
 """
 
 import math
@@ -17,7 +17,7 @@ from gristmill.lake.rows.document import Span
 from gristmill.lake.store.json_object import NOT_DECODED
 
 DIGITS = 5
-"""Decimals of a score. Only this file rounds scores, so a rerun gives the same bytes."""
+"""Decimals of a score that is not declared exact. Only this file rounds scores, so a rerun gives the same bytes."""
 
 Spans = list[tuple[int, int, float]]
 """(start, end, score) of each span; offsets in code points."""
@@ -60,6 +60,8 @@ def rounded(score: float) -> float:
     >>> rounded(2 / 3), rounded(True)
     (0.66667, 1)
     """
+    if type(score) is float and math.isfinite(score):
+        return round(score, DIGITS)  # nearly all scores
     if isinstance(score, int):
         return int(score)  # a bool becomes 0 or 1: JSON's true is not a number
     if not math.isfinite(score):
@@ -67,25 +69,29 @@ def rounded(score: float) -> float:
     return round(float(score), DIGITS)
 
 
-def checked_spans(spans: Iterable[Span | Sequence[float]], length: int) -> list[list[float]]:
-    """The spans in their written form: lists of [start, end, score].
+def written_spans(spans: Iterable[Span | Sequence[float]]) -> list[list[float]]:
+    """The spans in their written form: lists of [start, end, score]. A tagger's are checked before (label_values).
 
-    Args:
-        spans: of a document.
-        length: of its text in code points.
-
-    Raises:
-        DataError: a span is not within the text, or a score is not finite.
-
-    >>> checked_spans([(0, 4, 0.123456)], 4)
+    >>> written_spans([(0, 4, 0.123456)])
     [[0, 4, 0.12346]]
     """
-    written: list[list[float]] = []
-    for start, end, score in spans:
-        if not 0 <= start <= end <= length:
-            raise DataError(f"a span [{start}, {end}) in a text of {length} characters")
-        written.append([int(start), int(end), rounded(score)])
-    return written
+    return [
+        [start, end, round(score, DIGITS)]
+        if type(score) is float and type(start) is type(end) is int  # as nearly all, and without three calls
+        else [int(start), int(end), rounded(score)]
+        for start, end, score in spans
+    ]
+
+
+def exact_spans(spans: Iterable[Span | Sequence[float]]) -> list[list[float]]:
+    """The spans in their written form, with all digits of the scores: for labels that are declared `exact`.
+
+    >>> exact_spans([(0, 4, 0.123456)])
+    [[0, 4, 0.123456]]
+    """
+    return [
+        [int(start), int(end), int(score) if isinstance(score, int) else float(score)] for start, end, score in spans
+    ]
 
 
 class _Plain(msgspec.Struct):
@@ -142,7 +148,10 @@ def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> 
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise MalformedRow(path, number, f"not valid JSON ({error})") from error
-    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+    id_ = row.get("id") if isinstance(row, dict) else None
+    if type(id_) is int:
+        id_ = str(id_)  # in its decimal digits
+    if not isinstance(row, dict) or not isinstance(id_, str):
         raise MalformedRow(path, number, 'an attribute row is an object with a string "id"')
     source = row.get("source", "")
     if source is None:
@@ -159,7 +168,7 @@ def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> 
             if name in labels:
                 raise MalformedRow(path, number, f"label {name!r} occurs twice")
             labels[name] = _spans(score, length, path, number, key)
-    return AttributeRow(row["id"], source, labels)
+    return AttributeRow(id_, source, labels)
 
 
 def _spans(value: Any, length: int, path: str, number: int, key: str) -> Spans:

@@ -8,6 +8,7 @@ import orjson
 
 from gristmill.errors import MalformedRow, Misaligned
 from gristmill.lake.identity import Pair
+from gristmill.lake.rows.json_values import decode_exact
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -64,7 +65,7 @@ def read_rows(store: Store, path: str, sha256: str | None, row_type: type[T]) ->
         yield before, held.pop()
 
 
-def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, first: int) -> list[T]:
+def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, first: int, mend: str = "") -> list[T]:
     """All rows of a block.
 
     Args:
@@ -72,6 +73,7 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
         block: complete lines.
         path: of the shard, for messages.
         first: number of the block's first row in the shard.
+        mend: what a person can do about a row of valid JSON that is not of the type; by default, repair the file.
 
     Raises:
         MalformedRow: a row is not valid JSON, or not of the type; names file and row.
@@ -93,6 +95,8 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
             decoder.decode(line)
         except NOT_DECODED as error:
             reason = "an empty line" if not line.strip() else str(error)
+            if mend and isinstance(error, msgspec.ValidationError):
+                raise MalformedRow(path, first + number, reason, mend) from error
             raise MalformedRow(path, first + number, reason) from error
     return [decoder.decode(line) for line in lines]  # valid too: white space before an object
 
@@ -100,7 +104,8 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
 def _huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | None:
     """The rows of a block that has a huge one; None if a row is not valid, so that the usual way reports the row.
 
-    orjson creates a text in its final width at once. msgspec widens it while it reads, and holds it twice.
+    orjson creates a text in its final width at once. msgspec widens it while it reads, and holds it twice. But orjson
+    makes floats of integers beyond 64 bits: only msgspec decodes a row that may have one.
     """
     view, rows = memoryview(block), list[T]()
     start = 0
@@ -108,7 +113,7 @@ def _huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | No
         end = block.find(b"\n", start)
         end = len(block) if end < 0 else end
         try:
-            row = orjson.loads(view[start:end])
+            row = decode_exact(view[start:end])
             if not isinstance(row, dict):
                 return None
             rows.append(msgspec.convert(row, decoder.type))

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gristmill.errors import DataError
+from gristmill.lake.identity import Pair
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.lake.store.json_object import NOT_DECODED
@@ -38,6 +39,22 @@ class RawSpan(NamedTuple):
     start: int
     end: int
     member: str = ""
+
+
+class SpannedRows(NamedTuple):
+    """Several rows that a reader has made at once.
+
+    Attributes:
+        rows: their JSON, each with its line feed.
+        pairs: the (source, id) pair of each.
+        starts: of the raw span of each.
+        ends: of the raw span of each.
+    """
+
+    rows: bytes
+    pairs: Sequence[Pair]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
 class _Head(msgspec.Struct):
@@ -79,6 +96,18 @@ class RawSpansWriter:
             self._members[len(self._starts)] = raw_span.member
         self._starts.append(raw_span.start)
         self._ends.append(raw_span.end)
+
+    def extend(self, starts: Sequence[int], ends: Sequence[int]) -> None:
+        """Adds rows with their spans.
+
+        Args:
+            starts: the first byte of each row's span.
+            ends: the byte after the last one of each span.
+        """
+        self._inputs[-1] += len(starts)
+        self._starts.extend(starts)
+        self._ends.extend(ends)
+        self._placed = self._placed or bool(starts)
 
     def pack(self) -> bytes:
         """The packed spans, as the index holds them; empty for a shard without rows."""

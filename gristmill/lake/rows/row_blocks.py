@@ -1,6 +1,6 @@
 """Rows from a stream of bytes, in blocks of complete lines and in bounded memory: a row has a greatest length."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -58,7 +58,9 @@ def blocks(pieces: Iterable[bytes], path: str, size: int = BLOCK, limit: int = R
         yield held.pop()  # a row may be huge: keep no reference while the caller works on it
 
 
-def limited_blocks(pieces: Iterable[bytes], limit: int, size: int = BLOCK) -> Iterator[bytes | LongRow]:
+def limited_blocks(
+    pieces: Iterable[bytes], limit: int, size: int = BLOCK, on_long: Callable[[bytes], None] | None = None
+) -> Iterator[bytes | LongRow]:
     r"""The blocks of complete rows, and in place of each row that is too long its `LongRow`.
 
     Which rows are too long does not depend on how the pieces are cut. At most `limit` and one piece more are held.
@@ -67,6 +69,8 @@ def limited_blocks(pieces: Iterable[bytes], limit: int, size: int = BLOCK) -> It
         pieces: plain bytes, cut anywhere.
         limit: longest row in bytes, without its line feed.
         size: least size of a block in bytes, as in blocks().
+        on_long: gets all bytes of each row that is too long, in pieces, after the rows before it and before its
+            `LongRow`.
 
     >>> list(limited_blocks([b"one\ntw", b"o, three and fo", b"ur\nfive"], limit=5))
     [b'one\n', LongRow(head=b'two, three and four', length=19), b'five\n']
@@ -86,19 +90,19 @@ def limited_blocks(pieces: Iterable[bytes], limit: int, size: int = BLOCK) -> It
             length += len(piece) - end
         del piece
         if length > limit or (end and ready + length >= size):
-            yield from _joined(whole, limit)
+            yield from _joined(whole, limit, on_long)
             ready = 0
         if length > limit:
-            row, after = _skipped(rest, begun, length)
+            row, after = _skipped(rest, begun, length, on_long)
             yield row
             rest, length = chain([after], rest), 0
     if begun:
         whole += [*begun, b"\n"]
         begun.clear()
-    yield from _joined(whole, limit)
+    yield from _joined(whole, limit, on_long)
 
 
-def _joined(whole: list[bytes], limit: int) -> Iterator[bytes | LongRow]:
+def _joined(whole: list[bytes], limit: int, on_long: Callable[[bytes], None] | None) -> Iterator[bytes | LongRow]:
     """The complete rows as one block; they are taken out of the list. Rows that are too long are split off."""
     block = b"".join(whole)
     whole.clear()
@@ -114,6 +118,8 @@ def _joined(whole: list[bytes], limit: int) -> Iterator[bytes | LongRow]:
         if end - row > limit:
             if row > start:
                 yield block[start:row]
+            if on_long:
+                on_long(block[row:end])
             yield LongRow(block[row : min(end, row + HEAD)], end - row)
             start = end + 1
         row = end + 1
@@ -121,13 +127,16 @@ def _joined(whole: list[bytes], limit: int) -> Iterator[bytes | LongRow]:
         yield block[start:]
 
 
-def _skipped(pieces: Iterator[bytes], begun: list[bytes], length: int) -> tuple[LongRow, bytes]:
+def _skipped(
+    pieces: Iterator[bytes], begun: list[bytes], length: int, on_long: Callable[[bytes], None] | None
+) -> tuple[LongRow, bytes]:
     """Reads to the end of a row that is too long.
 
     Args:
         pieces: the bytes that follow.
         begun: the row so far; the list is emptied.
         length: of it.
+        on_long: see limited_blocks().
 
     Returns:
         The row, and the bytes after its line feed.
@@ -135,12 +144,16 @@ def _skipped(pieces: Iterator[bytes], begun: list[bytes], length: int) -> tuple[
     head = b""
     for piece in begun:
         head += piece[: HEAD - len(head)]
+        if on_long:
+            on_long(piece)
     begun.clear()
     for piece in pieces:
         end = piece.find(b"\n")
         part = piece if end < 0 else piece[:end]
         head += part[: HEAD - len(head)]
         length += len(part)
+        if on_long:
+            on_long(part)
         if end >= 0:
             return LongRow(head, length), piece[end + 1 :]
     return LongRow(head, length), b""

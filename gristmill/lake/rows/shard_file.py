@@ -5,7 +5,7 @@ reads it, and the offsets of the members allow random access. `.gz`, `.zst` and 
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 import xxhash
@@ -13,11 +13,19 @@ from isal import igzip_lib
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.row_blocks import BLOCK, ROW_LIMIT, blocks
-from gristmill.lake.rows.unpacking import gunzipped, unzstd
+from gristmill.lake.rows.unpacking import bunzipped, gunzipped, unxz, unzstd
+from gristmill.lake.store.adopted import ADOPT_AGAIN, AdoptedFiles
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
+PACKINGS: dict[str, Callable[[Iterable[bytes], str], Iterator[bytes]]] = {
+    **dict.fromkeys((".gz", ".tgz"), gunzipped),
+    **dict.fromkeys((".zst", ".zstd", ".tzst"), unzstd),
+    **dict.fromkeys((".bz2", ".tbz2", ".tbz"), bunzipped),
+    **dict.fromkeys((".xz", ".txz"), unxz),
+}
+"""What unpacks a file, by the ending of its name in lower case."""
 LEVEL = 3
 """Level of igzip: 3 compresses text to 30 % at eight times the speed of zlib."""
 
@@ -139,13 +147,18 @@ def gzip_bytes(data: bytes) -> bytes:
     return bytes(igzip_lib.compress(data, LEVEL, igzip_lib.COMP_GZIP))
 
 
-def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
+WHOLE = 1 << 26
+"""Bytes of a gzip member that is unpacked in one piece. A larger one, as foreign files have, is read as a stream."""
+
+
+def checked(pieces: Iterable[bytes], path: str, sha256: str, *, adopted: bool = False) -> Iterator[bytes]:
     """The pieces unchanged. After the last one their sha256 is compared.
 
     Args:
         pieces: of an object.
         path: of the object, for the message.
         sha256: of the object (hex), as its ledger names it.
+        adopted: whether the file belongs to others: the message then proposes another remedy.
 
     Raises:
         StoreError: the sha256 differs. It is raised after the last piece, so use no result before.
@@ -155,6 +168,8 @@ def checked(pieces: Iterable[bytes], path: str, sha256: str) -> Iterator[bytes]:
         digest.update(piece)
         yield piece
     if digest.hexdigest() != sha256:
+        if adopted:
+            raise StoreError(f"{path}: changed since it was adopted: it has another sha256; {ADOPT_AGAIN}")
         raise StoreError(
             f"{path}: not the object that its ledger names: it is being rebuilt, or was changed by hand;"
             " try again, or run its asset again"
@@ -166,16 +181,24 @@ def unpacked(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
 
     Args:
         pieces: of the file.
-        path: of the file. Its ending names the packing: `.gz`, `.zst` or `.zstd`; any other ending means none.
+        path: of the file. Its ending names the packing, as in PACKINGS: `.gz`, `.zst`, `.zstd`, `.bz2`, `.xz`, or that
+            of a packed tar archive, such as `.tgz`; any other ending means that it is not packed.
 
     Raises:
         DataError: the file is truncated, or is not packed as its name says (raised while the pieces are read).
     """
-    if path.lower().endswith(".gz"):
-        return gunzipped(pieces, path)
-    if path.lower().endswith((".zst", ".zstd")):
-        return unzstd(pieces, path)
-    return iter(pieces)
+    unpack = PACKINGS.get(suffix(path))
+    return iter(pieces) if unpack is None else unpack(pieces, path)
+
+
+def suffix(path: str) -> str:
+    """The last ending of a file's name, in lower case and with its dot; empty without one.
+
+    >>> suffix("en/Tales.tar.GZ")
+    '.gz'
+    """
+    name = path.rpartition("/")[2].lower()
+    return "." + name.rpartition(".")[2] if "." in name else ""
 
 
 def unpacked_whole(data: bytes, path: str, most: int = ROW_LIMIT) -> bytes:
@@ -214,7 +237,7 @@ def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = 
     """
     pieces = store.stream(path)
     if sha256 is not None:
-        pieces = checked(pieces, path, sha256)
+        pieces = checked(pieces, path, sha256, adopted=isinstance(store, AdoptedFiles))
     return blocks(unpacked(pieces, path), path, size)
 
 
@@ -246,6 +269,30 @@ def member_rows(store: Store, path: str, members: list[tuple[int, int]], size: i
         raise StoreError(
             f"{path}: no gzip member begins at byte {start}: the shard is being rebuilt; try again"
         ) from error
+
+
+def rows_around(
+    store: Store, path: str, members: list[tuple[int, int]], size: int, row: int
+) -> tuple[int, list[bytes]]:
+    """Some rows of a shard, of which one is `row`, without line feeds; and the number of the first of them.
+
+    A file that somebody else wrote may be one large gzip member, or have another packing: it is read as a stream.
+
+    Args: as in member_rows().
+
+    Returns:
+        No rows if the file ends before the row.
+    """
+    start, end, first = member_of(members, size, row)
+    if path.endswith(".gz") and (end - start <= WHOLE or len(members) > 1):
+        return first, member_rows(store, path, members, size, row)
+    first = 0
+    for block in read_blocks(store, path):
+        rows = rows_of(block)
+        if row < first + len(rows):
+            return first, rows
+        first += len(rows)
+    return first, []
 
 
 def member_of(members: list[tuple[int, int]], size: int, row: int) -> tuple[int, int, int]:

@@ -1,6 +1,8 @@
-"""Unpacks gzip and Zstandard files in bounded memory. A truncated file is an error, never a shorter one."""
+"""Unpacks gzip, bzip2, xz and Zstandard files in bounded memory. A truncated file is an error, never a shorter one."""
 
-from collections.abc import Iterable, Iterator
+import bz2
+import lzma
+from collections.abc import Callable, Iterable, Iterator
 
 import zstandard
 from isal import igzip_lib
@@ -11,6 +13,14 @@ _STEP = 1 << 22
 """Most bytes that one call unpacks: a small file may hold a huge text, and memory must stay bounded."""
 _FRAME_STEP = 4 << 10
 """Packed bytes per call of zstd, for the same reason: it always unpacks all of its input."""
+
+_MAGIC = 4
+"""Bytes that tell the kind of a Zstandard frame."""
+
+_SKIPPABLE = {bytes([first]) for first in range(0x50, 0x60)}
+
+_XZ_MEMORY = 512 << 20
+"""Most memory for xz; its level 9 needs 65 MiB."""
 
 RAW_MEND = "acquire or rebuild this file"
 """The mend of a file that cannot be unpacked, whoever made it."""
@@ -60,23 +70,34 @@ def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
         raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
 
 
-def unzstd(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+def unzstd(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of a Zstandard file with any number of frames.
+
+    Skippable frames, which pzstd and the seekable format write, hold no text. Each counts as the end of the frame
+    before it; at the begin of the file, as a frame of its own.
 
     Args:
         pieces: of the object.
         path: of the object, for the message.
+        begins: receives the byte offset of each frame before its first plain bytes are yielded.
 
     Raises:
         DataError: the object is not valid, or its last frame does not end.
     """
     frame: zstandard.ZstdDecompressionObj | None = None
-    seen = 0
+    seen = size = begin = 0
+    magic = b""
     for piece in _slices(pieces):
         data = piece
+        size += len(piece)
         while data:
             if frame is None:
+                begin, magic = size - len(data), b""
                 frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+            if len(magic) < _MAGIC:
+                magic += data[: _MAGIC - len(magic)]
+                if begins is not None and len(magic) == _MAGIC and not (begin and is_skippable(magic)):
+                    begins.append(begin)
             try:
                 plain = frame.decompress(data)
             except zstandard.ZstdError as error:
@@ -88,6 +109,73 @@ def unzstd(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
             data = frame.unused_data if frame.eof else b""
             frame = None if frame.eof else frame
     if frame is not None or not seen:
+        raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
+
+
+def is_skippable(begin: bytes) -> bool:
+    r"""Whether a skippable frame of Zstandard begins with these bytes (RFC 8878, section 3.1.2).
+
+    >>> is_skippable(b"\x5e\x2a\x4d\x18"), is_skippable(b"\x28\xb5\x2f\xfd")
+    (True, False)
+    """
+    return begin[:1] in _SKIPPABLE and begin[1:_MAGIC] == b"\x2a\x4d\x18"
+
+
+def bunzipped(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """The plain bytes of a bzip2 file with any number of streams.
+
+    Args:
+        pieces: of the object.
+        path: of the object, for the message.
+
+    Raises:
+        DataError: the object is not valid, or its last stream does not end.
+    """
+    return _streams(pieces, path, bz2.BZ2Decompressor, "bzip2")
+
+
+def unxz(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """The plain bytes of an xz file with any number of streams. It may need 512 MiB of memory.
+
+    Args:
+        pieces: of the object.
+        path: of the object, for the message.
+
+    Raises:
+        DataError: the object is not valid, needs more memory, or its last stream does not end.
+    """
+    return _streams(pieces, path, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), "xz")
+
+
+def _streams(
+    pieces: Iterable[bytes], path: str, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor], kind: str
+) -> Iterator[bytes]:
+    """The plain bytes of streams that follow each other; zero padding may follow each."""
+    stream: bz2.BZ2Decompressor | lzma.LZMADecompressor | None = None
+    seen = 0
+    for piece in pieces:
+        data = piece
+        while data:
+            if stream is None:
+                data = data.lstrip(b"\x00") if seen else data
+                if not data:
+                    break
+                stream = new()
+            try:
+                plain = stream.decompress(data, _STEP)
+                while True:
+                    if plain:
+                        seen += len(plain)
+                        yield plain
+                    if stream.eof or stream.needs_input:
+                        break
+                    plain = stream.decompress(b"", _STEP)
+            except (OSError, lzma.LZMAError, EOFError) as error:
+                raise DataError(_broken(path, seen, f"not valid {kind} ({error})")) from error
+            seen = seen or 1
+            data = stream.unused_data if stream.eof else b""
+            stream = None if stream.eof else stream
+    if stream is not None or not seen:
         raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
 
 

@@ -6,9 +6,41 @@ Addresses and options are written into plans, ledgers, logs and messages. So cre
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import unquote
 
 from gristmill.errors import RecipeError
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a bucket is asked that is not asked as the environment of the lake says. It lives in memory only.
+
+    Attributes:
+        variables: how the names of the environment variables begin that hold its credentials, for messages.
+        anonymous: whether requests are not signed.
+        key: id of the access key; empty: that of the lake.
+        secret: the secret access key.
+        token: the session token; empty without one.
+    """
+
+    variables: str = "AWS"
+    anonymous: bool = False
+    key: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+
+    @property
+    def mend(self) -> str:
+        """The mend, for people, if the bucket refuses these credentials."""
+        if self.anonymous:
+            return "it may not be read without credentials: give its RawRoot credentials instead of anonymous=True"
+        return (
+            f"give the environment of each process a {self.variables}_ACCESS_KEY_ID and"
+            f" {self.variables}_SECRET_ACCESS_KEY (a role's: {self.variables}_SESSION_TOKEN too) that may list and read"
+        )
+
 
 _SECRET = re.compile(r"secret|access_key|token|password|credential|^sse_customer")
 """Names of client options that hold secrets."""
@@ -56,6 +88,22 @@ def check_lake_url(url: str, where: str) -> None:
     check_no_password(url, where)
     if not url.startswith("s3://"):
         raise RecipeError(f"{where} is {url!r}; give a folder or s3://bucket/prefix")
+
+
+def absolute_folder(path: str, what: str) -> str:
+    """The absolute path of a folder.
+
+    Args:
+        path: relative, absolute, or one that begins with `~`.
+        what: what gives the path, for the message.
+
+    Raises:
+        RecipeError: it begins with the `~` of nobody.
+    """
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError as error:
+        raise RecipeError(f"{what} is {path!r}: {error}; write the folder's path") from error
 
 
 def check_endpoint(endpoint: str, where: str) -> None:

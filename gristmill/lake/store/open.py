@@ -4,16 +4,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gristmill.lake.store.endpoint import check_lake_url, check_options
+from gristmill.lake.store.endpoint import Access, absolute_folder, check_lake_url, check_options
 from gristmill.lake.store.protocol import Store
 
 
-def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
+def open_store(url: str, options: Mapping[str, str] | None = None, access: Access | None = None) -> Store:
     """The store at a folder's path or at `s3://bucket/prefix`.
 
     Args:
         url: root of the lake.
         options: of the bucket client, such as endpoint and region. Never secrets: those come from the environment.
+        access: credentials of a bucket that only holds raw data; None: those of the environment, AWS_ACCESS_KEY_ID ...
 
     Raises:
         RecipeError: the url is neither a folder nor `s3://`, an option is not valid, or one of them holds a secret.
@@ -22,7 +23,7 @@ def open_store(url: str, options: Mapping[str, str] | None = None) -> Store:
     if url.startswith("s3://"):
         from gristmill.lake.store.s3 import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client
 
-        return BucketStore(url, options or {})
+        return BucketStore(url, options or {}, access)
     from gristmill.lake.store.folder import FolderStore  # noqa: PLC0415 - see above
 
     return FolderStore(url)
@@ -37,7 +38,8 @@ class Lake(msgspec.Struct, frozen=True):
     """The address of a lake. It holds no secrets.
 
     Attributes:
-        url: root of the lake: a folder, or `s3://bucket/prefix`.
+        url: root of the lake: a folder, or `s3://bucket/prefix`. A relative path is one below the current directory; it
+            becomes absolute at once, so that messages and workers name the same folder.
         options: of the bucket client, such as endpoint and region.
 
     Raises:
@@ -48,8 +50,10 @@ class Lake(msgspec.Struct, frozen=True):
     options: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Checks the address and the options."""
+        """Checks the address and the options, and makes the path of a folder absolute."""
         _check(self.url, self.options)
+        if "://" not in self.url:
+            msgspec.structs.force_setattr(self, "url", absolute_folder(self.url, "the lake's address"))
 
     def store(self) -> Store:
         """The store of the lake, newly opened."""

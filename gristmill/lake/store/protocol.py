@@ -126,7 +126,7 @@ class Store(Protocol):
         Args:
             prefix: the folder, with its closing slash; "" is the whole lake.
             after: path of an object; the listing begins after it. Some S3 servers begin at a wrong place
-                (docs/decisions.md). So the caller must know the path of the next object, and compare it.
+                (docs/internals/decisions.md). So the caller must know the path of the next object, and compare it.
             tell: takes what is in a folder and cannot be an object, such as a FIFO, and what cannot be read; None: that
                 is an error. A bucket has only objects.
         """
@@ -155,8 +155,17 @@ class Store(Protocol):
             StoreError: there is no such object, or it is shorter.
         """
 
-    def stream(self, path: str) -> Iterator[bytes]:
-        """The object in pieces of at most `PIECE` bytes."""
+    def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
+        """The object in pieces of at most `PIECE` bytes.
+
+        Args:
+            path: of the object.
+            version: the version that a listing has shown; None: whatever is there.
+            start: the byte to begin at.
+
+        Raises:
+            StoreError: there is no such object, or it is not of this version, told at the last piece at the latest.
+        """
 
     def upload(self, path: str) -> Upload:
         """An upload: writes an object of unknown size."""
@@ -200,6 +209,9 @@ class Store(Protocol):
         """Aborts an unfinished upload; has no effect if it has ended meanwhile."""
 
 
+_NO_NAMES = frozenset({"", ".", ".."})
+
+
 def check_path(path: str) -> str:
     """The path of an object, unchanged.
 
@@ -211,8 +223,7 @@ def check_path(path: str) -> str:
     ...
     gristmill.errors.StoreError: 'sources/../../etc/passwd' is not the path of an object in the lake
     """
-    parts = path.split("/")
-    if not path or "\x00" in path or "\\" in path or any(p in {"", ".", ".."} for p in parts):
+    if not path or "\x00" in path or "\\" in path or not _NO_NAMES.isdisjoint(path.split("/")):
         raise StoreError(f"{path!r} is not the path of an object in the lake")
     return path
 

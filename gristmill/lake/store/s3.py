@@ -1,4 +1,4 @@
-"""A lake in an S3 bucket. No other file imports the bucket client obstore (see docs/decisions.md)."""
+"""A lake in an S3 bucket. No other file imports the bucket client obstore (see docs/internals/decisions.md)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +12,9 @@ from obstore import exceptions
 from obstore.store import S3Store
 
 from gristmill.errors import Conflict, RecipeError, StoreError
+from gristmill.lake.store.endpoint import Access
 from gristmill.lake.store.plain_files import Tell
-from gristmill.lake.store.protocol import PIECE, Entry, UnfinishedUpload, check_path, check_prefix
+from gristmill.lake.store.protocol import PIECE, Entry, ObjectVersion, UnfinishedUpload, check_path, check_prefix
 from gristmill.lake.store.s3_retry import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -31,6 +32,7 @@ from gristmill.lake.store.s3_upload import BucketUpload
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode
+    from obstore.store import S3Credential, S3CredentialProvider
 
     from gristmill.lake.store.s3_multipart import Multipart, Parts
 
@@ -38,6 +40,9 @@ T = TypeVar("T")
 
 STEP = 8 << 20
 """Bytes per request while an object is streamed. The next request runs while these bytes are used."""
+
+CONNECT = timedelta(seconds=4)
+"""For a connection, so that an address where nothing answers is known as one within 5 s."""
 
 DELETE_BATCH = 1000
 
@@ -60,13 +65,14 @@ class BucketStore:
     Args:
         url: root of the lake.
         options: of the client, such as endpoint and region.
+        access: credentials of a bucket that only holds raw data; None: those of the environment.
 
     Raises:
         RecipeError: the client does not know an option, or cannot read its value.
     """
 
-    def __init__(self, url: str, options: Mapping[str, str]) -> None:
-        self._url = url.rstrip("/")
+    def __init__(self, url: str, options: Mapping[str, str], access: Access | None = None) -> None:
+        self._url, self._access = url.rstrip("/"), access
         bucket, _, prefix = self._url.removeprefix("s3://").partition("/")
         self._prefix = f"{prefix}/" if prefix else ""
         self._bucket = bucket
@@ -74,6 +80,8 @@ class BucketStore:
         # The client retries the pages of a listing, because a broken listing has to begin anew. We retry all else: only
         # we can tell whether a write was done although its answer was lost.
         self._part_client: Any = None
+        proxied = any("proxy" in name.lower() for name in self._options)
+        self._server = self._url if proxied else self._options.get("endpoint") or self._url
         try:
             with panics_told():
                 self._lists, self._client = self._open(retries=100), self._open(retries=0)
@@ -84,10 +92,13 @@ class BucketStore:
             ) from None
 
     def _open(self, retries: int) -> S3Store:
+        access = self._access
+        unsigned = {} if access is None else {"skip_signature": access.anonymous}
         return S3Store(
             self._bucket,
-            config=self._options,  # type: ignore[arg-type]  # any of obstore's names
-            client_options={"allow_http": True, "timeout": timedelta(seconds=TIMEOUT)},
+            config={**self._options, **unsigned},  # type: ignore[arg-type]  # any of obstore's names
+            credential_provider=_keys(access) if access and access.key else None,
+            client_options={"allow_http": True, "timeout": timedelta(seconds=TIMEOUT), "connect_timeout": CONNECT},
             retry_config={
                 "max_retries": retries,
                 "retry_timeout": timedelta(seconds=PATIENCE),
@@ -102,18 +113,18 @@ class BucketStore:
     def _ask(self, path: str, do: Callable[[], T]) -> T:
         """The result of a request. Errors never quote the client's texts: these may contain the id of an access key."""
         try:
-            return with_retries(do, _problem)[0]
+            return with_retries(do, _problem, self._server)[0]
         except GaveUp as error:
-            raise store_error(path, self._url, error.trouble) from None
+            raise self._error(path, error.trouble) from None
 
     def _find(self, path: str, do: Callable[[], T]) -> T | None:
         """The result of a request, or None if there is no such object."""
         try:
-            return with_retries(do, _problem)[0]
+            return with_retries(do, _problem, self._server)[0]
         except GaveUp as error:
             if error.trouble.status == 404 and error.trouble.code != NO_BUCKET:
                 return None
-            raise store_error(path, self._url, error.trouble) from None
+            raise self._error(path, error.trouble) from None
 
     @property
     def url(self) -> str:
@@ -174,6 +185,9 @@ class BucketStore:
             raise self._missing(path)
         return tagged[0]
 
+    def _error(self, path: str, trouble: Problem) -> StoreError:
+        return store_error(path, self._url, trouble, self._access)
+
     def _missing(self, path: str) -> StoreError:
         return StoreError(f"{path}: no such object in {self.url}")
 
@@ -197,23 +211,27 @@ class BucketStore:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
-    def stream(self, path: str) -> Iterator[bytes]:
-        """The object in pieces. Each request is short and is retried, however slowly the caller reads."""
-        data, entry = self._step(path, 0, None)
-        if entry.size <= len(data):
+    def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
+        # Each request is short and is retried, however slowly the caller reads.
+        if start and version and start >= version.size:
+            return
+        data, entry = self._step(path, start, Entry(path, version.size, version.etag) if version else None)
+        if entry.size <= start + len(data):
             yield from _pieces(data)
             return
         with ThreadPoolExecutor(1) as ahead:
-            for start in range(STEP, entry.size, STEP):
-                coming = ahead.submit(self._step, path, start, entry)
+            for following in range(start + STEP, entry.size, STEP):
+                coming = ahead.submit(self._step, path, following, entry)
                 yield from _pieces(data)
                 data, _ = coming.result()
             yield from _pieces(data)
 
     def _step(self, path: str, start: int, whole: Entry | None) -> tuple[memoryview, Entry]:
-        """The STEP bytes from `start`, of the object `whole` that the first step found."""
+        """The STEP bytes from `start`, of the object `whole` that a listing or the first step found."""
         key = self._key(path)
-        options: GetOptions = {"range": (start, min(start + STEP, whole.size) if whole else STEP)}
+        options: GetOptions = {
+            "range": (start, min(start + STEP, whole.size) if whole and whole.size else start + STEP)
+        }
         if whole:
             options["if_match"] = f'"{whole.etag}"'
 
@@ -222,13 +240,15 @@ class BucketStore:
             return memoryview(got.bytes()), self._entry(got.meta)
 
         try:
-            data, entry = with_retries(get, _problem)[0]
+            data, entry = with_retries(get, _problem, self._server)[0]
         except GaveUp as error:
-            if not start and error.trouble.status == 416:  # an empty object has no ranges
+            if (
+                error.trouble.status == 416 and not start and not (whole and whole.size)
+            ):  # an empty object has no ranges
                 return memoryview(b""), Entry(path, 0, "")
             if error.trouble.status == 412:
                 raise self._replaced(path) from None
-            raise store_error(path, self._url, error.trouble) from None
+            raise self._error(path, error.trouble) from None
         if len(data) != min(start + STEP, entry.size) - start or (whole and entry.size != whole.size):
             raise self._replaced(path)
         return data, entry
@@ -258,7 +278,7 @@ class BucketStore:
         key = self._key(path)
         mode: PutMode = "create" if etag is None else {"e_tag": f'"{etag}"'}
         try:
-            done, _ = with_retries(lambda: obstore.put(self._client, key, data, mode=mode), _problem)
+            done, _ = with_retries(lambda: obstore.put(self._client, key, data, mode=mode), _problem, self._server)
         except GaveUp as error:
             # An earlier try may have succeeded although its answer was lost: then the existing object is ours.
             tagged = self.read_tagged(path) if error.doubtful and not error.trouble.passing else None
@@ -267,7 +287,7 @@ class BucketStore:
             trouble = error.trouble
             if trouble.lost_race or (trouble.status == 404 and trouble.code != NO_BUCKET):
                 raise Conflict(f"{path}: another run wrote it meanwhile; run again") from None
-            raise store_error(path, self._url, trouble) from None
+            raise self._error(path, trouble) from None
         return Entry(path, len(data), _unquoted(done["e_tag"]))
 
     def delete(self, paths: Iterable[str]) -> None:
@@ -291,6 +311,17 @@ class BucketStore:
         if self._part_client is None:
             self._part_client = open_client(self._options)
         return Multipart(self._part_client, self._bucket, self._url)
+
+
+def _keys(access: Access) -> "S3CredentialProvider":
+    """Gives the client these credentials. As options, they would be mixed with a session token of the environment."""
+    keys: S3Credential = {
+        "access_key_id": access.key,
+        "secret_access_key": access.secret,
+        "token": access.token or None,
+        "expires_at": None,
+    }
+    return lambda: keys
 
 
 def _pieces(data: memoryview) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """Upload of a large object to a bucket: in parts, with a condition on its completion.
 
 S3 can complete a multipart upload only if the existing object has not changed. obstore uploads parts too, but cannot
-ask for that (docs/decisions.md). Only this file imports boto3, and only for objects larger than one request.
+ask for that (docs/internals/decisions.md). Only this file imports boto3, and only for objects larger than one request.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ def open_client(given: Mapping[str, str]) -> Any:
     """The client that sends parts, made from the options of a store; any number of threads may use it."""
     virtual = given.get("virtual_hosted_style_request", "").lower() == "true"
     settings = Config(
-        connect_timeout=5,
+        connect_timeout=4,
         read_timeout=TIMEOUT,
         retries={"total_max_attempts": 1},
         max_pool_connections=2 * AT_ONCE,
@@ -83,7 +83,7 @@ class Parts:
 
     def _ask(self, do: Callable[[], str]) -> str:
         try:
-            return with_retries(do, _problem)[0]
+            return with_retries(do, _problem, self._url)[0]
         except GaveUp as error:
             raise store_error(self._path, self._url, error.trouble) from None
 
@@ -114,7 +114,7 @@ class Parts:
         where = {**self._where, "UploadId": self._id, "MultipartUpload": {"Parts": parts}}
         try:
             found, _ = with_retries(
-                lambda: str(self._client.complete_multipart_upload(**where, **unless)["ETag"]), _problem
+                lambda: str(self._client.complete_multipart_upload(**where, **unless)["ETag"]), _problem, self._url
             )
         except GaveUp as error:
             found = self._expected()
@@ -200,6 +200,6 @@ class Multipart:
 
     def _ask(self, path: str, do: Callable[[], T]) -> T:
         try:
-            return with_retries(do, _problem)[0]
+            return with_retries(do, _problem, self._url)[0]
         except GaveUp as error:
             raise store_error(path, self._url, error.trouble) from None

@@ -10,6 +10,8 @@ from typing import TypeVar
 import msgspec
 
 from gristmill.errors import RecipeError, StoreError, is_failure
+from gristmill.lake.store.endpoint import Access
+from gristmill.lake.store.s3_watch import WATCH, Request
 
 T = TypeVar("T")
 
@@ -78,14 +80,17 @@ def read_problem(error: BaseException) -> Problem:
     return Problem(f"{status.group(1)} {name}".strip(), int(status.group(1)), name)
 
 
-def store_error(path: str, url: str, trouble: Problem) -> StoreError:
+def store_error(path: str, url: str, trouble: Problem, access: Access | None = None) -> StoreError:
     """An error of a client as a StoreError that names the mend.
 
     Args:
         path: of the object.
         url: root of the lake.
         trouble: the error.
+        access: how the bucket is asked; None: as the environment says.
     """
+    if trouble.status in {401, 403} and access is not None:
+        return StoreError(f"{path}: the bucket refused our credentials ({trouble.words}): {access.mend} below {url}")
     if trouble.status in {401, 403}:
         return StoreError(
             f"{path}: the bucket refused our credentials ({trouble.words}): give the environment of each process an"
@@ -108,12 +113,13 @@ def store_error(path: str, url: str, trouble: Problem) -> StoreError:
     )
 
 
-def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]) -> tuple[T, bool]:
+def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem], server: str = "") -> tuple[T, bool]:
     """Repeats a request until it succeeds, for at most PATIENCE seconds.
 
     Args:
         do: sends the request.
         trouble_of: converts an error of the client; raises any other error again.
+        server: the bucket's endpoint, or root of the lake, for the warning that it does not answer; empty: no warning.
 
     Returns:
         The result of `do`, and whether an earlier try may have been carried out although its answer was lost.
@@ -121,6 +127,11 @@ def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
     Raises:
         GaveUp: no try succeeded; holds the last error.
     """
+    with WATCH.request(server, PATIENCE) as request:
+        return _tried(do, trouble_of, request)
+
+
+def _tried(do: Callable[[], T], trouble_of: Callable[[Exception], Problem], request: Request) -> tuple[T, bool]:
     end = time.monotonic() + PATIENCE
     pause = FIRST_PAUSE
     doubtful = False
@@ -133,6 +144,7 @@ def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
         wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret, and no output depends on it
         if not trouble.passing or time.monotonic() + wait > end:
             raise GaveUp(trouble, doubtful=doubtful)
+        request.trouble = trouble.words
         doubtful = doubtful or trouble.doubtful
         pause = min(2 * pause, LONGEST_PAUSE)
         time.sleep(wait)

@@ -25,6 +25,7 @@ import jinja2.runtime
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.row_format import NULL_KEYS
 from gristmill.stages.chat_templates.budget import Unrendered
+from gristmill.stages.chat_templates.guards import REMOVED_FILTERS
 from gristmill.stages.chat_templates.sandbox import TemplateSandbox
 from gristmill.stages.chat_templates.written import Writer, WrittenSandbox
 
@@ -135,6 +136,10 @@ class ChatTemplate:
             self._compile(text)
         except RecipeError:
             raise
+        except jinja2.TemplateAssertionError as error:
+            removed = [name for name in REMOVED_FILTERS if f"'{name}'" in str(error)]
+            why = "remove it: this filter is not offered, as it is slow or random" if removed else "correct it"
+            raise RecipeError(f"the chat template cannot be used ({error}); {why}") from error
         except Exception as error:  # the parser of Jinja and the compiler of Python fail in many ways
             raise RecipeError(
                 f"the chat template is not valid Jinja ({type(error).__name__}: {error}); correct it"

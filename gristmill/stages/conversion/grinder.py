@@ -1,26 +1,34 @@
 """The grinder of conversion: it converts the raw objects of a shard into documents and a quarantine file."""
 
 from collections.abc import Iterable, Iterator
+from types import GeneratorType
+from typing import Literal, overload
 
 import msgspec
 from msgspec import UNSET
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure, words_of
+from gristmill.errors import DataError, GristmillError, RecipeError, defined_at, failed_at, is_failure
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import keep_shard, write_shards
 from gristmill.lake.address import Place, raw_asset
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.receipts import RawVersion, Receipt
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
+from gristmill.lake.rows.json_values import not_json
+from gristmill.lake.rows.raw_parts import PartEdges, RawPart
+from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter, SpannedRows
 from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
-from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import ObjectVersion, Store
-from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, RawObject, Refused, TooLong
+from gristmill.lake.store.read_ahead import reading_ahead
+from gristmill.raw_data.roots import open_raw
+from gristmill.recipes.code.digest import check_worker, code_of
+from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, LeftOut, RawObject, Refused, TooLong
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
+from gristmill.stages.conversion.parts import edges_of, uncut, with_edges
 from gristmill.stages.conversion.quarantine import QuarantineWriter
 
 _BATCH = 512
@@ -34,20 +42,25 @@ class ConversionSpec(msgspec.Struct, frozen=True):
         place: the partition that is made.
         token: token of the run that has claimed it.
         recipe: digest of the recipe.
+        raw: root of the raw data as the planning process sees it; empty if they are in the lake.
+        code: digest of the source's code; empty: not known.
     """
 
     source: str
     place: Place
     token: str
     recipe: str
+    raw: str = ""
+    code: str = ""
 
 
 class RawEntry(msgspec.Struct, frozen=True):
-    """One raw object of a shard, as it was when the step was planned."""
+    """One raw object of a shard, or a part of one, as it was when the step was planned."""
 
     name: str
     path: str
     version: ObjectVersion
+    part: RawPart | None = None
 
 
 class ConversionItem(msgspec.Struct, frozen=True):
@@ -61,60 +74,75 @@ class _Output:
     """The writer of a shard's documents and quarantine."""
 
     def __init__(self, store: Store, spec: ConversionSpec, name: str) -> None:
-        self.place, self.token, self._recipe = spec.place, spec.token, spec.recipe
+        self.place, self.token, self._recipe, self._code = spec.place, spec.token, spec.recipe, spec.code
         self._store, self.name = store, name
         self.documents = DocumentWriter(store, spec.place, name)
         self.quarantine = QuarantineWriter(store, spec.place, name)
         self.bytes = 0
+        self.counts: dict[str, int] = {}
         self._inputs: list[Input] = []
         self._raw: dict[str, RawVersion] = {}
         self._encoder = msgspec.json.Encoder()
         self._lines: list[bytes] = []
         self._pairs: list[Pair] = []
         self.raw_spans = RawSpansWriter()
+        self.file = ""
+        self.checked = False  # whether the converter has checked the fields of its documents already
+        self.edges: PartEdges | None = None
 
     def add(self, row: Converted, raw_span: RawSpan | None) -> None:
         if isinstance(row, Copied):
             self._keep(row.line, (row.source, row.id), raw_span)
         elif isinstance(row, Refused):
-            self.quarantine.add(row)
+            self.quarantine.add(row, self.file, raw_span)
         elif isinstance(row, Document):
             self._add_document(row, raw_span)
+        elif isinstance(row, LeftOut):
+            self.quarantine.leave_out(row)
         else:
             raise RecipeError(
                 f"shard {self.name}: the converter yielded a {type(row).__name__}, {row!r:.200}; let it yield a"
-                " Document, a Copied row or a Refused row"
+                " Document, a Copied row, a Refused row or a LeftOut"
             )
+
+    def add_rows(self, many: SpannedRows) -> None:
+        """Adds rows that a reader has made at once."""
+        self.flush()
+        self.documents.write(many.rows, many.pairs)
+        self.bytes += len(many.rows) - len(many.pairs)
+        self.raw_spans.extend(many.starts, many.ends)
 
     def refuse(self, rows: Iterable[Refused]) -> None:
         for row in rows:
-            self.quarantine.add(row)
+            self.quarantine.add(row, self.file)
 
     def _add_document(self, row: Document, raw_span: RawSpan | None) -> None:
-        trouble = _problem(row)
+        trouble = None if self.checked else _problem(row)
         if trouble:
-            self.quarantine.add(Refused(trouble, f"id {row.id!r}", repr(row.text).encode()))
+            self._refuse(trouble, row, repr(row.text).encode(), raw_span)
             return
         try:
             line = self._encoder.encode(row)
         except RecursionError:
-            self.quarantine.add(Refused("nested too deeply", f"id {row.id!r}", row.id.encode()))
+            self._refuse("nested too deeply", row, row.id.encode(), raw_span)
             return
         except (TypeError, ValueError, OverflowError) as error:
             if not isinstance(error, UnicodeEncodeError):
                 raise DataError(
                     f"shard {self.name}: id {row.id!r}: metadata is not valid JSON ({error}); mend the converter"
                 ) from error
-            self.quarantine.add(
-                Refused("lone surrogate", f"id {row.id!r}", row.text.encode("utf-8", "backslashreplace"))
-            )
+            self._refuse("lone surrogate", row, row.text.encode("utf-8", "backslashreplace"), raw_span)
             return
         self._keep(line, (row.source, row.id), raw_span)
+
+    def _refuse(self, reason: str, row: Document, raw: bytes, raw_span: RawSpan | None) -> None:
+        name = row.id if isinstance(row.id, str) else ""
+        self.quarantine.add(Refused(reason, f"id {row.id!r}", raw, id=name), self.file, raw_span)
 
     def _keep(self, line: bytes, pair: Pair, raw_span: RawSpan | None) -> None:
         if len(line) > ROW_LIMIT:
             where = f"id {pair[1]!r:.200}: {len(line)} bytes, but a row of the lake has at most {ROW_LIMIT}"
-            self.quarantine.add(Refused(TOO_LONG, where, line[:HEAD], len(line)))
+            self.quarantine.add(Refused(TOO_LONG, where, line[:HEAD], len(line), id=pair[1]), self.file, raw_span)
             return
         self._lines.append(line)
         self._pairs.append(pair)
@@ -129,8 +157,10 @@ class _Output:
             self.documents.write(b"\n".join(self._lines), self._pairs)
             self._lines, self._pairs = [], []
 
-    def end(self, asset: str, entry: RawEntry, sha256: str) -> None:
+    def end(self, asset: str, entry: RawEntry, raw: RawObject) -> None:
         """A raw object was read to its end."""
+        sha256 = raw.sha256()
+        self.edges = edges_of(raw)
         self._inputs.append(Input(asset, entry.name, sha256))
         self._raw[entry.name] = RawVersion.of(entry.version, sha256)
 
@@ -139,15 +169,16 @@ class _Output:
         stamps: dict[str, ObjectVersion] = {}
         quarantine = self.quarantine.close(stamps)
         dropped = {f"quarantine: {reason}": n for reason, n in self.quarantine.reasons.items()}
+        dropped |= {f"left out: {reason}": n for reason, n in self.quarantine.left_out.items()}
         row, written = self.documents.close(
             self._recipe,
             tuple(self._inputs),
             dropped=dropped,
-            counts={},
+            counts=self.counts,
             quarantine=quarantine,
             raw_spans=self.raw_spans.pack(),
         )
-        return Receipt(row, {**stamps, **written}, self._raw)
+        return Receipt(with_edges(row, self.edges), {**stamps, **written}, self._raw, self._code)
 
     def abort(self) -> None:
         self.documents.abort()
@@ -157,11 +188,13 @@ class _Output:
 def _problem(row: Document) -> str | None:
     """The reason to refuse a document, or None. A converter may give wrong types, so they are checked."""
     values: tuple[object, ...] = (row.id, row.source, row.text)
-    if not all(isinstance(value, str) for value in values):
-        return "id, source or text is no string"
+    for value in values:
+        if not isinstance(value, str):
+            return "id, source or text is no string"
     times: tuple[object, ...] = (row.added, row.created)
-    if not all(value is None or value is UNSET or isinstance(value, str) for value in times):
-        return "added or created is no string"
+    for time in times:
+        if not (time is UNSET or time is None or isinstance(time, str)):
+            return "added or created is no string"
     metadata: object = row.metadata
     if not (metadata is None or metadata is UNSET or isinstance(metadata, dict)):
         return "metadata is no object"
@@ -172,23 +205,41 @@ def _problem(row: Document) -> str | None:
     return None
 
 
-def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Converted]:
+@overload
+def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Converted]: ...
+@overload
+def converted(
+    source: Source, raw: RawObject, snapshot: str, *, at_once: Literal[True]
+) -> Iterator[Converted | SpannedRows]: ...
+def converted(
+    source: Source, raw: RawObject, snapshot: str, *, at_once: bool = False
+) -> Iterator[Converted | SpannedRows]:
     """Runs a source's converter on a raw object.
 
     Args:
         source: the source.
         raw: the raw object.
         snapshot: key of the snapshot, for messages.
+        at_once: whether our own readers may give many rows at once.
 
     Yields:
-        The converted, copied and refused rows. Rows that a reader refused by itself are in `raw.refused`.
+        The converted, copied and refused rows, and what was left out. Rows that a reader refused by itself are in
+            `raw.refused`.
 
     Raises:
         DataError: the converter failed; the message names the object.
         MemoryError: the memory was not enough, which is not the converter's fault.
     """
     try:
-        yield from source.convert(raw)
+        if _gives_json(source.convert):
+            many = vars(type(source.convert)).get("blocks") if at_once else None  # a subclass may make other rows
+            yield from many(source.convert, raw) if many else source.convert(raw)
+            return
+        rows = iter(source.convert(raw))
+        for number, row in enumerate(rows):
+            if isinstance(row, Document):
+                _check_metadata(row, rows, source, f"{snapshot}/{raw.name}", number)
+            yield row
     except TooLong as error:
         yield Refused(TOO_LONG, f"{raw.name}: {error}", b"", raw.size)
     except (GristmillError, MemoryError, GeneratorExit):  # GeneratorExit: nobody reads on
@@ -198,8 +249,33 @@ def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Convert
             raise
         raise DataError(
             f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
-            f" ({words_of(error)}); mend it, or let it yield a Refused row"
+            f" ({failed_at(error, source.convert)}); mend it, or let it yield a Refused row"
         ) from error
+
+
+def _gives_json(convert: object) -> bool:
+    """Whether a converter is a reader of ours that has checked its documents, and whose metadata are values of JSON."""
+    kind = type(convert)
+    return kind.__module__.startswith("gristmill.readers.") and getattr(kind, "gives_json", False) is True
+
+
+def _check_metadata(row: Document, rows: Iterator[Converted], source: Source, where: str, number: int) -> None:
+    """Checks that metadata can be written as JSON, without a loss and without a choice.
+
+    Raises:
+        DataError: they cannot; the message names the converter's file and line, the raw object, the row and the key.
+    """
+    if not isinstance(row.metadata, dict):
+        return
+    try:
+        wrong = not_json(row.metadata, "metadata")
+    except RecursionError:
+        return  # the encoder refuses it too, and such a row goes to the quarantine
+    if wrong:
+        frame = rows.gi_frame if isinstance(rows, GeneratorType) else None
+        at = f"{frame.f_code.co_filename}, line {frame.f_lineno}" if frame else defined_at(source.convert)
+        found = f"{where}: row {number}, id {row.id!r:.200}: {wrong}"
+        raise DataError(f"{raw_asset(source.name)}/{found}, in the converter ({at})")
 
 
 class ConversionGrinder:
@@ -209,7 +285,8 @@ class ConversionGrinder:
         self._spec = msgspec.json.decode(job.spec, type=ConversionSpec)
         self._store = job.lake.store()
         self._source = find("sources", Source, job.shelves, self._spec.source)
-        self._raw_store = open_store(self._source.raw, job.lake.options) if self._source.raw else self._store
+        self._raw_store = open_raw(self._source, self._store, job.lake.options, self._spec.raw)
+        check_worker(code_of(self._source), self._spec.code)
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=ConversionItem)
@@ -218,7 +295,20 @@ class ConversionGrinder:
             kept = keep_shard(self._store, self._spec.place, self._spec.token, same)
             return Outcome((kept,), {"shards kept after a look": 1})
         output = _Output(self._store, self._spec, item.name)
-        return Outcome(write_shards(self._store, [output], lambda: self._convert(body, output)))
+        receipts = write_shards(self._store, [output], lambda: self._convert(body, output))
+        if output.edges is None:
+            return Outcome(receipts)
+        note = uncut(output.edges, getattr(self._source.convert, "cut_by", str)(output.edges.object))
+        notes = (f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}/{note}",) if note else ()
+        empty = {"parts in which no record begins": 1} if output.edges.first is None else {}
+        return Outcome(receipts, empty, notes=notes)
+
+    def _objects(self, body: ConversionItem) -> Iterator[tuple[RawEntry, RawObject]]:
+        """The raw objects of a shard. Each must be read before the next one is asked for."""
+        with reading_ahead(self._raw_store, [(entry.path, entry.version) for entry in body.objects]) as streams:
+            for entry in body.objects:
+                size, limits = entry.version.size, self._source.limits
+                yield entry, RawObject(streams, entry.path, entry.name, size, limits, entry.version, entry.part)
 
     def _same(self, body: ConversionItem) -> Receipt | None:
         """The finished shard, if its raw objects have new stamps but the same bytes, as in a copied lake; else None."""
@@ -226,29 +316,29 @@ class ConversionGrinder:
             return None
         digests = {i.shard: i.content for i in body.before.row.inputs}
         stamps: dict[str, RawVersion] = {}
-        for entry in body.objects:
-            raw = RawObject(self._raw_store, entry.path, entry.name, entry.version.size)
+        for entry, raw in self._objects(body):
             sha256 = raw.sha256()
             if digests.get(entry.name) != sha256:
                 return None
             stamps[entry.name] = RawVersion.of(entry.version, sha256)
-        return Receipt(body.before.row, body.before.stamps, stamps)
+        return Receipt(body.before.row, body.before.stamps, stamps, self._spec.code)
 
     def _convert(self, body: ConversionItem, output: _Output) -> None:
+        output.checked = _gives_json(self._source.convert)
         asset = raw_asset(self._source.name)
-        for entry in body.objects:
-            raw = RawObject(self._raw_store, entry.path, entry.name, entry.version.size, self._source.limits)
+        for entry, raw in self._objects(body):
             output.raw_spans.begin()
-            for row in converted(self._source, raw, self._spec.place.snapshot):
+            output.file = entry.name
+            for row in converted(self._source, raw, self._spec.place.snapshot, at_once=True):
                 if raw.refused:
                     output.refuse(raw.take_refused())
-                output.add(row, raw.take_raw_span())
+                if isinstance(row, SpannedRows):
+                    output.add_rows(row)
+                else:
+                    output.add(row, raw.take_raw_span())
             output.refuse(raw.take_refused())
-            sha256 = raw.sha256()
-            now = self._raw_store.head(entry.path)
-            if now is None or now.version != entry.version:
-                raise StoreError(f"{entry.path}: replaced while it was read; try again")
-            output.end(asset, entry, sha256)
+            add_counts(output.counts, raw.counts)
+            output.end(asset, entry, raw)
         output.flush()
         if any(entry.version.size for entry in body.objects):  # an empty file is counted, but it loses nothing
             output.quarantine.check(self._source.quarantine_limit, output.documents.rows, output.bytes)

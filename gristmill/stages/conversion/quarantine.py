@@ -1,20 +1,29 @@
-"""The quarantine of a shard: the rows that were refused, and the rule when they are too many."""
+"""The quarantine of a shard: the rows that were refused, and the rule when they are too many.
 
-import orjson
+Rows that are left out by their kind are only counted: they are not kept, and the rule ignores them.
+"""
 
-from gristmill.errors import DataError, RecipeError
+import re
+
+import msgspec
+
+from gristmill.errors import RecipeError, RefusedReason, TooManyRefused, encodable
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Quarantine
+from gristmill.lake.rows.quarantined import QuarantinedRow
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.rows.row_blocks import HEAD
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import ObjectVersion, Store
-from gristmill.recipes.raw_object import Refused
+from gristmill.recipes.raw_object import LeftOut, Refused
 
 ALWAYS_ALLOWED = 10
 """Number of refused rows that never make a shard fail by their number, if it keeps any row."""
 ALWAYS_ALLOWED_BYTES = 64 << 10
 """Size of all refused rows that never makes a shard fail by their bytes, if it keeps any row."""
 _NAMED = 3
+_LONGEST_ID = 1000
+_ROW = re.compile(r"\s*row (\d{1,18})\b")
 
 
 class QuarantineWriter:
@@ -27,18 +36,26 @@ class QuarantineWriter:
 
     Attributes:
         reasons: number of refused rows, by reason.
+        left_out: number of rows that are left out by their kind, by reason.
     """
 
     def __init__(self, store: Store, place: Place, name: str) -> None:
         self._store, self._place, self._name = store, place, name
         self._writer: ShardWriter | None = None
         self.reasons: dict[str, int] = {}
+        self.left_out: dict[str, int] = {}
         self._bytes = 0
         self._first: list[str] = []
+        self._places: dict[str, str] = {}
         self._old_mac = ""
 
-    def add(self, row: Refused) -> None:
+    def add(self, row: Refused, file: str = "", raw_span: RawSpan | None = None) -> None:
         """Writes a refused row: its reason, its place, and at most 1 MiB of its bytes.
+
+        Args:
+            row: the row.
+            file: name of its raw object below the snapshot.
+            raw_span: where the reader says that the row is.
 
         Raises:
             RecipeError: the converter gave the row fields of other types.
@@ -57,8 +74,23 @@ class QuarantineWriter:
         head = row.raw[:HEAD]
         if not self._old_mac and b"\r" in head.strip() and b"\n" not in head:
             self._old_mac = row.where
-        line = orjson.dumps({"reason": row.reason, "raw": head.decode("utf-8", "backslashreplace"), "where": row.where})
-        self._writer.write(line + b"\n")
+        written = _written(row, head.decode("utf-8", "backslashreplace"), file, raw_span)
+        self._places.setdefault(row.reason, written.place)
+        self._writer.write(msgspec.json.encode(written) + b"\n")
+
+    def leave_out(self, rows: LeftOut) -> None:
+        """Counts rows that are left out.
+
+        Raises:
+            RecipeError: the converter gave fields of other types, or no record.
+        """
+        fields: tuple[object, ...] = rows
+        if not (isinstance(fields[0], str) and isinstance(fields[1], int) and rows.reason and rows.records > 0):
+            raise RecipeError(
+                f"shard {self._name}: a LeftOut is (reason: str, records: int), with at least 1 record, not"
+                f" {rows!r:.200}"
+            )
+        self.left_out[rows.reason] = self.left_out.get(rows.reason, 0) + rows.records
 
     def check(self, limit: float, kept: int, kept_bytes: int) -> None:
         """Checks that not too much was refused.
@@ -69,7 +101,7 @@ class QuarantineWriter:
             kept_bytes: their size.
 
         Raises:
-            DataError: no row was kept, or too many rows or too many of their bytes were refused.
+            TooManyRefused: no row was kept, or too many rows or too many of their bytes were refused.
         """
         refused = sum(self.reasons.values())
         rows, size = refused + kept, self._bytes + kept_bytes
@@ -85,14 +117,21 @@ class QuarantineWriter:
             return
         counted = ", ".join(f"{reason}: {n}" for reason, n in sorted(self.reasons.items()))
         mend = "Mend the raw data or the converter, or raise the limit"
+        if any(reason.startswith("no field ") for reason in self.reasons):
+            mend = (
+                "If other fields hold the id and the text, name them in the recipe: id_key='...',"
+                " format=Text(text_key='...'); id_key=None makes ids of file and row number. Else mend the raw data"
+            )
         if self._old_mac:
             mend = (
                 f"{self._old_mac} holds carriage returns where line feeds are expected, as old Mac files do: rewrite"
                 " the unpacked file with `tr '\\r' '\\n'`"
             )
-        raise DataError(
+        reasons = [RefusedReason(reason, n, self._places[reason]) for reason, n in sorted(self.reasons.items())]
+        raise TooManyRefused(
             f"{self._place.asset} ({self._place.snapshot}): shard {self._name}: {what} ({counted}); the first:"
-            f" {'; '.join(self._first)}. {mend}"
+            f" {'; '.join(self._first)}. {mend}",
+            reasons,
         )
 
     def close(self, stamps: dict[str, ObjectVersion]) -> Quarantine | None:
@@ -107,3 +146,26 @@ class QuarantineWriter:
         """Ends the upload without leaving an object."""
         if self._writer is not None:
             self._writer.abort()
+
+
+def _written(row: Refused, raw: str, file: str, raw_span: RawSpan | None) -> QuarantinedRow:
+    """The row as the quarantine keeps it. What it does not say about its place is taken from its reader's span."""
+    number, offset = row.row, row.offset
+    if number is None and file and row.where.startswith(file):
+        said = _ROW.match(row.where, len(file))
+        number = int(said[1]) if said else None
+    if raw_span is not None and file.endswith(".parquet"):  # its spans count rows
+        number = raw_span.start if number is None else number
+    elif raw_span is not None and offset is None:
+        offset = raw_span.start
+    member = row.member or (raw_span.member if raw_span else "")
+    return QuarantinedRow(
+        reason=encodable(row.reason),
+        raw=raw,
+        where=encodable(row.where),
+        file=file,
+        row=number,
+        id=encodable(row.id[:_LONGEST_ID]),
+        offset=offset,
+        member=encodable(member),
+    )

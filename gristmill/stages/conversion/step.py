@@ -1,23 +1,26 @@
 """The step of conversion: it makes the v0 documents of a raw snapshot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Check, ids_unique
+from gristmill.execution.checks import Check, Verdict, ids_unique
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
-from gristmill.lake.address import documents_asset, place, raw_asset
-from gristmill.lake.ledger.model import Input, Recipe, Upstream
+from gristmill.lake.address import Place, documents_asset, place, raw_asset
+from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
-from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.checksums import compare_checksums, digest_of_files
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
+from gristmill.raw_data.roots import open_raw, raw_address
 from gristmill.raw_data.scan import raw_top, shown
+from gristmill.raw_data.shard_names import one_on_disk, twins
 from gristmill.raw_data.snapshots import CONFIRM
-from gristmill.recipes.source import CONVERSION, Source
+from gristmill.recipes.code.digest import code_of
+from gristmill.recipes.source import CONVERSION, Source, Split
 from gristmill.stages.conversion.grinder import ConversionItem, ConversionSpec, RawEntry
+from gristmill.stages.conversion.parts import parts_meet
 
 LOOK = 1 << 30
 """Most bytes of raw objects that planning hashes because their ctime is another; more are left to workers."""
@@ -63,11 +66,31 @@ class ConversionStep:
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
         """See Step."""
-        return {"ids_unique": ids_unique}
+        own: dict[str, Check] = {} if self.source.checksums is None else {"checksums_match": self._checksums_match}
+        if isinstance(self.source.shards, Split):
+            own["parts_meet"] = parts_meet
+        return {"ids_unique": ids_unique, **own}
+
+    def _checksums_match(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
+        """Checks the raw objects that were read against the checksum files beside them."""
+        name, (asset,) = "checksums_match", self.reads
+        known = {each.shard: each.content for shard in shards for each in shard.inputs if each.asset == asset}
+        raw_store = open_raw(self.source, store, self.options)
+        found = compare_checksums(self.source, raw_store, partition.snapshot, known)
+        facts: dict[str, int | float | str] = {
+            "checksum_files": len(found.files),
+            "compared": len(found.compared),
+            "wrong": len(found.wrong),
+            "without_object": len(found.absent),
+            "without_checksum": len(found.unlisted) + len(found.apart),
+            "not_read": len(found.unread),
+        }
+        faults = found.faults
+        return Verdict(name, passed=not faults, description="; ".join(faults) or found.told, metadata=facts)
 
     def plan(self, store: Store) -> "ConversionPlan":
         """See Step. The digest of a raw object is known if it was read before and has not changed since."""
-        raw_store = open_store(self.source.raw, self.options) if self.source.raw else store
+        raw_store = open_raw(self.source, store, self.options)
         listing = list_raw(self.source, raw_store, self.snapshot)
         (asset,), (made,) = self.reads, self.makes
         if not listing.entries and not self.vanished:
@@ -78,10 +101,35 @@ class ConversionStep:
             )
         partition = place(made, self.snapshot)
         shards = by_shard(self.source, listing)
-        known = _Known(asset, listing, raw_stamps(store, partition), raw_store)
+        stamps = raw_stamps(store, partition)
+        _check_twins(self.source, listing, shards, stamps)
+        known = _Known(asset, listing, stamps, raw_store)
         wants = tuple(known.want(shard, names) for shard, names in shards.items())
-        target = Target(partition, self.recipe, (Upstream(asset, self.snapshot, ""),), wants)
-        return ConversionPlan(self.source.name, store, listing, shards, target)
+        checked = digest_of_files(self.source, raw_store, listing.checksums)
+        upstream = (Upstream(asset, self.snapshot, ""),)
+        target = Target(partition, self.recipe, upstream, wants, code_of(self.source), checked=checked)
+        return ConversionPlan(self.source.name, store, listing, shards, target, raw_address(self.source))
+
+
+def _check_twins(
+    source: Source, listing: RawListing, shards: Mapping[str, Sequence[str]], made: Collection[str]
+) -> None:
+    """Refuses a shard whose name is another's on some disks. Two that were made already stay.
+
+    Args:
+        source: the recipe.
+        listing: the raw objects.
+        shards: the names of the raw objects of each shard.
+        made: names of the raw objects that were converted.
+
+    Raises:
+        DataError: there is such a shard; the message names a raw object of both.
+    """
+    for shard, other in twins(shards).items():
+        names = (shards[other][0], shards[shard][0])
+        if not all(name in made for name in names):
+            first, second = (shown(source, listing.entries[name].path) for name in names)
+            raise DataError(one_on_disk(first, second))
 
 
 class _Known:
@@ -96,8 +144,11 @@ class _Known:
 
     def __init__(self, asset: str, listing: RawListing, stamps: Mapping[str, RawVersion], store: Store) -> None:
         self._asset, self._entries, self._stamps, self._store = asset, listing.entries, stamps, store
+        self._listing = listing
         doubtful = (
-            e.size for n, e in self._entries.items() if (s := stamps.get(n)) and s.etag == e.etag and not s.same(e)
+            listing.size(n)
+            for n, e in self._entries.items()
+            if (s := stamps.get(n)) and s.etag == e.etag and not s.same(e)
         )
         self._look = sum(doubtful) <= LOOK
 
@@ -107,7 +158,8 @@ class _Known:
         inputs = tuple(Input(self._asset, name, sha256) for name, sha256 in contents.items() if sha256)
         if len(inputs) < len(names):
             sizes = [self._stamps[name].size if name in self._stamps else -1 for name in names]
-            return Want(shard, None, again=sizes == [self._entries[name].size for name in names])
+            again = sizes == [self._entries[name].size for name in names] and names[0] not in self._listing.parts
+            return Want(shard, None, again=again)
         versions = {i.shard: RawVersion.of(self._entries[i.shard].version, i.content) for i in inputs}
         return Want(shard, inputs, raw={name: each for name, each in versions.items() if each != self._stamps[name]})
 
@@ -118,7 +170,10 @@ class _Known:
             return None
         if stamp.same(entry):
             return stamp.sha256
-        return sha256_of(self._store, entry.path) if self._look and stamp.etag == entry.etag else None
+        look = (
+            self._look and stamp.etag == entry.etag and name not in self._listing.parts
+        )  # a part reads beyond its end
+        return self._listing.sha256(self._store, name) if look else None
 
 
 @dataclass(frozen=True)
@@ -131,6 +186,7 @@ class ConversionPlan:
         listing: the raw objects of the snapshot.
         shards: names of the raw objects, by shard.
         target: the documents as they should be.
+        raw: see ConversionSpec.
     """
 
     source: str
@@ -138,6 +194,7 @@ class ConversionPlan:
     listing: RawListing
     shards: Mapping[str, list[str]]
     target: Target
+    raw: str = ""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -146,7 +203,8 @@ class ConversionPlan:
 
     def spec(self, token: str) -> ConversionSpec:
         """See StepPlan."""
-        return ConversionSpec(self.source, self.target.place, token, self.target.recipe.digest)
+        target = self.target
+        return ConversionSpec(self.source, target.place, token, target.recipe.digest, self.raw, target.code.digest)
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:
         """See StepPlan."""
@@ -155,9 +213,11 @@ class ConversionPlan:
         for want in todo[asset]:
             names = self.shards[want.name]
             entries = [self.listing.entries[name] for name in names]
-            objects = tuple(RawEntry(name, e.path, e.version) for name, e in zip(names, entries, strict=True))
+            parts = self.listing.parts
+            each = zip(names, entries, strict=True)
+            objects = tuple(RawEntry(name, e.path, e.version, parts.get(name)) for name, e in each)
             body = ConversionItem(objects, self._before(want, states[asset]))
-            items.append(Item(want.name, sum(e.size for e in entries), raw(body)))
+            items.append(Item(want.name, sum(map(self.listing.size, names)), raw(body)))
         return items
 
     def _before(self, want: Want, state: PartitionState) -> Receipt | None:
@@ -166,6 +226,8 @@ class ConversionPlan:
             return None
         receipt = state.receipts.get(want.name)
         if receipt is None or receipt.row.recipe != self.target.recipe.digest:
+            return None
+        if not self.target.code.made(receipt.code, state.codes):
             return None
         if [i.shard for i in receipt.row.inputs] != self.shards[want.name]:
             return None

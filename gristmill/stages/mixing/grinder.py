@@ -13,6 +13,7 @@ from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import selection_of
+from gristmill.stages.mixing.absent_columns import AbsentColumns
 from gristmill.stages.mixing.row_filter import RowFilter
 
 
@@ -25,6 +26,7 @@ class MixingSpec(msgspec.Struct, frozen=True):
         token: token of the run that has claimed it.
         recipe: its recipe; the parameters are those of a selection.
         blocklists: digest of each blocklist when the run was planned, by name.
+        optional: names of the columns that all rows of a shard may lack.
     """
 
     documents: Place
@@ -32,6 +34,7 @@ class MixingSpec(msgspec.Struct, frozen=True):
     token: str
     recipe: Recipe
     blocklists: dict[str, str]
+    optional: tuple[str, ...] = ()
 
 
 class MixingItem(msgspec.Struct, frozen=True):
@@ -39,12 +42,12 @@ class MixingItem(msgspec.Struct, frozen=True):
 
     Attributes:
         documents: the shard of documents that is read.
-        sets: sha256 of its shard of each attribute set, by the set's name.
+        sets: its shard of each attribute set, by the set's name.
         inputs: what the new shard is made from.
     """
 
     documents: Shard
-    sets: dict[str, str]
+    sets: dict[str, Shard]
     inputs: tuple[Input, ...]
 
 
@@ -57,6 +60,7 @@ class MixingGrinder:
         blocklists = [self._blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
         selection = selection_of(spec.recipe.parameters)
         self._filter = RowFilter(self._store, spec.documents, selection, blocklists)
+        self._absence = AbsentColumns(self._store, spec.documents, selection.columns, spec.optional, job.shelves)
         self._recipe = spec.recipe.digest
 
     def _blocklist(self, name: str, digest: str) -> Blocklist:
@@ -74,6 +78,7 @@ class MixingGrinder:
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
             output.documents.write(*block.kept())
             add_counts(output.dropped, block.dropped())
+        self._absence.check(body.documents, output.counts, body.sets)
 
 
 class _StreamOutput:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -187,20 +188,23 @@ def why_mix_open(
     return why_open(store, index, {index_path(index.asset): dump(index)})
 
 
-def why_open(store: Store, index: Index, files: Mapping[str, bytes | None]) -> tuple[str, ...]:
+def why_open(
+    store: Store, index: Index, files: Mapping[str, bytes | None], large: Mapping[str, int] = MappingProxyType({})
+) -> tuple[str, ...]:
     """Why an index would be written again; empty if the lake has it, and its files are as its ledger says.
 
     Args:
         store: the lake.
         index: as it would be closed now.
         files: the content of each file as it would be written now; None if it follows from the slices alone.
+        large: size of each file, by its path, of which only the size is compared.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote the index.
     """
     if read_index(store, index.asset) is None and store.head(ledger_of_asset(index.asset)) is None:
         return ("never made",)
-    return tuple(why_unlike(store, index.asset, inputs_of(index), files))
+    return tuple(why_unlike(store, index.asset, inputs_of(index), files, large))
 
 
 def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:

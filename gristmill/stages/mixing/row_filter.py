@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
@@ -27,7 +28,14 @@ from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
 
 SAMPLED_OUT = "sampled out"
+WRONG_TYPE = (
+    "if the file is right, the selection declares the column with another type than its values have: change that type,"
+    " or leave the column out"
+)
+"""The mend for a row that is valid JSON, but not of the declared types."""
 BLOCKED = "blocklist: {}"
+ABSENT = "absent: "
+"""A count of rows that lack a column has the name of the column after this."""
 
 
 class _JoinKey(msgspec.Struct):
@@ -71,25 +79,25 @@ class RowFilter:
         self._engine = RuleEngine(selection.columns, selection.include, selection.exclude) if ruled else None
         self._blocklists = sorted(blocklists, key=lambda blocklist: blocklist.name)
 
-    def blocks(self, shard: Shard, sets: Mapping[str, str], counts: dict[str, int]) -> Iterator[FilteredBlock]:
+    def blocks(self, shard: Shard, sets: Mapping[str, Shard], counts: dict[str, int]) -> Iterator[FilteredBlock]:
         """The blocks of a shard with their decisions, in order.
 
         Args:
             shard: the shard, as the documents' table has it.
-            sets: sha256 of its shard of each attribute set, by the set's name.
+            sets: its shard of each attribute set, by the set's name.
             counts: receives further counts: absent values, and attribute rows without a source.
 
         Raises:
             DataError: the rows of a set do not match the documents, a value is not valid, or a rule fails on a row.
             StoreError: an object is not the one that its ledger names; this is raised after its last block.
         """
-        path = self._documents.shard(shard.name)
+        store, path = shard_file(self._store, self._documents, shard)
         feeds = {
-            name: RowFeed(self._store, attributes_beside(self._documents, name).shard(shard.name), sha256)
-            for name, sha256 in sorted(sets.items())
+            name: RowFeed(*shard_file(self._store, attributes_beside(self._documents, name), beside), beside.sha256)
+            for name, beside in sorted(sets.items())
         }
         first = 0
-        for block in read_blocks(self._store, path, shard.sha256):
+        for block in read_blocks(store, path, shard.sha256):
             filtered = self.decide(block, feeds, path, first, counts)
             yield filtered
             first += len(filtered.pairs)
@@ -111,7 +119,7 @@ class RowFilter:
         Raises:
             DataError: see `blocks`.
         """
-        rows = decode_rows(self._reader.decoder, block, path, first)
+        rows = decode_rows(self._reader.decoder, block, path, first, WRONG_TYPE)
         pairs = self._reader.pairs(rows, path, first)
         origin = _BlockOrigin(path, first)
         values = self._values(rows, pairs, feeds, origin, counts)
@@ -139,7 +147,7 @@ class RowFilter:
             if sourceless:
                 add_counts(counts, {f"attribute rows without a source: {name}": sourceless})
             values.update(self._reader.labels(name, attributes, feed.path, first, absent))
-        add_counts(counts, absent, "absent: ")
+        add_counts(counts, absent, ABSENT)
         return values
 
     def _decisions(

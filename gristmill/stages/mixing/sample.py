@@ -125,8 +125,8 @@ def _blocks(
         lacking = [name for name, table in tables.items() if shard.name not in table]
         if lacking:
             raise DataError(f"{places[lacking[0]].asset} ({snapshot}): no shard {shard.name}; make the set again")
-        sha256 = {name: table[shard.name].sha256 for name, table in tables.items()}
-        for block in row_filter.blocks(shard, sha256, {}):
+        beside = {name: table[shard.name] for name, table in tables.items()}
+        for block in row_filter.blocks(shard, beside, {}):
             yield shard, block
 
 

@@ -111,8 +111,8 @@ class MixingStep:
             inputs = [Input(documents.asset, shard.name, shard.content)]
             inputs += [Input(assets[n], shard.name, rows[shard.name].content) for n, rows in sets.items()]
             inputs += blocked_inputs(store, documents, shard, blocked)
-            sha256 = {name: rows[shard.name].sha256 for name, rows in sets.items()}
-            bodies[shard.name] = MixingItem(shard, sha256, tuple(inputs))
+            beside = {name: rows[shard.name] for name, rows in sets.items()}
+            bodies[shard.name] = MixingItem(shard, beside, tuple(inputs))
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         target = Target(place(self.asset, self.snapshot), self.recipe, tuple(upstream), wants)
         return MixingPlan(self, target, bodies, {name: blocklist.digest for name, blocklist in blocklists.items()})
@@ -147,6 +147,7 @@ class MixingPlan:
             token=token,
             recipe=self.target.recipe,
             blocklists=dict(self.blocklists),
+            optional=tuple(column.name for column in self.step.selection.columns if column.optional),
         )
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
@@ -160,20 +161,18 @@ def _check_aligned(documents: Sequence[Shard], rows: Mapping[str, Shard], attrib
     for shard in documents:
         row = rows.get(shard.name)
         if row is None:
-            raise DataError(
-                f"{attributes.asset} ({attributes.snapshot}): no shard {shard.name}; materialize the set again"
-            )
+            raise DataError(f"{attributes.asset} ({attributes.snapshot}): no shard {shard.name}; make the set again")
         if (row.rows, row.ids) != (shard.rows, shard.ids):
             raise DataError(
                 f"{attributes.asset} ({attributes.snapshot}): shard {shard.name} has {row.rows} rows of ids"
-                f" {row.ids[:8]}, its documents {shard.rows} of ids {shard.ids[:8]}; materialize the set again"
+                f" {row.ids[:8]}, its documents {shard.rows} of ids {shard.ids[:8]}; make the set again"
             )
 
 
 def revision_step(source: Source, version: str, snapshot: str, shelves: tuple[str, ...]) -> MixingStep:
     """The step that makes a version of a source from the one before."""
     number = source.versions.index(version)
-    revision = source.revisions[number - 1]
+    revision = next(each for each in source.revisions if each.version == version)
     return MixingStep(
         source=source.name,
         version=source.versions[number - 1],

@@ -1,25 +1,27 @@
 """The grinder of tagging: it reads a shard of documents once, and writes its shard of each missing attribute set."""
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import repeat
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, StoreError, is_failure
+from gristmill.errors import DataError, RecipeError, StoreError, defined_at, is_failure
 from gristmill.execution.runner import failure_of
 from gristmill.execution.work import Failed, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.identity import IdDigest
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.attribute import checked_spans, encode_row, rounded
+from gristmill.lake.rows.attribute import encode_row, exact_spans, rounded, written_spans
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.code.digest import check_worker, code_of
 from gristmill.recipes.shelf import find
-from gristmill.recipes.tagger import Label, Tagger, TaggerFailed
+from gristmill.recipes.tagger import Tagger, TaggerFailed
 
 
 class SetSpec(msgspec.Struct, frozen=True):
@@ -30,12 +32,14 @@ class SetSpec(msgspec.Struct, frozen=True):
         place: the partition that is made.
         token: token of the run that has claimed it.
         recipe: digest of the tagger's recipe.
+        code: digest of the tagger's code; empty: not known.
     """
 
     tagger: str
     place: Place
     token: str
     recipe: str
+    code: str = ""
 
 
 class TaggingSpec(msgspec.Struct, frozen=True):
@@ -63,7 +67,7 @@ class _SetOutput:
     def __init__(
         self, store: Store, spec: SetSpec, tagger: Tagger, name: str, ids: IdDigest, inputs: tuple[Input, ...]
     ) -> None:
-        self.place, self.token, self._recipe = spec.place, spec.token, spec.recipe
+        self.place, self.token, self._recipe, self._code = spec.place, spec.token, spec.recipe, spec.code
         self._tagger, self._name, self._ids, self._inputs = tagger, name, ids, inputs
         self.path = spec.place.shard(name)
         self._writer = ShardWriter(store, self.path)
@@ -74,47 +78,45 @@ class _SetOutput:
         except TaggerFailed as error:
             raise self._failed(documents[error.number], first + error.number, error) from error
         except DataError as error:
-            last = first + len(documents) - 1
-            raise DataError(
-                f"{self.path}: rows {first} to {last}: {error}; mend the tagger and give it the next number"
-            ) from error
-        columns = [(f"{self._tagger.name}__{label}", labels[label]) for label in sorted(labels)]
+            where = f"rows {first} to {first + len(documents) - 1} (ids {documents[0].id!r} to {documents[-1].id!r})"
+            raise DataError(f"{self.path}: {where}: {error}; {self._mend}") from error
+        keys = [f"{self._tagger.name}__{label}" for label in sorted(labels)]
+        exact = {f"{self._tagger.name}__{label}" for label in labels if self._tagger.is_exact(label)}
+        rows = zip(*(labels[label] for label in sorted(labels)), strict=True) if keys else repeat(())
         lines: list[bytes] = []
-        for number, document in enumerate(documents):
-            attributes: dict[str, Any] = {}
+        for document, values in zip(documents, rows, strict=bool(keys)):
             length = len(document.text)
-            try:
-                for key, values in columns:
-                    value = values[number]
-                    if value is not None:
-                        attributes[key] = _spans(value, length)
-                lines.append(encode_row(document.id, document.source, attributes))
-            except (DataError, TypeError, ValueError) as error:
-                raise self._failed(document, first + number, error) from error
+            attributes = {
+                key: written_spans(value) if isinstance(value, list) else [[0, length, rounded(value)]]
+                for key, value in zip(keys, values, strict=True)
+                if value is not None
+            }
+            for key in exact & attributes.keys():
+                value = values[keys.index(key)]
+                attributes[key] = exact_spans(value if isinstance(value, list) else [(0, length, value)])
+            lines.append(encode_row(document.id, document.source, attributes))
         lines.append(b"")
         self._writer.write(b"\n".join(lines))
 
     def _failed(self, document: Document, row: int, error: Exception) -> DataError:
         return DataError(
-            f"{self.path}: tagger {self._tagger.name!r} on row {row} (id {document.id!r}): {error};"
-            " mend the tagger and give it the next number"
+            f"{self.path}: tagger {self._tagger.name!r} on row {row} (id {document.id!r}): {error}; {self._mend}"
         )
+
+    @property
+    def _mend(self) -> str:
+        declares = self._tagger.labels is not None
+        mend = "mend the tagger and give it the next number" + (", or mend its labels=" if declares else "")
+        return f"{mend} ({defined_at(self._tagger.document or self._tagger.batch)})"
 
     def close(self) -> Receipt:
         written = self._writer.close()
         ids = self._ids.hexdigest()
         row = Shard.of(self._name, written, ids=ids, recipe=self._recipe, inputs=self._inputs)
-        return Receipt(row, {self.path: written.version})
+        return Receipt(row, {self.path: written.version}, code=self._code)
 
     def abort(self) -> None:
         self._writer.abort()
-
-
-def _spans(value: Label, length: int) -> list[list[float]]:
-    """A label as the row stores it: a list of spans, where a scalar is one span over the whole text."""
-    if isinstance(value, list):
-        return checked_spans(value, length)
-    return [[0, length, rounded(value)]]  # type: ignore[arg-type]  # None was left out before
 
 
 class TaggingGrinder:
@@ -128,6 +130,7 @@ class TaggingGrinder:
             tagger = find("taggers", Tagger, job.shelves, spec.tagger)
             if tagger.recipe.digest != spec.recipe:
                 raise RecipeError(f"tagger {tagger.name!r}: this worker has another recipe than the run; update it")
+            check_worker(code_of(tagger), spec.code)
             self._taggers[spec.tagger] = tagger
 
     def __call__(self, item: Item) -> Outcome:
@@ -143,8 +146,8 @@ class TaggingGrinder:
 
     def _read(self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
-        path = self._spec.documents.shard(body.documents.name)
-        for first, documents in read_rows(self._store, path, body.documents.sha256, Document):
+        store, path = shard_file(self._store, self._spec.documents, body.documents)
+        for first, documents in read_rows(store, path, body.documents.sha256, Document):
             for output in list(outputs):
                 try:
                     output.add(documents, first)

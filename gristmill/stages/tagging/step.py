@@ -10,6 +10,7 @@ from gristmill.lake.address import Place, attributes_asset, documents_asset, pla
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging.grinder import SetSpec, TaggingItem, TaggingSpec
 
@@ -66,7 +67,7 @@ class TaggingStep:
         documents = self.documents.asset
         wants = tuple(Want(s.name, (Input(documents, s.name, s.content),)) for s in shards)
         targets = tuple(
-            Target(place(asset, self.snapshot), tagger.recipe, (ledger.upstream,), wants)
+            Target(place(asset, self.snapshot), tagger.recipe, (ledger.upstream,), wants, code_of(tagger))
             for asset, tagger in zip(self.makes, self.taggers, strict=True)
         )
         return TaggingPlan(self, targets, {shard.name: shard for shard in shards})
@@ -89,7 +90,7 @@ class TaggingPlan:
     def spec(self, token: str) -> TaggingSpec:
         """See StepPlan."""
         sets = [
-            SetSpec(tagger.name, target.place, token, target.recipe.digest)
+            SetSpec(tagger.name, target.place, token, target.recipe.digest, target.code.digest)
             for tagger, target in zip(self.step.taggers, self.targets, strict=True)
         ]
         return TaggingSpec(self.step.documents, tuple(sets))

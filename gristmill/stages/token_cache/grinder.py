@@ -22,13 +22,14 @@ from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.hashing import sha256_of
+from gristmill.recipes.mix import VALIDATION_SEED
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
-from gristmill.stages.token_cache.rows import apply_policy, chosen
+from gristmill.stages.token_cache.rows import all_dropped, apply_policy, chosen
 from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics, add_statistics
-from gristmill.stages.tokenization.files import VALIDATION_SEED, read_reference, read_tokenizer
+from gristmill.stages.tokenization.files import read_reference, read_tokenizer
 
 
 class TokenCacheSpec(msgspec.Struct, frozen=True):
@@ -139,6 +140,8 @@ class TokenCacheGrinder:
         for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
             self._append(documents, path, first, part, counting, apart)
             del documents  # a text may be huge: free it before the next batch is read
+        if shard.rows and len(apart.dropped) == shard.rows:
+            raise DataError(all_dropped(path, shard.rows, counting.facts().dropped))
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
         part.end(shard, counting.facts(), tuple(apart.dropped), held)
 

@@ -89,7 +89,7 @@ def closed_slices(store: Store, asset: str) -> tuple[Upstream, ...]:
     """
     index = read_index(store, asset)
     if index is None:
-        raise DataError(f"{index_path(asset)}: does not exist yet, or is damaged; materialize the cache's index")
+        raise DataError(f"{index_path(asset)}: does not exist yet, or is damaged; make the cache's index")
     return inputs_of(index)
 
 
@@ -183,7 +183,7 @@ def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str])
             path = folder + LEDGER_NAME
             tagged = store.read_tagged(path)
             if tagged is None:
-                raise DataError(f"{path} is missing; materialize this slice of the token cache again")
+                raise DataError(f"{path} is missing; make this slice of the token cache again")
             ledger = load_ledger(tagged[0], path)
             metadata = ledger["metadata"]["preprocessor_metadata"]
             parts[folder.removeprefix(top).rstrip("/")] = ledger

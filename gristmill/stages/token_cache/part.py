@@ -92,8 +92,7 @@ class PartObjects(msgspec.Struct, frozen=True):
         """
         if split not in self.folders:
             raise DataError(
-                f"{table}: part {part}: its row names no folder of {split};"
-                " materialize this slice of the token cache again"
+                f"{table}: part {part}: its row names no folder of {split}; make this slice of the token cache again"
             )
         return self.folders[split]
 
@@ -163,7 +162,7 @@ def _convert(row: Shard, table: str, record_type: type[_RecordT]) -> _RecordT:
     except msgspec.ValidationError as error:
         raise DataError(
             f"{table}: part {row.name}: its row does not say where its folders, objects and shards are ({error});"
-            " materialize this slice of the token cache again"
+            " make this slice of the token cache again"
         ) from error
 
 

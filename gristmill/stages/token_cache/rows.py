@@ -1,6 +1,6 @@
 """The rows of a token cache that documents become, and the errors of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -134,6 +134,21 @@ def apply_policy(rows: CacheRows, count: int, policy: OnTrouble, path: str, firs
     if stays.all():
         return KeptRows(rows.fields, rows.sizes, stays, dropped, kept)
     return KeptRows(chosen(rows.fields, stays), rows.sizes[stays], stays, dropped, kept)
+
+
+def all_dropped(path: str, rows: int, dropped: Mapping[str, int]) -> str:
+    """The words for a shard of which the policy leaves nothing: rather the format is wrong than every row.
+
+    Args:
+        path: path of the shard.
+        rows: number of its rows.
+        dropped: number of dropped rows, by reason.
+    """
+    reasons = ", ".join(f"{number:,} for {reason!r}" for reason, number in sorted(dropped.items()))
+    return (
+        f"{path}: all {rows:,} rows have an error and would be dropped ({reasons}); mend the stream's format, such as"
+        " its chat template (on_trouble='raise' shows the first error), or drop such rows by a rule of the stream"
+    )
 
 
 def chosen(fields: Fields, flags: npt.NDArray[np.bool_]) -> Fields:

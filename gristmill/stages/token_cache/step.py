@@ -16,7 +16,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.mix import Mix
+from gristmill.recipes.mix import VALIDATION_SEED, Mix
 from gristmill.recipes.row_format import NULL_KEYS, Chat, Text, asks_for_null_keys, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
@@ -24,7 +24,6 @@ from gristmill.stages.token_cache.part import CLEVEL, part_records
 from gristmill.stages.token_cache.part_table import cache_complete
 from gristmill.stages.tokenization.files import (
     TOKENIZING,
-    VALIDATION_SEED,
     read_template,
     read_tokenizer,
 )

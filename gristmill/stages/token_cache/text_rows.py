@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gristmill.recipes.row_format import Text
-from gristmill.stages.token_cache.rows import NORMALIZED, SPECIAL, CacheRows, RowError, field_of, words_of
+from gristmill.stages.token_cache.rows import MISSING, NORMALIZED, SPECIAL, CacheRows, RowError, field_of, words_of
 from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.text.utf8 import sizes_of
 
@@ -56,7 +56,10 @@ class TextRows:
         for number, document in enumerate(documents):
             text = field_of(document, self._key)
             if not isinstance(text, str):
-                troubles.append(RowError(number, "no text", f"metadata.{self._key} is {words_of(text)}, not a string"))
+                what = f"metadata.{self._key} is {words_of(text)}, not a string"
+                if text is MISSING:
+                    what += ": a field that became the document's text is not there a second time (format=Text())"
+                troubles.append(RowError(number, "no text", what))
                 text = ""
             texts.append(text)
         return self._rows(texts, troubles)

@@ -30,7 +30,7 @@ OPEN_PARTS = 8
 BLOCK = 1 << 20
 """Number of rows whose bounds are in memory at the same time."""
 
-INDEX_MEND = "materialize the cache's index again"
+INDEX_MEND = "make the cache's index again"
 
 
 class Proven:
@@ -83,7 +83,7 @@ class TokenStream:
         name = f"{path}/{LEDGER_NAME}"
         tagged = store.read_tagged(name)
         if tagged is None:
-            raise DataError(f"{name}: does not exist yet; materialize the cache's index")
+            raise DataError(f"{name}: does not exist yet; make the cache's index")
         ledger = load_ledger(tagged[0], name)
         if not ledger["is_finished"]:
             raise DataError(f"{path}: not a finished cache; {MEND}")

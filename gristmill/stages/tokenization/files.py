@@ -26,9 +26,6 @@ BROUGHT = (JSON, CONFIG, JINJA)
 IN_LAKE = "lake:"
 """Prefix, in a recipe, of a path in the lake."""
 
-VALIDATION_SEED = 0x76616C  # "val"; not a seed of the mixes' samples, so that the draws are independent
-"""Seed of the draw that holds documents out for validation."""
-
 
 class TokenizerLedger(msgspec.Struct, frozen=True):
     """The ledger of a tokenizer. It is written after all other files.
@@ -101,7 +98,7 @@ def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
     if tagged is None:
         return None
     refuse_newer(tagged[0], path)
-    mend = "remove it and materialize the tokenizer"
+    mend = "remove it and make the tokenizer"
     return decode_object(tagged[0], TokenizerLedger, path, "a tokenizer's ledger", mend)
 
 
@@ -117,7 +114,9 @@ def read_tokenizer(store: Store, name: str) -> tuple[TokenizerLedger, bytes]:
     """
     ledger = read_tokenizer_ledger(store, name)
     if ledger is None:
-        raise DataError(f"{tokenizer_asset(name)}: not there yet; materialize it (it is trained on request only)")
+        raise DataError(
+            f"{tokenizer_asset(name)}: not there yet; make it: `gristmill make LAKE {tokenizer_asset(name)}`"
+        )
     data = store.read(tokenizer_path(name))
     if hashlib.sha256(data).hexdigest() != ledger.fingerprint:
         raise DataError(
@@ -142,7 +141,7 @@ def read_reference(store: Store, ledger: TokenizerLedger) -> TokenizerReference 
     path = f"{ledger.asset}/{REFERENCE_FILE}"
     tagged = store.read_tagged(path)
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != ledger.files[REFERENCE_FILE]:
-        raise DataError(f"{path}: lost or changed; materialize the tokenizer once more: the file is made again")
+        raise DataError(f"{path}: lost or changed; make the tokenizer once more: the file is made again")
     return load_answers(tagged[0])
 
 
@@ -223,7 +222,7 @@ def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
 
 def _files_here(recipe: Tokenizer) -> dict[str, bytes]:
     """The files from a path on this machine."""
-    path = Path(recipe.file or "")
+    path = Path(recipe.file or "").expanduser().absolute()
     if path.is_dir():
         files = {name: (path / name).read_bytes() for name in BROUGHT if (path / name).is_file()}
     else:

@@ -15,8 +15,10 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
+from gristmill.lake.asset_kinds import TOKEN_CACHE
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.lake.ledger.model import Recipe
+from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.batches import TextRow, read_rows
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
@@ -106,7 +108,26 @@ def make_tokenizer(
         inputs = _inputs(store, tokenizer.training, chosen)
         data, counts = _train(store, tokenizer, tokenizer.training, chosen, say)
         brought = {JSON: data}
+    if old is None:
+        _check_same(store, tokenizer.name, brought[JSON])
     return _write(store, tokenizer, recipe, brought, inputs, counts), True
+
+
+def _check_same(store: Store, name: str, data: bytes) -> None:
+    """Protects a tokenizer whose ledger was lost: tokens that it made can be read only with the very same file.
+
+    Raises:
+        DataError: the new file is another one, and there are tokens that the file in the lake has made.
+    """
+    path = tokenizer_path(name)
+    stored = store.read_tagged(path)
+    if stored is None or stored[0] == data:
+        return
+    if any(next(iter(store.list(f)), None) for f in ledger_folders(store, TOKEN_CACHE, tokenizer=name)):
+        raise DataError(
+            f"{ledger_path(name)} is lost, and {path} would become another tokenizer, though token caches were made by"
+            " it; restore the ledger from a copy, or declare a tokenizer of the next number"
+        )
 
 
 def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) -> TokenizerLedger:

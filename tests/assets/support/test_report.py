@@ -18,6 +18,7 @@ from dagster_kit import (
 )
 from panics import panic
 from steered import before_any
+from testkit import lines
 
 from assets.support.report import failures
 from definitions import build
@@ -111,6 +112,36 @@ def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
     }.items():
         assert done.metadata(address)["ledger"] == f"{milled.root}/{path}"
         assert (milled.root / path).is_file()
+
+
+def test_reasons_of_refused_rows_are_a_table_with_the_place_of_one_example_each(works: Works) -> None:
+    many = letters(*range(600))
+    works.raw([*many, b"no json", {"text": "x"}, b"no json"])
+    works.arrive("letters")
+    done = works.run("letters_journey")
+    assert done.success, done.failures
+    size = len(lines(many))
+    assert [record.data for record in done.metadata(LETTERS_V0)["dropped by reason"].records] == [
+        {"reason": "quarantine: invalid JSON", "rows": 2, "example": f"a.jsonl.gz, row 600, byte {size}"},
+        {"reason": "quarantine: no id", "rows": 1, "example": f"a.jsonl.gz, row 601, byte {size + 8}"},
+    ]
+
+
+def test_a_failed_run_shows_the_reasons_with_the_place_of_one_example_each(works: Works) -> None:
+    works.raw([*[b"no json"] * 11, *letters(1)], "a")
+    works.raw([*letters(2), *[b"no json"] * 9, {"text": "x"}, {"text": "x"}], "b")
+    works.arrive("letters")
+    done = works.run("letters_journey")
+    [event] = [event for event in done.events if event.is_step_failure]
+    failure = event.step_failure_data.user_failure_data
+    assert failure is not None
+    assert failure.metadata["kind"].value == "TooManyRefused"
+    table = failure.metadata["refused by reason"]
+    assert isinstance(table, dg.TableMetadataValue)
+    assert [record.data for record in table.records] == [
+        {"reason": "invalid JSON", "rows": 20, "example": "a.jsonl.gz, row 0, byte 0"},
+        {"reason": "no id", "rows": 2, "example": f"b.jsonl.gz, row 10, byte {len(lines(letters(2))) + 9 * 8}"},
+    ]
 
 
 def test_a_panic_of_native_code_is_a_failure_without_retries_and_an_interrupt_goes_through() -> None:

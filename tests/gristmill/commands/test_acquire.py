@@ -9,7 +9,7 @@ import pytest
 from testkit import Mill
 
 from gristmill.__main__ import main
-from gristmill.commands._acquire import acquire_installed, acquire_packages, acquire_stdlib, read_lock
+from gristmill.acquisition.real_input import acquire_installed, acquire_packages, acquire_stdlib, read_lock
 from gristmill.errors import RecipeError
 
 needs_pip = pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="this environment has no pip")

@@ -1,18 +1,23 @@
 """`make`: raw to tokens without Dagster, with the engine and the lake of the environment."""
 
-from collections.abc import Sequence
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from dagster_kit import BLEND_LETTERS, JOURNEY, LETTERS_V0, TINY_LETTERS, letters
+from dagster_kit import BLEND_LETTERS, COUNT_V0, JOURNEY, LETTERS_V0, LETTERS_V1, TINY, TINY_LETTERS, letters
 from testkit import Mill, packed
 
 from gristmill.__main__ import main
 from gristmill.lake.address import blocklist_path, place
-from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.mixing.index import read_index
-from gristmill.stages.tokenization.training import make_tokenizer
-
-SHELVES = ("gristmill", "dagshelf")
 
 
 class Command:
@@ -65,26 +70,43 @@ def test_only_the_snapshots_that_are_named_are_made(command: Command) -> None:
     assert command.mill.store.head(place(LETTERS_V0, "2024").ledger) is None
 
 
-def test_a_mix_is_made_to_its_index_with_the_tokenizers_that_are_there(command: Command) -> None:
+def test_a_mix_is_made_from_raw_data_to_its_tokens_with_its_tokenizer(command: Command) -> None:
     command.raw((1, 2, 3))
-    assert command("blend")[::2] == (
-        2,
-        "mix blend: no finished documents to select from; make its sources first\n",
-    )
-    command("letters")
     code, lines, _ = command("blend")
     assert code == 0
-    assert lines[0] == "tokenizers/tiny-1 is not in the lake, so no tokens; make the tokenizer first"
-    assert read_index(command.mill.store, "token_caches/blend/tiny-1/index") is None
-    make_tokenizer(command.mill.store, read_catalogue(SHELVES).tokenizers["tiny-1"], command.mill.said.append)
-    _, lines, _ = command("blend")
-    assert [line.split(" ")[1] for line in lines if line.startswith("made ")] == [TINY_LETTERS]
+    made = [line.split(" ")[1] for line in lines if line.startswith("made ")]
+    needed = [LETTERS_V0, COUNT_V0, LETTERS_V1]  # and no set that no rule of the mix names
+    assert made == [*needed, BLEND_LETTERS, f"{TINY}:", TINY_LETTERS]
+    assert lines[-1] == "8 partitions made; everything is up to date"  # with the two indexes
     index = read_index(command.mill.store, "token_caches/blend/tiny-1/index")
     assert index is not None
     assert [each.snapshot for each in index.slices] == ["2024"]
-    assert command.mill.store.head(place(BLEND_LETTERS, "2024").ledger) is not None
     assert command("blend") == (0, ["everything is up to date"], "")
-    assert main(["plan", "--mix", "blend"]) == 0
+    assert main(["plan", "-", "blend"]) == 0
+
+
+def test_a_dry_run_is_the_plan_and_makes_nothing(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    command.raw((1, 2, 3))
+    for words in ([], ["blend/tiny-1"], ["letters/v1", "--snapshot", "2024"]):
+        code, lines, _ = command(*words, "--dry-run")
+        assert main(["plan", "-", *words]) == code == 1
+        assert capsys.readouterr().out.splitlines() == lines
+        assert lines[0] == f"make     {LETTERS_V0} (2024): 1 to grind; never made"
+    assert command.mill.store.head(place(LETTERS_V0, "2024").ledger) is None
+    assert lines[-1] == "5 partitions: 1 make, 4 follow"
+
+
+def test_the_lake_of_the_environment_is_the_default_and_a_folder_is_a_lake(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.raw((1, 2, 3))
+    monkeypatch.chdir(tmp_path)  # the lake is its folder `lake`
+    monkeypatch.setenv("GRISTMILL_LAKE", "elsewhere")
+    assert main(["make", "lake", "count-1"]) == 0
+    assert main(["plan", "./lake", "count-1"]) == 0
+    capsys.readouterr()
+    assert main(["plan", "count-1"]) == 2  # in `elsewhere`
+    assert "elsewhere" in capsys.readouterr().err
 
 
 INDEX_FILES = (
@@ -102,10 +124,7 @@ def test_an_index_that_is_wrong_is_seen_by_plan_and_verify_and_made_again(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command.raw((1, 2, 3))
-    command("letters")
-    command("blend")
-    make_tokenizer(command.mill.store, read_catalogue(SHELVES).tokenizers["tiny-1"], command.mill.said.append)
-    command("blend")
+    command("letters", "blend")
     store, lake = command.mill.store, command.mill.tree()
     for path in INDEX_FILES:
         address = path.partition("/index/")[0].removesuffix("/letters/train/shard_ledger.json") + "/index"
@@ -120,11 +139,21 @@ def test_an_index_that_is_wrong_is_seen_by_plan_and_verify_and_made_again(
             assert command.mill.tree() == lake
 
 
-def test_duplicate_ids_are_not_published_and_the_exit_code_is_2(command: Command) -> None:
+def test_takedowns_that_match_nothing_are_told_at_the_end(command: Command) -> None:
+    command.raw((1, 2))
+    entry = b'{"source":"letters","id":"lettre-1","reason":"asked"}\n'
+    command.mill.store.put(blocklist_path("takedowns"), entry)
+    note = "note: blocklists/takedowns.jsonl: 1 of 1 entries match no document: 'lettre-1' of letters; correct them"
+    assert any(line.startswith(note) for line in command()[1][-3:])
+    assert not any(line.startswith("note: ") for line in command("letters")[1])
+
+
+def test_duplicate_ids_are_not_published_and_the_exit_code_is_1(command: Command) -> None:
     command.raw((1, 2))
     command.raw((2, 3), "b")
-    code, _, error = command("letters")
-    assert code == 2
+    code, lines, error = command("letters")
+    assert code == 1
+    assert lines[-1] == "1 failed, 4 must wait"
     assert error.startswith(f"{LETTERS_V0}: not published: ids_unique: 1 ids occur twice; the first: 'letter-2'")
     assert command.mill.store.head(place(LETTERS_V0, "2024").ledger) is None
 
@@ -151,3 +180,92 @@ def test_a_name_on_no_shelf_is_refused_with_the_known_ones(command: Command) -> 
     assert "letters" in error
     assert "mixes: blend" in error
     assert command("mixes/letters")[0] == 2
+
+
+def test_an_estimate_says_what_is_not_measured_and_then_what_it_takes(command: Command) -> None:
+    command.raw((1, 2, 3))
+    code, lines, _ = command("letters", "--estimate")
+    assert code == 1
+    assert lines == [
+        "documents: 2 partitions, at least 0.0 MB to read; not measured yet",
+        "attributes: 3 partitions, bytes to read not known before the inputs are made; not measured yet",
+        "total: 5 partitions, at least 0.0 MB to read; not measured yet",
+    ]
+    assert command("letters")[0] == 0
+    command.raw((4, 5, 6), snapshot="2025")
+    code, lines, _ = command("letters", "--estimate")
+    assert code == 1
+    zero = "0.0 MB to read, 0.0 MB to write, 0.0 MB new, 0.00 CPU hours"
+    assert lines == [
+        f"documents: 2 partitions, {zero}",
+        f"attributes: 3 partitions, {zero}",
+        f"total: 5 partitions, {zero}",
+    ]
+    assert command("letters")[0] == 0
+    assert command("letters", "--estimate") == (0, [], "")
+
+
+def tape(number: int) -> bytes:
+    """A raw file of 400 KB that does not shrink, so that four of them are worth workers."""
+    text = random.Random(number).randbytes(200_000).hex()
+    return json.dumps({"id": f"tape-{number}", "text": text, "source": "tapes"}).encode() + b"\n"
+
+
+def processes_of(session: int) -> list[int]:
+    """The processes of a session that still run."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(int(stat.parent.name))
+    return found
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    for _ in range(3_000):
+        if what():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in a minute")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_ends_quietly_with_its_workers_and_the_same_command_goes_on(
+    mill: Mill, tmp_path: Path, number: signal.Signals
+) -> None:
+    for each in range(4):
+        mill.raw(f"{each}.jsonl", tape(each), "tapes")
+    gate = tmp_path / "gate"
+    gate.mkdir()
+    (gate / "permits").write_text("2")
+    command = [sys.executable, "-m", "gristmill", "make", str(mill.root), "tapes", "--shelves", "slowshelf"]
+    command += ["--engine", "local", "--workers", "2"]
+    paths = os.pathsep.join(sys.path)
+    program = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "GATE": str(gate), "PYTHONPATH": paths},
+        start_new_session=True,
+    )
+    receipts = mill.root / "sources/tapes/v0/ledgers/documents/2024.receipts"
+    wait_for(lambda: len(list(receipts.glob("[0-9]*.json"))) == 2 and len(processes_of(program.pid)) == 3)
+    if number == signal.SIGINT:
+        os.killpg(program.pid, number)  # as a terminal does
+    else:
+        program.send_signal(number)
+    out, err = program.communicate(timeout=60)
+    assert program.returncode == 130
+    assert err.splitlines() == [
+        "0 partitions made",
+        "sources/tapes/v0/documents (2024): 2 shards are kept",
+        "stopped; the same command goes on from here",
+    ]
+    assert out.splitlines()[0] == "sources/tapes/v0/documents (2024): never made"
+    wait_for(lambda: processes_of(program.pid) == [])
+    again = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": paths})
+    assert "never made; 2 shards have their receipts from an interrupted run" in again.stdout
+    assert "made sources/tapes/v0/documents (2024): 4 rows in 4 shards" in again.stdout
+    assert [entry.path for entry in mill.store.list("") if entry.path.endswith(".claim")] == []

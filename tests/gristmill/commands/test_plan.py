@@ -64,11 +64,16 @@ def test_of_raw_data_that_nobody_has_touched_everything_would_be_made(
     plan = Plan(works, capsys)
     assert plan.code == 1
     assert [each["asset"] for each in plan.found] == list(MADE)
-    assert plan.state(*MADE) == ["make", *["follow"] * 5, "wait"]
+    assert plan.state(*MADE) == ["make", *["follow"] * 6]
     assert plan.text[0] == f"make     {LETTERS_V0} (2024): 2 to grind; never made"
     assert plan.text[2] == f"follow   {LETTERS_V1} (2024): after {LETTERS_V0}; after {COUNT_V0}"
-    assert plan.text[-2] == f"wait     {TINY_LETTERS} (2024): for {TINY}"
-    assert plan.text[-1] == "7 partitions: 1 make, 5 follow, 1 wait"
+    assert plan.text[-5] == f"follow   {TINY_LETTERS} (2024): after {BLEND_LETTERS}; after {TINY}"
+    assert plan.text[-4:-1] == [
+        "set count-1: 1 source, 1 snapshot, new",
+        "set moody-1: 1 source, 1 snapshot, new",
+        "tokens blend by tiny-1: 1 stream, 1 snapshot, new",
+    ]
+    assert plan.text[-1] == "7 partitions: 1 make, 6 follow"
 
 
 def test_a_finished_lake_has_nothing_to_do_and_the_dry_run_leaves_no_trace(
@@ -124,7 +129,10 @@ def test_a_list_that_is_gone_and_a_tokenizer_that_changed_are_told_apart(
 
 def test_one_mix_and_one_snapshot_can_be_asked_for(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
     works.raw(letters(8), snapshot="2025")
-    assert {each["snapshot"] for each in Plan(works, capsys, "--snapshot", "2025").found} == {"2025"}
+    found = Plan(works, capsys, "--snapshot", "2025").found
+    assert [each["asset"] for each in found if each["snapshot"] == "2025"] == list(MADE)
+    trained_on = [LETTERS_V0, COUNT_V0, LETTERS_V1, BLEND_LETTERS]  # and what that is made from
+    assert [each["asset"] for each in found if each["snapshot"] == "2024"] == trained_on
     found = Plan(works, capsys, "--mix", "blend").found
     assert {each["asset"] for each in found} == {BLEND_LETTERS, TINY_LETTERS}
 
@@ -195,8 +203,9 @@ def test_an_unknown_snapshot_is_an_error_that_lists_the_known_ones(
         capsys.readouterr().err
     )
     assert main(["plan", str(works.root), "--shelves", "dagshelf", "--snapshot", "monday", "--json"]) == 1
-    sources = {json.loads(line)["asset"].split("/")[1] for line in capsys.readouterr().out.splitlines()}
-    assert "letters" not in sources
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    v0 = [each["asset"] for each in found if each["asset"].endswith("v0/documents") and each["snapshot"] == "monday"]
+    assert v0 == ["sources/diary/v0/documents"]
 
 
 def test_touched_raw_files_are_looked_at_and_not_ground(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,7 +229,7 @@ def test_what_cannot_be_planned_has_the_exit_code_2(
 ) -> None:
     lake = str(works.root)
     assert main(["plan", lake, "--shelves", "dagshelf", "--source", "lettres"]) == 2
-    assert "known: diary, letters" in capsys.readouterr().err
+    assert "did you mean 'letters'? known: letters, diary" in capsys.readouterr().err
     assert main(["plan", lake, "--shelves", "dagshelf", "--mix", "blind"]) == 2
     assert main(["plan", lake, "--shelves", "dagshelf", "--source", "diary"]) == 2
     assert main(["plan", str(tmp_path / "nowhere")]) == 2

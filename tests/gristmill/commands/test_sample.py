@@ -40,6 +40,18 @@ def test_a_sample_of_a_mix_is_the_same_each_time_and_as_long_as_asked_for(
     assert set(re.findall(r"\S+ row \d+", first)) < set(re.findall(r"\S+ row \d+", more))
 
 
+def test_the_lake_may_be_left_out(
+    whole: Mill, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRISTMILL_LAKE", str(whole.root))
+    assert main(["sample", "even", *SHELF]) == 0
+    said = capsys.readouterr().out
+    assert main(["sample", "-", "even", *SHELF]) == 0
+    assert capsys.readouterr().out == said
+    assert main(["sample", "-", *SHELF]) == 2
+    assert capsys.readouterr().err.startswith("-: name a mix or a version, as in wiki/v1,")
+
+
 def test_counts_that_are_not_the_ledgers_are_told_with_exit_code_1(
     whole: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,7 +67,7 @@ def test_counts_that_are_not_the_ledgers_are_told_with_exit_code_1(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["odd"], "no 'odd' on this shelf; it has even"),
+        (["odd"], "no 'odd' on this shelf; known: even"),
         (["even", "--stream", "x"], "has no stream 'x'"),
         (["even", "--snapshot", "1999"], "none of its slices is finished"),
         (["pages/v7"], "no version 'v7' is selected by rules; such versions: v1"),

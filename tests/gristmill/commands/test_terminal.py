@@ -33,7 +33,7 @@ def test_what_is_not_said_is_the_environments() -> None:
     lake = lake_of(arguments)
     assert (lake.url, lake.options) == ("/lakes/theirs", {"endpoint": "http://environment:1"})
     assert lake_of(told("-")) == lake
-    assert shelves_of(arguments) == ("gristmill", "dagshelf")
+    assert shelves_of(arguments) == ("dagshelf",)
     assert isinstance(engine_of(arguments), Inline)
 
 

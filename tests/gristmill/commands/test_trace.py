@@ -52,6 +52,25 @@ def test_a_token_is_shown_with_its_number_in_the_document(clean: Mill, capsys: p
     assert lines[1:] == said(capsys, clean.root, "pages", "doc-8")
 
 
+def test_the_lake_may_be_left_out_also_beside_a_folder_of_the_sources_name(
+    clean: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRISTMILL_LAKE", str(clean.root))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "lake").symlink_to(clean.root)
+    whole = said(capsys, "lake", "pages", "doc-8")
+    assert said(capsys, "pages", "doc-8") == said(capsys, "-", "pages", "doc-8") == whole
+    assert said(capsys, f"{CACHE}:3") == said(capsys, "lake", f"{CACHE}:3")
+    for words in (["lake", "pages"], ["lake"], ["pages"]):
+        assert main(["trace", *words, *SHELF]) == 2
+        assert capsys.readouterr().err.startswith(f"{' '.join(words)}: name a source and an id, or a token as in")
+    assert main(["trace", "lake", "pages", "doc-8", "doc-9", *SHELF]) == 2
+    assert capsys.readouterr().err == (
+        "lake pages doc-8 doc-9: give SOURCE ID or CACHE:OFFSET, after the lake or alone\n"
+    )
+
+
 def test_the_train_split_is_meant_where_none_is_named(clean: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     assert plain(capsys, clean.root, f"{CACHE}:3") == plain(capsys, clean.root, f"{CACHE}/train:3")
     held = plain(capsys, clean.root, f"{CACHE}/validation:3")
@@ -69,7 +88,7 @@ def test_what_a_document_is_not_in_is_shown_with_the_reason(clean: Mill, capsys:
     [
         (["pages", "doc-90"], "no document has the id 'doc-90' and the source 'pages'"),
         ([f"{CACHE}:100000"], "there is no token 100,000: the last one is "),
-        (["token_caches/even/other-1/pages:0"], "does not exist yet; materialize the cache's index"),
+        (["token_caches/even/other-1/pages:0"], "does not exist yet; make the cache's index"),
         (["pages"], "pages: name a source and an id, or a token as in token_caches/"),
         ([f"{CACHE}/test:0"], "name a source and an id, or a token as in"),
         ([f"{CACHE}:-1"], "name a source and an id, or a token as in"),

@@ -66,7 +66,7 @@ def test_a_lake_in_a_bucket_is_verified(whole: Mill, endpoint: str, capsys: pyte
         bucket.store.put(entry.path, data.replace(f'"{whole.root}/'.encode(), b'"s3://mill/verified/'))
     there = ["s3://mill/verified", "--option", f"endpoint={endpoint}"]
     assert main(["verify", *there]) == 0
-    flip(bucket, DOCUMENTS.shard("b"))
+    flip(bucket, DOCUMENTS.shard("b"), 0)
     assert main(["verify", *there]) == 1
     assert f"{DOCUMENTS.shard('b')}: row 0: not valid gzip" in capsys.readouterr().out
 

@@ -13,6 +13,8 @@ TYPED = {
     "mixes/blend/index": "mixes/blend",
     "token_caches/blend/neox-1/pages/train/2024/part-0-a/input_ids/data/c/0": "mixes/blend",
     "token_caches/blend/neox-1/pages/train/shard_ledger.json": "mixes/blend",
+    "exports/blend/oscar/pages/2024/part-00000-a/en.jsonl.gz": "mixes/blend",
+    "exports/blend/oscar/index/release-a/en/en.jsonl.gz": "mixes/blend",
 }
 """Objects and addresses, and what a person gives to `make`."""
 
@@ -39,8 +41,6 @@ def test_a_mend_repeats_the_arguments_that_were_typed(lake: FolderStore) -> None
 
 def test_what_no_command_makes_says_what_else_to_do(lake: FolderStore) -> None:
     assert remake(lake, "tokenizers/neox-1/tokenizer.json").startswith("restore it from a copy, or bring it as")
-    for path in ("exports/blend/tarballs/pages", "exports/blend/tarballs/index/index.json"):
-        assert remake(lake, path) == replace(lake, path) == "run the program again that wrote this export"
     assert remake(lake, "releases/first.json") == "restore it"
 
 

@@ -11,6 +11,7 @@ from testkit import Mill
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.execution.work import Done, Item, Job
+from gristmill.recipes.code.digest import code_of
 
 MODULES = 12
 """That a step enters at most."""
@@ -18,7 +19,7 @@ MODULES = 12
 AGAIN = 2
 """How often the walk comes back to one module at most."""
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "internals.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "internals" / "architecture.md"
 
 
 class Walk:
@@ -58,6 +59,7 @@ def walk_of(mill: Mill) -> list[str]:
     """The walk of a tagging step of one set, from nothing to its ledger."""
     walk = Walk()
     step = mill.tagging("words-1")
+    code_of(step.taggers[0])  # computed once for a process
     sys.setprofile(walk)
     try:
         made = make(step, mill.lake, Elsewhere(walk), "run", mill.said.append)

@@ -55,7 +55,7 @@ def test_old_versions_markers_and_other_prefixes_are_left_out(reports: Reports) 
         f'"{BUCKET}","{lead}/folder/","v1","true","false","0","x"',
         f'"{BUCKET}","elsewhere/c","v1","true","false","1","x"',
     ]
-    data = gzip.compress("\n".join(rows).encode())
+    data = gzip.compress("\n".join(rows).encode(), mtime=0)
     reports.reports.put(f"{reports.top}/data/x.csv.gz", data)
     named = {"key": f"{reports.top}/data/x.csv.gz", "size": 1, "MD5checksum": hashlib.md5(data).hexdigest()}
     reports.write("2026-01-01T00-00Z", 1_000, [], files=[named])
@@ -66,13 +66,13 @@ def test_a_file_that_is_not_what_the_manifest_says_is_an_error(reports: Reports)
     reports.write("2026-01-01T00-00Z", 1_000, [[Entry("a", 1, "x")]])
     path = f"{reports.top}/data/2026-01-01T00-00Z-0.csv.gz"
     whole = reports.reports.read(path)
-    reports.reports.put(path, gzip.compress(b""))
+    reports.reports.put(path, gzip.compress(b"", mtime=0))
     with pytest.raises(DataError, match="its MD5 is"):
         list(reports.newest().list(""))
     reports.reports.put(path, whole[:-5])
     with pytest.raises(DataError, match=r"csv\.gz"):
         list(reports.newest().list(""))
-    reports.reports.put(path, gzip.compress(b'"one","two"\n'))
+    reports.reports.put(path, gzip.compress(b'"one","two"\n', mtime=0))
     with pytest.raises(DataError, match="a row of 2 columns"):
         list(reports.newest().list(""))
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from gristmill.raw_data.shard_names import MOST, NameWatch, clash
+from gristmill.raw_data.shard_names import MOST, NameWatch, clash, twins
 from gristmill.recipes.source import OneToOne
 
 WORDS = ("a", "a.json", "a.jsonl", "b", "a.json.gz", "a.xxh128")
@@ -32,3 +32,17 @@ def test_little_is_remembered() -> None:
     for number in range(2 * MOST):
         watch.look("2024", f"{number}.json/a", f"2024/{number}.json/a", f"2024/{number}.json/a")
     assert (len(watch.stems), len(watch.claims)) == (1, MOST)
+
+
+@pytest.mark.parametrize(
+    ("names", "same"),
+    [
+        (["a", "b", "a.b", "A/b"], {}),
+        (["README", "readme", "ReadMe"], {"ReadMe": "README", "readme": "README"}),
+        (["caf\u00e9", "cafe\u0301"], {"caf\u00e9": "cafe\u0301"}),
+        (["stra\u00dfe", "STRASSE", "\u0130", "i\u0307"], {"stra\u00dfe": "STRASSE", "\u0130": "i\u0307"}),
+        (["a/B", "A/b", "a/c"], {"a/B": "A/b"}),
+    ],
+)
+def test_names_that_are_one_on_some_disks_are_found(names: list[str], same: dict[str, str]) -> None:
+    assert twins(names) == same

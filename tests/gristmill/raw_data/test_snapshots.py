@@ -12,9 +12,11 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.__main__ import main
 from gristmill.errors import StoreError
-from gristmill.pipeline.dry_run import DryRun
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.targets import Targets
+from gristmill.raw_data.roots import raw_store
 from gristmill.raw_data.scan import scan_raw
-from gristmill.raw_data.snapshots import Stray, raw_snapshots, raw_store
+from gristmill.raw_data.snapshots import Stray, raw_snapshots
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.source import Folders
 from gristmill.verification.raw import audit_raw, compared_snapshots
@@ -79,6 +81,20 @@ def test_one_odd_thing_is_told_and_all_else_is_compared_and_planned(
     assert f"finished {V0} (2024)" in lines
 
 
+def test_snapshots_that_differ_by_case_only_are_not_made_beside_each_other(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, snapshot in enumerate(("en", "EN", "de")):
+        mill.raw("a.jsonl.gz", make_documents(1, start=number), snapshot=snapshot)
+    held = scan_raw(mill.source(), mill.store).held
+    words = "EN and en differ only by case or by the form of a letter, so disks of macOS and Windows hold one of them"
+    assert held == {"en": f"{words}; rename one"}
+    code, lines, _ = told(capsys, "plan", str(mill.root), "--source", "pages")
+    assert code == 1
+    assert f"wrong    sources/pages/raw: {RAW}: 'en' is not read: {words}; rename one" in lines
+    assert [key for key in ("en", "EN", "de") if any(f"v0/documents ({key})" in line for line in lines)] == ["EN", "de"]
+
+
 def test_make_tells_of_what_it_does_not_read(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     mill.raw_shards(1)
     put(mill, "bad name/a.jsonl", "file")
@@ -111,10 +127,10 @@ def test_what_may_not_be_read_is_a_finding_and_a_wrong_plan(name: str, asked: st
         mill.raw_shards(3)
         mill.convert()
         mill.raw("c.jsonl.gz", b"short")
-        dry = DryRun(read_catalogue(SHELVES), SHELVES, mill.lake)
+        planner = Planner(read_catalogue(SHELVES), SHELVES, mill.lake, Targets(("sources/pages",)))
         with forbidden(mill.root / RAW / name):
             findings = [str(finding) for finding in audit_raw(mill.lake, mill.source(), SNAPSHOT)]
-            prospects = {(each.asset, each.snapshot): each for each in dry.partitions(mill.source(), [SNAPSHOT])}
+            prospects = {(each.asset, each.snapshot): each for each in planner.prospects()}
     assert all("Permission denied" in finding for finding in findings[:1])
     assert [finding.partition(RAW + "2024/")[2][: len(asked)] for finding in findings[:1]] == [asked]
     assert [": changed: it has 5 bytes" in finding for finding in findings[1:]] == ([True] if asked else [])
@@ -151,8 +167,8 @@ def test_a_disk_that_is_gone_is_told_as_such_and_holds_back_its_source_alone(
     assert said.startswith(f"sources/pages/raw: raw data cannot be compared: {tmp_path}{words}")
     (finding,) = audit_raw(mill.lake, source, SNAPSHOT)
     assert f"{tmp_path}{words}" in str(finding)
-    dry = DryRun(replace(catalogue, sources=sources, mixes={}, tokenizers={}), SHELVES, mill.lake)
-    states = {(each.asset, each.snapshot): each for each in dry.everything()}
+    planner = Planner(replace(catalogue, sources=sources, mixes={}, tokenizers={}), SHELVES, mill.lake)
+    states = {(each.asset, each.snapshot): each for each in planner.prospects()}
     assert states["sources/pages/raw", ""].state == "wrong"
     assert states["sources/pages/raw", ""].why[0].startswith(f"{tmp_path}{words}")
     assert states[V0, SNAPSHOT].why == ("for sources/pages/raw",)

@@ -67,10 +67,15 @@ REFUSED = {
 }
 
 
+LACKING = (b'{"text":"t","source":"s"}', b'{"id":"a","source":"s"}')
+"""These lack a field, so the message names those that are there."""
+
+
 @pytest.mark.parametrize("line", REFUSED)
 def test_a_row_that_is_no_document_is_refused_with_reason_and_place(tmp_path: Path, line: bytes) -> None:
     first, row, last = convert(tmp_path, GOOD + b"\n" + line + b"\n" + GOOD + b"\n")
-    assert row == Refused(REFUSED[line], f"a.jsonl row 1 (bytes 35-{35 + len(line)} unpacked)", line)
+    there = f"; the row has: {', '.join(json.loads(line))}" if line in LACKING else ""
+    assert row == Refused(REFUSED[line], f"a.jsonl row 1 (bytes 35-{35 + len(line)} unpacked{there})", line)
     assert (first, last) == (Copied("a", "s", GOOD), Copied("a", "s", GOOD))
 
 
@@ -78,7 +83,7 @@ def test_every_packing_gives_the_same_rows(tmp_path: Path) -> None:
     data = b"".join(json.dumps(row).encode() + b"\n" for row in make_documents(20))
     plain = convert(tmp_path, data)
     assert len(plain) == 20
-    assert convert(tmp_path, gzip.compress(data), "a.json.gz") == plain
+    assert convert(tmp_path, gzip.compress(data, mtime=0), "a.json.gz") == plain
     assert convert(tmp_path, zstandard.compress(data), "a.jsonl.zst") == plain
 
 
@@ -88,7 +93,7 @@ def test_a_last_row_without_line_feed_is_kept(tmp_path: Path) -> None:
 
 def test_an_empty_file_has_no_rows_and_an_empty_gzip_file_is_truncated(tmp_path: Path) -> None:
     assert convert(tmp_path, b"") == []
-    assert convert(tmp_path, gzip.compress(b""), "a.gz") == []
+    assert convert(tmp_path, gzip.compress(b"", mtime=0), "a.gz") == []
     with pytest.raises(DataError, match=r"a\.gz: .*truncated"):
         convert(tmp_path, b"", "a.gz")
 
@@ -110,3 +115,10 @@ def test_a_row_nested_too_deeply_is_refused_and_the_others_stay(tmp_path: Path) 
     assert [type(row) for row in found] == [Refused, Copied]
     assert isinstance(found[0], Refused)
     assert found[0].reason == "nested too deeply"
+
+
+def test_a_row_that_has_a_key_twice_is_refused(tmp_path: Path) -> None:
+    good = b'{"id": "a", "text": "t", "metadata": {"k": {"id": 1}}, "n": 1 }'
+    rows = [b'{"id":"1","text":"SMUGGLED","text":"clean"}', b'{"te\\u0078t": "x", "id": "2", "text": "t"}', good]
+    made = convert(tmp_path, b"\n".join(rows))
+    assert [row.reason if isinstance(row, Refused) else "" for row in made] == ["a key twice", "a key twice", ""]

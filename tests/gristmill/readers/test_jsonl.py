@@ -13,9 +13,16 @@ from gristmill.recipes.raw_object import Refused
     [
         (b"{\n", "invalid JSON"),
         (b"\n", "empty line"),
+        (b'{"id": "a", "text": "t"} // a comment\n', "invalid JSON"),
+        (b'// {"id": "a", "text": "t"}\n', "invalid JSON"),
+        (b'{"id": "a", /* b */ "text": "t"}\n', "invalid JSON"),
+        (b'{"id": "a", "text": "t",}\n', "invalid JSON"),
+        (b"{'id': 'a', 'text': 't'}\n", "invalid JSON"),
         (b"[1]\n", "not an object"),
         (b'{"id": true, "text": "t"}\n', "id is no string or number"),
         (b'{"id": "a", "text": "t\\u0000"}\n', "NUL in text or id"),
+        (b'{"id": "a", "text": "t", "n": 1e400}\n', "number out of range"),
+        (b'{"id": "a", "text": "t", "n": ' + b"9" * 5000 + b"}\n", "number out of range"),
     ],
 )
 def test_a_line_that_is_no_row_is_refused_with_its_place(tmp_path: Path, line: bytes, reason: str) -> None:
@@ -24,3 +31,17 @@ def test_a_line_that_is_no_row_is_refused_with_its_place(tmp_path: Path, line: b
     assert isinstance(bad, Refused)
     assert bad.reason == reason
     assert bad.where.startswith("a.jsonl row 1")
+
+
+def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
+    digits = (b"18446744073709551616", b"-9223372036854775809", b"123456789012345678901234567890")
+    rows = b"".join(b'{"id":%b,"text":"t","deep":[{"n":%b}]}\n' % (each, each) for each in digits)
+    made = list(JsonLines(source="talks")(talk_file(tmp_path, "a.jsonl", rows)))
+    assert made == [
+        Document(id=each.decode(), text="t", source="talks", metadata={"deep": [{"n": int(each)}]}) for each in digits
+    ]
+
+
+def test_the_last_value_of_a_key_that_stands_twice_counts(tmp_path: Path) -> None:
+    (made,) = JsonLines(source="talks")(talk_file(tmp_path, "a.jsonl", b'{"id":"a","text":"t","n":1,"n":2,"id":"b"}\n'))
+    assert made == Document(id="b", text="t", source="talks", metadata={"n": 2})

@@ -1,4 +1,5 @@
 import io
+import struct
 import warnings
 import zipfile
 import zlib
@@ -7,6 +8,7 @@ import pytest
 from peak_memory import run_with_peak
 
 from gristmill.errors import DataError
+from gristmill.readers import zip_archive
 from gristmill.readers.zip_archive import Member, members, unsafe
 
 
@@ -33,13 +35,13 @@ def test_wanted_files_come_in_the_order_of_the_archive() -> None:
 def test_an_entry_above_the_limit_is_refused_without_being_inflated() -> None:
     archive = zipped([("bomb.txt", bytes(1_000_000)), ("small.txt", b"small")])
     found = list(members(archive, name="x.whl", accept=everything, entry_limit=1000))
-    assert found == [Member("bomb.txt", b"", "entry too large"), Member("small.txt", b"small")]
+    assert found == [Member("bomb.txt", b"", "entry too large", 1_000_000), Member("small.txt", b"small")]
 
 
 def test_entries_beyond_what_all_together_may_hold_are_refused() -> None:
     archive = zipped([(name, bytes(4)) for name in "abc"])
     found = list(members(archive, name="x.whl", accept=everything, total_limit=10))
-    assert [member.refused for member in found] == ["", "", "entry too large"]
+    assert [member.refused for member in found] == ["", "", "archive too large"]
 
 
 def test_an_entry_that_lies_about_its_size_is_an_error() -> None:
@@ -56,7 +58,7 @@ def test_every_compression_is_read_in_steps(kind: int) -> None:
     with zipfile.ZipFile(buffer, "w", kind) as archive:
         for name in ("a", "empty", "b"):
             archive.writestr(name, b"" if name == "empty" else data)
-    found = list(members(b"a prefix" + buffer.getvalue(), name="x.whl", accept=everything))
+    found = list(members(buffer.getvalue(), name="x.whl", accept=everything))
     assert found == [Member("a", data), Member("empty", b""), Member("b", data)]
     broken = buffer.getvalue().replace(zlib.crc32(data).to_bytes(4, "little"), b"abcd")
     with pytest.raises(DataError, match=r"x\.whl: not a complete zip archive"):
@@ -66,6 +68,7 @@ def test_every_compression_is_read_in_steps(kind: int) -> None:
 LYING = """
 import io, sys, zipfile
 from gristmill.errors import DataError
+from gristmill.readers import zip_archive
 from gristmill.readers.zip_archive import members
 kind = getattr(zipfile, sys.argv[1])
 buffer = io.BytesIO()
@@ -121,7 +124,78 @@ def test_a_flipped_byte_of_text_is_an_error() -> None:
         list(members(bytes(archive), name="x.whl", accept=everything))
 
 
-@pytest.mark.parametrize("name", ["", "/a", "a/../b", "..", "a\\b", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["", "/a", "a/../b", "..", "a\\b", "a\nb", "a//b", "a/./b", "a/", "a\x85b", "a\u2028b", "a" * 1001]
+)
 def test_names_that_lead_astray_are_unsafe(name: str) -> None:
     assert unsafe(name)
     assert not unsafe("a/b..c/d.py")
+
+
+def forged(entries: int, declared: int | None = None) -> bytes:
+    """A directory of entries without files, and an end that claims one entry; `declared`: the size that it claims."""
+    head = b"PK\x01\x02" + bytes(24) + (8).to_bytes(2, "little") + bytes(16)
+    directory = b"".join(head + f"{number:08}".encode() for number in range(entries))
+    size = len(directory) if declared is None else declared
+    return directory + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, size, 0, 0)
+
+
+def test_entries_beyond_the_limit_are_refused_whatever_number_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_name: str) -> bool:
+        return False
+
+    monkeypatch.setattr(zip_archive, "ENTRIES_LIMIT", 1000)
+    with pytest.raises(DataError, match=r"x\.zip: not a complete zip archive"):  # the entries are forged
+        list(members(forged(1000), name="x.zip", accept=none))
+    monkeypatch.setattr(zipfile, "ZipInfo", None)  # no object is made of any entry
+    with pytest.raises(
+        DataError, match=r"^x\.zip: the directory of the archive has 1,001 entries, but may .* 1,000 en"
+    ):
+        list(members(forged(1001), name="x.zip", accept=none))
+
+
+def test_a_directory_beyond_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zip_archive, "DIRECTORY_LIMIT", 100_000)
+    with pytest.raises(
+        DataError, match=r"x\.zip: the directory of the archive has 108,000 bytes, but may have 100,000"
+    ):
+        list(members(forged(2000), name="x.zip", accept=everything))
+    with pytest.raises(DataError, match=r"x\.zip: the directory .* has 4,000,000,000 bytes|not a complete zip archive"):
+        list(members(forged(10, 4_000_000_000), name="x.zip", accept=everything))
+
+
+def test_entries_within_a_stored_file_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive in an archive: only the directory is limited, not what the files hold."""
+    monkeypatch.setattr(zip_archive, "ENTRIES_LIMIT", 2)
+    inner, buffer = zipped([(str(number), b"") for number in range(50)]) + bytes(100_000), io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("inner.zip", inner)
+    assert [m.raw for m in members(buffer.getvalue(), name="x.zip", accept=everything)] == [inner]
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_data_that_goes_on_behind_the_declared_size_is_damage(kind: int) -> None:
+    """The checksum is that of the first 20 bytes."""
+    data, buffer = b"A" * 20 + b"B" * 2000, io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", kind) as archive:
+        archive.writestr("a.txt", data)
+    lying = buffer.getvalue().replace(
+        zlib.crc32(data).to_bytes(4, "little"), zlib.crc32(data[:20]).to_bytes(4, "little")
+    )
+    lying = lying.replace(len(data).to_bytes(4, "little"), (20).to_bytes(4, "little"))
+    with pytest.raises(DataError, match=r"x\.zip: not a complete zip archive"):
+        list(members(lying, name="x.zip", accept=everything))
+
+
+def test_a_folder_with_data_is_refused() -> None:
+    found = list(members(zipped([("docs/", b"secret"), ("more/", b"")]), name="x", accept=everything))
+    assert found == [Member("docs/", b"", "folder with data", 6)]
+
+
+def test_names_are_utf_8_and_whole() -> None:
+    archive = zipped([("./caf__.txt", b"x"), ("other_.txt", b"y")])
+    plain = archive.replace(b"caf__", "caf\xe9".encode())
+    assert [m.name for m in members(plain, name="x", accept=everything)] == ["caf\xe9.txt", "other_.txt"]
+    for byte, shown in ((b"\xe9", "other\\xe9.txt"), (b"\0", "other\0.txt")):
+        _, refused = members(archive.replace(b"other_", b"other" + byte), name="x", accept=everything)
+        assert refused == Member(shown, b"", "unsafe entry name", 1)

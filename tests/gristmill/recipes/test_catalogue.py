@@ -7,7 +7,9 @@ from dagster_kit import SHELVES
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.rules import Rule, score
+from gristmill.recipes.rules import Column, Rule, score, spans
+from gristmill.recipes.source import Revision
+from gristmill.recipes.tagger import Spans
 from gristmill.recipes.tokenizer import Tokenizer, Training
 
 KIT = read_catalogue(SHELVES)
@@ -20,7 +22,10 @@ def _mix(**changed: str) -> dict[str, Mix]:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"source": "lettres"}, "names the source 'lettres', which is on no shelf; known: diary, letters"),
+        (
+            {"source": "lettres"},
+            "names the source 'lettres', which is on no shelf; did you mean 'letters'? known: letters, diary",
+        ),
         ({"version": "v2"}, "names the version 'v2', which is on no shelf; known: v0, v1"),
     ],
 )
@@ -36,15 +41,18 @@ def test_a_rule_on_a_set_that_nobody_makes_is_refused() -> None:
         columns=(score("cuont-1__words", "words"),),
         exclude=(Rule("short", "words < 2", "one word says nothing"),),
     )
-    words = "names the tagger 'cuont-1', which is on no shelf; known: count-1, moody-1"
+    words = "names the tagger 'cuont-1', which is on no shelf; did you mean 'count-1'? known: count-1, moody-1"
     with pytest.raises(RecipeError, match=re.escape(words)):
         Catalogue(KIT.sources, KIT.taggers, {"odd": Mix(name="odd", streams=(stream,))}, {})
 
 
 def test_a_tokenizer_of_a_mix_or_stream_that_is_not_there_is_refused() -> None:
     for training, words in (
-        (Training(mix="bland", snapshots={}), "names the mix 'bland', which is on no shelf; known: blend"),
-        (Training(mix="blend", snapshots={"novels": ("1",)}), "mix 'blend' has no stream 'novels'; it has letters"),
+        (
+            Training(mix="bland", snapshots={}),
+            "names the mix 'bland', which is on no shelf; did you mean 'blend'? known: blend",
+        ),
+        (Training(mix="blend", snapshots={"novels": ("1",)}), "mix 'blend' has no stream 'novels'; known: letters"),
     ):
         odd = {"odd-1": Tokenizer(name="odd-1", training=training)}
         with pytest.raises(RecipeError, match=re.escape(words)):
@@ -52,3 +60,68 @@ def test_a_tokenizer_of_a_mix_or_stream_that_is_not_there_is_refused() -> None:
     mixes = {"blend": replace(KIT.mixes["blend"], tokenizers=("odd-1",))}
     with pytest.raises(RecipeError, match="names the tokenizer 'odd-1', which is on no shelf; known: tiny-1"):
         Catalogue(KIT.sources, KIT.taggers, mixes, KIT.tokenizers)
+
+
+def reading(*columns: Column, source: str = "letters", version: str = "v1") -> Catalogue:
+    stream = Stream(source=source, version=version, columns=columns)
+    return Catalogue(KIT.sources, KIT.taggers, {"odd": Mix(name="odd", streams=(stream,))}, {})
+
+
+def test_a_label_that_no_tagger_declares_is_refused_with_the_near_ones() -> None:
+    words = (
+        "mix 'odd', stream 'letters', column 'n': tagger 'count-1' declares no label 'wrods'; did you mean 'words'?"
+        " known: words"
+    )
+    with pytest.raises(RecipeError, match=re.escape(words)):
+        reading(score("count-1__wrods", "n"))
+    revision = Revision(version="v2", columns=(score("count-1__word"),))
+    letters = replace(KIT.sources["letters"], revisions=(*KIT.sources["letters"].revisions, revision))
+    with pytest.raises(RecipeError, match=r"source 'letters', v2, column .* declares no label 'word'; did you mean"):
+        Catalogue({**KIT.sources, "letters": letters}, KIT.taggers, {}, {})
+
+
+def test_spans_are_not_read_as_one_score_but_a_score_may_be_read_as_spans() -> None:
+    assert reading(score("count-1__words")).mixes["odd"].streams[0].sets == ("count-1",)
+    assert reading(spans("count-1__words")).mixes["odd"].streams[0].sets == ("count-1",)
+    taggers = {**KIT.taggers, "count-1": replace(KIT.taggers["count-1"], labels=(Spans("words", "each word"),))}
+    with pytest.raises(RecipeError, match=r"count-1__words is declared as Spans; read it by spans\('count-1__words'\)"):
+        Catalogue(KIT.sources, taggers, reading(score("count-1__words")).mixes, {})
+
+
+def test_what_a_tagger_without_a_declaration_gives_is_not_known_and_is_noted() -> None:
+    taggers = {**KIT.taggers, "count-1": replace(KIT.taggers["count-1"], labels=None)}
+    catalogue = Catalogue(KIT.sources, taggers, {**KIT.mixes, **reading(score("moody-1__calm")).mixes}, KIT.tokenizers)
+    assert catalogue.notes == [
+        "tagger count-1 declares no labels, so rules that name them are not checked: give it labels=",
+        "mix odd names no tokenizers, so its documents are not tokenized: give it tokenizers=('tiny-1',) or 'all'",
+    ]
+    assert Catalogue(KIT.sources, taggers, {}, {}).notes == catalogue.notes[:1]
+    assert KIT.notes == []
+
+
+def test_a_tagger_of_a_source_that_is_on_no_shelf_is_refused() -> None:
+    taggers = {**KIT.taggers, "count-1": replace(KIT.taggers["count-1"], only=frozenset({"letters", "dairy"}))}
+    words = "tagger 'count-1' (only=) names the source 'dairy', which is on no shelf; did you mean 'diary'?"
+    with pytest.raises(RecipeError, match=re.escape(words)):
+        Catalogue(KIT.sources, taggers, {}, {})
+
+
+def test_a_rule_on_a_set_that_the_source_does_not_have_is_refused() -> None:
+    words = "mix 'odd', stream 'diary': tagger 'moody-1' does not tag diary; add it to the tagger's only="
+    with pytest.raises(RecipeError, match=re.escape(words)):
+        reading(score("moody-1__calm"), source="diary", version="v0")
+
+
+def test_a_mix_has_the_tokenizers_that_it_names_or_none_or_all() -> None:
+    tiny = KIT.tokenizers["tiny-1"]
+    catalogue = replace(KIT, tokenizers={"tiny-1": tiny, "tiny-2": replace(tiny, name="tiny-2")})
+    blend = KIT.mixes["blend"]
+    named = [
+        [tokenizer.name for tokenizer in catalogue.tokenizers_of(replace(blend, tokenizers=tokenizers))]
+        for tokenizers in ((), ("tiny-2",), "all")
+    ]
+    assert named == [[], ["tiny-2"], ["tiny-1", "tiny-2"]]
+    with pytest.raises(
+        RecipeError, match=re.escape("tokenizers is 'tiny-1'; give a tuple of names, such as ('tiny-1',)")
+    ):
+        replace(blend, tokenizers="tiny-1")  # type: ignore[arg-type]  # what somebody may write

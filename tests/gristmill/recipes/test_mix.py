@@ -15,7 +15,7 @@ def test_names_and_numbers_that_cannot_be_are_refused() -> None:
         replace(PAGES, version="one")
     with pytest.raises(RecipeError, match="each stream needs its own name; it has pages, pages"):
         Mix(name="blend", streams=(PAGES, PAGES))
-    with pytest.raises(RecipeError, match="has no stream 'book'; it has pages"):
+    with pytest.raises(RecipeError, match="has no stream 'book'; known: pages"):
         Mix(name="blend", streams=(PAGES,)).stream("book")
     with pytest.raises(RecipeError, match="validation is 1"):
         Mix(name="blend", streams=(PAGES,), validation=1)

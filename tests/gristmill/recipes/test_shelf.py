@@ -9,7 +9,7 @@ from gristmill.recipes.source import Source
 
 
 def test_a_wrong_name_lists_the_known_ones() -> None:
-    with pytest.raises(RecipeError, match=r"no 'pagse' on this shelf; it has .*notes, .*pages"):
+    with pytest.raises(RecipeError, match=r"no 'pagse' on this shelf; did you mean 'pages'\? known: pages, .*notes"):
         find("sources", Source, SHELVES, "pagse")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.taggers.language import LANGUAGE, model, tag
+from gristmill.taggers.language import _MODEL, _SHA256, LANGUAGE, model, tag
 
 ENGLISH = "All human beings are born free and equal in dignity and rights. They are endowed with reason.\n"
 
@@ -84,3 +84,9 @@ def test_the_tagger_is_declared_in_document_form() -> None:
     assert LANGUAGE.name == "language-1"
     assert LANGUAGE.document is tag
     assert LANGUAGE.batch is None
+
+
+def test_every_language_of_the_model_is_declared_and_no_other() -> None:
+    known = {label.removeprefix("__label__") for label in model(_MODEL, _SHA256).get_labels()}
+    assert set(LANGUAGE.declared or ()) == known
+    assert len(known) == 176

@@ -46,5 +46,5 @@ def _whole(mill: Mill) -> TracedTokens:
 
 def test_a_cache_without_an_index_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "lake").mkdir()
-    with pytest.raises(DataError, match="does not exist yet; materialize the cache's index"):
+    with pytest.raises(DataError, match="does not exist yet; make the cache's index"):
         next(first_tokens(Mill(tmp_path / "lake").store, "even", "tiny-1", "pages", 1))

@@ -75,9 +75,9 @@ def test_a_cache_whose_flags_do_not_fit_its_ranges_is_an_error(mill: Mill) -> No
         return {**said, "held": pack_bits(~unpack_bits(said["held"], rows))}
 
     say(mill, turned)
-    with pytest.raises(DataError, match=r"documents by split are .*; materialize the cache again"):
+    with pytest.raises(DataError, match=r"documents by split are .*; make the cache again"):
         where(mill, 4)
-    with pytest.raises(DataError, match=r"documents by split are .*; materialize the cache again"):
+    with pytest.raises(DataError, match=r"documents by split are .*; make the cache again"):
         whose(mill, 0)
 
 

@@ -162,7 +162,7 @@ def test_a_token_beyond_the_end_is_an_error_that_names_the_last_one(clean: Mill)
 
 def test_a_cache_without_its_index_has_no_stream(mill: Mill) -> None:
     mill.store.delete([f"{CACHE}/train/shard_ledger.json"])
-    with pytest.raises(DataError, match="does not exist yet; materialize the cache's index"):
+    with pytest.raises(DataError, match="does not exist yet; make the cache's index"):
         whose(mill, 0)
     places = {place for number in in_mix() for place in where(mill, number).token_caches}
     assert {(each.tokens is None, each.why[:27]) for each in places if each.split == "train"} == {

@@ -74,7 +74,7 @@ def test_a_lake_with_everything_is_proven(everything: Mill) -> None:
 
 
 def test_corruptions_drawn_from_all_are_found(everything: Mill) -> None:
-    """The number of the commit draws (docs/testing.md); `make attack` tries all."""
+    """The number of the commit draws (docs/internals/testing.md); `make attack` tries all."""
     seed = int(os.environ.get("GRISTMILL_KILLS") or 0)
     drawn = random.Random(seed).sample(corruptions(everything, seed), SAMPLE)
     assert [wrong for each in drawn if (wrong := missed(everything, each))] == []
@@ -139,7 +139,8 @@ def test_an_index_of_an_earlier_gristmill_asks_for_the_command_that_makes_it_aga
 def test_a_slice_that_changed_makes_all_stale_that_was_made_from_it(everything: Mill) -> None:
     edit(everything, STREAM.ledger, b'"fingerprint":"', b'"fingerprint":"0')
     stale = [path for path, what in told(everything) if what.startswith("made from mixes/even/documents/pages")]
-    assert stale == ["mixes/even/index/ledger.json", CACHE.ledger]
+    exported = "exports/even/oscar/ledgers/pages/2024.json"
+    assert stale == ["mixes/even/index/ledger.json", CACHE.ledger, exported]
     everything.store.delete([STREAM.ledger])
     everything.raw("b.jsonl.gz", [{"id": "n", "text": "two words", "source": "pages", "metadata": {"number": 4}}])
     everything.convert()
@@ -149,7 +150,7 @@ def test_a_slice_that_changed_makes_all_stale_that_was_made_from_it(everything: 
     everything.make(TokenCacheStep(even(), "pages", TOKENIZER, SNAPSHOT, SHELVES))
     index_cache(everything.store, even(), TOKENIZER, {"pages": everything.source()}, KNOWN)
     stale = [path for path, what in told(everything) if "now" in what]
-    assert stale == ["mixes/even/index/ledger.json", *(f"{INDEX}/{name}" for name in STALE)]
+    assert stale == ["mixes/even/index/ledger.json", *(f"{INDEX}/{name}" for name in STALE), exported]
 
 
 COPY_MEND = (

@@ -7,7 +7,7 @@ from wholelake import WORDS
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
-from gristmill.verification.lake_file import lake_file_findings
+from gristmill.verification.lake_file import lake_file_findings, release_findings
 
 
 def run_by_dagster(mill: Mill) -> None:
@@ -36,3 +36,11 @@ def test_a_file_without_an_id_is_a_finding(whole: Mill, data: bytes) -> None:
     whole.store.put(LAKE_FILE, data)
     (finding,) = lake_file_findings(whole.store)
     assert finding.what == "it does not contain a lake's id"
+
+
+def test_a_torn_release_is_a_finding(whole: Mill) -> None:
+    whole.store.put("releases/one.json", b'{"ledgers":[]}')
+    assert list(release_findings(whole.store)) == []
+    whole.store.put("releases/two.json", b'{"ledgers":')
+    whole.store.put("releases/three.json", b"[]")
+    assert [finding.path for finding in release_findings(whole.store)] == ["releases/three.json", "releases/two.json"]

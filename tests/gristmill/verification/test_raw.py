@@ -1,5 +1,6 @@
 """Raw objects beside the ledgers that name them: lost, changed and new ones are told apart."""
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from wholelake import DOCUMENTS
 
 from gristmill.__main__ import main
 from gristmill.lake.address import raw_folder
-from gristmill.verification.raw import audit_raw
+from gristmill.verification.raw import audit_checksums, audit_raw
 
 RAW = raw_folder("pages", SNAPSHOT)
 OTHER = ("--shelves", ",".join(SHELVES))
@@ -80,13 +81,13 @@ def test_of_a_vanished_snapshot_the_mend_is_not_what_make_refuses(
     whole: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole.store.delete([f"{RAW}a.jsonl.gz", f"{RAW}b.jsonl.gz"])
-    confirm = "if it is to go, let the raw sensor confirm that it has vanished (docs/dagster.md)"
+    confirm = "if it is to go, let the raw sensor confirm that it has vanished (docs/reference/dagster.md)"
     findings = Said(whole, capsys, "--all").findings
     assert len(findings) == 2
     for finding, name in zip(findings, "ab", strict=True):
         assert finding.startswith(f"{RAW}{name}.jsonl.gz: lost: there is no such object, but shard {name} of")
         assert finding.endswith(f"(restore it from a copy; or, {confirm})")
-    assert main(["make", str(whole.root), "pages", "--snapshot", SNAPSHOT, *OTHER]) == 2
+    assert main(["make", str(whole.root), "pages", "--snapshot", SNAPSHOT, *OTHER]) == 1
     assert (
         f"put them under {RAW}: an empty folder may mean that raw data was lost; {confirm}" in capsys.readouterr().err
     )
@@ -116,3 +117,23 @@ def test_raw_data_outside_the_lake_is_named_with_its_store(whole: Mill, tmp_path
     elsewhere.store.delete(["2024/b.jsonl.gz"])
     (finding,) = audit_raw(whole.lake, source, SNAPSHOT)
     assert str(finding).startswith(f"{elsewhere.root}/2024/b.jsonl.gz: lost: ")
+
+
+def test_checksum_files_are_compared_with_the_bytes(whole: Mill) -> None:
+    """An object that was changed with its checksum is found by the ledger; one whose checksum is wrong, by the file."""
+    source = replace(whole.source(), checksums="SHA256SUMS$")
+    names = sorted(entry.path.removeprefix(RAW) for entry in whole.store.list(RAW))
+    digests = {name: hashlib.sha256(whole.store.read(RAW + name)).hexdigest() for name in names}
+    lines = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
+    whole.raw("SHA256SUMS", lines.encode())
+    assert audit_raw(whole.lake, source, SNAPSHOT) == []
+    assert list(audit_checksums(whole.lake, source, SNAPSHOT)) == []
+    whole.raw("SHA256SUMS", ("0" * 64 + lines[64:]).encode())
+    (finding,) = audit_raw(whole.lake, source, SNAPSHOT)
+    words = f"1 checksums do not match; {names[0]} has sha256 {digests[names[0]]}, but SHA256SUMS says {'0' * 64}"
+    assert str(finding).startswith(f"{RAW}: {words}")
+    assert [str(each) for each in audit_checksums(whole.lake, source, SNAPSHOT)] == [str(finding)]
+    assert list(audit_checksums(whole.lake, whole.source(), SNAPSHOT)) == []
+    whole.raw("SHA256SUMS", b"no line\n")
+    (broken,) = audit_checksums(whole.lake, source, SNAPSHOT)
+    assert "checksums cannot be compared" in str(broken)

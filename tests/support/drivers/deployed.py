@@ -55,7 +55,7 @@ class Deployed(Live):
         super().__init__(folder, lake, shelves=shelves, yaml=text, environment=told)
 
     def start(self) -> None:
-        """Starts the three, each in a process group of its own, as docs/dagster.md says; or none."""
+        """Starts the three, each in a process group of its own, as docs/how-to/production.md says; or none."""
         workspace = self.home / "workspace.yaml"
         shutil.copy(PRODUCTION / "workspace.yaml", workspace)
         self.dagster("instance", "migrate")  # or the three would make the tables at once, and one of them fail

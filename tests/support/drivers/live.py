@@ -66,7 +66,7 @@ class Live:
             **os.environ,
             "DAGSTER_HOME": str(self.home),
             "GRISTMILL_LAKE": lake,
-            "GRISTMILL_SHELVES": ",".join(shelves),
+            "GRISTMILL_SHELVES": ",".join(("gristmill", *shelves)),
             "PYTHONPATH": python_path(),
             **(environment or {}),
         }
@@ -94,7 +94,7 @@ class Live:
     def command(self) -> list[str]:
         """What is started; the port follows."""
         guarded = ["resources.guarded_webserver", "-w", str(ROOT / "workspace.yaml")]
-        return [sys.executable, "-m", *(["scripts.ui"] if self._daemon else guarded)]
+        return [sys.executable, "-m", *(["gristmill", "ui", "--no-sync"] if self._daemon else guarded)]
 
     @property
     def pid(self) -> int:

@@ -25,14 +25,19 @@ from gristmill.errors import DataError, GristmillError, StoreError
 from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine
+from gristmill.recipes.export import Export, Oscar
+from gristmill.stages.export.index import index_export
+from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 
-STEPS = ("convert", "tag", "revise", "mix", "train", "cache", "index", "gc")
+STEPS = ("convert", "tag", "revise", "mix", "export", "train", "cache", "index", "gc")
 """From raw to tokens, and then the parts go that nobody names."""
+
+EXPORT = Export(name="oscar", mixes=("even",), format=Oscar())
 
 STORE_ERROR, DATA_ERROR = 3, 4
 """Exit codes: the lake did not answer, or somebody was faster; the bytes are wrong, or an input is not there yet."""
@@ -50,6 +55,8 @@ def step_of(mill: Mill, name: str) -> Step:
         return revision_step(mill.source(), "v1", SNAPSHOT, SHELVES)
     if name == "mix":
         return stream_step(even(), "pages", SNAPSHOT, SHELVES)
+    if name == "export":
+        return ExportStep(even(), "pages", EXPORT, SNAPSHOT, SHELVES)
     return TokenCacheStep(even(), "pages", TOKENIZER, SNAPSHOT, SHELVES)
 
 
@@ -66,6 +73,7 @@ def work(mill: Mill, name: str, engine: Engine, say: Say) -> None:
         sources, known = {"pages": mill.source()}, {"pages": [SNAPSHOT]}
         index_mix(mill.store, even(), sources, known)
         index_cache(mill.store, even(), TOKENIZER, sources, known)
+        index_export(mill.store, even(), EXPORT, sources, known)
     elif name == "gc":
         say("work")
         with redirect_stdout(StringIO()):

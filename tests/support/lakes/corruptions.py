@@ -16,7 +16,10 @@ from wholelake import TOKENIZER, even
 
 from gristmill.execution.finding import Finding
 from gristmill.lake.asset_kinds import ledger_of_object
+from gristmill.recipes.export import Export, Oscar
 from gristmill.recipes.row_format import Text
+from gristmill.stages.export.index import index_export
+from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.packing.plans import plan_cache
@@ -55,7 +58,8 @@ KNOWN = {"pages": [SNAPSHOT, "2025"]}
 def close_everything(mill: Mill) -> None:
     """Adds to the lake of make_whole a second slice, and all that is made from slices.
 
-    These are both indexes, a consolidated copy and two packing plans. Document 104 is the only one of the second slice.
+    These are an export, all indexes, a consolidated copy and two packing plans. Document 104 is the only one of the
+    second slice.
     """
     mill.raw("a.jsonl.gz", make_documents(5, start=100), snapshot="2025")
     for step in (
@@ -69,6 +73,10 @@ def close_everything(mill: Mill) -> None:
     index_mix(mill.store, even(), {"pages": mill.source()}, KNOWN)
     index_cache(mill.store, even(), TOKENIZER, {"pages": mill.source()}, KNOWN, consolidated=True)
     packed = replace(even(), streams=(replace(even().streams[0], format=Text(pack=3)),))
+    export = Export(name="oscar", mixes=("even",), format=Oscar())
+    for snapshot in KNOWN["pages"]:
+        mill.make(ExportStep(even(), "pages", export, snapshot, SHELVES))
+    index_export(mill.store, even(), export, {"pages": mill.source()}, KNOWN)
     for length in (8, 16):
         plan_cache(mill.store, packed, TOKENIZER, length, mill.said.append)
 

@@ -26,8 +26,8 @@ _GRPC = 10_000
 class Seaweed:
     """A server with one bucket. It keeps its data in a folder: after kill() and start() all is there again."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, key: str = KEY, secret: str = SECRET) -> None:
+        self.folder, self._key, self._secret = folder, key, secret
         folder.mkdir(parents=True, exist_ok=True)
         self._base = _free_ports()
         self._process: subprocess.Popen[bytes] | None = None
@@ -48,8 +48,8 @@ class Seaweed:
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_REGION": REGION,
-            "AWS_ACCESS_KEY_ID": KEY,
-            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_ACCESS_KEY_ID": self._key,
+            "AWS_SECRET_ACCESS_KEY": self._secret,
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
@@ -74,7 +74,7 @@ class Seaweed:
         command += [f"-{name}.port={port}" for name, port in ports.items()]
         command += ["-s3.port.iceberg=0", "-s3.port.lance=0", f"-admin.port={self._base + 5}", "-admin.ui=false"]
         command += ["-webdav=false"]
-        known = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "S3_BUCKET": BUCKET}
+        known = {"AWS_ACCESS_KEY_ID": self._key, "AWS_SECRET_ACCESS_KEY": self._secret, "S3_BUCKET": BUCKET}
         with (self.folder.parent / f"{self.folder.name}.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -91,8 +91,8 @@ class Seaweed:
             BUCKET,
             endpoint=self.endpoint,
             region=REGION,
-            access_key_id=KEY,
-            secret_access_key=SECRET,
+            access_key_id=self._key,
+            secret_access_key=self._secret,
             client_options={"allow_http": True},
             retry_config={"max_retries": 0},
         )

@@ -29,7 +29,7 @@ def test_a_weight_that_never_appears_is_refused_with_the_smallest_block_that_wor
 
 @pytest.mark.parametrize("weights", [(0, 0), (1, -1), (1, float("inf")), (1, float("nan"))])
 def test_weights_that_are_none_are_refused(weights: tuple[float, float]) -> None:
-    with pytest.raises(RecipeError, match="give weights of 0 or more"):
+    with pytest.raises(RecipeError, match=r"give weights of 0 or more|give a finite number"):
         mix(*weights)
 
 

@@ -30,6 +30,14 @@ def test_every_row_has_its_raw_object_and_its_spot_back(inputs: list[list[RawSpa
     assert [find_raw_span(data, row, "index") for row in range(len(expected))] == expected
 
 
+def test_rows_at_once_are_packed_as_one_by_one() -> None:
+    writer = RawSpansWriter()
+    writer.begin()
+    writer.extend([0, 9], [4, 12])
+    writer.add(None)
+    assert writer.pack() == packed([RawSpan(0, 4), RawSpan(9, 12), None])
+
+
 def test_the_lines_of_a_file_take_less_than_two_bytes_a_row() -> None:
     ends = np.cumsum(np.random.default_rng(5).lognormal(7, 1, 100_000).astype(np.int64) + 60)
     raw_spans = [RawSpan(int(start), int(end) - 1) for start, end in zip([0, *ends[:-1]], ends, strict=True)]

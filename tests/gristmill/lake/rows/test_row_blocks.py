@@ -51,6 +51,18 @@ def test_a_long_row_keeps_its_head_alone() -> None:
     assert list(limited_blocks(pieces, 100)) == [b"a\n", LongRow(b"b" * HEAD, HEAD + 9), b"c\n"]
 
 
+def test_all_bytes_of_a_row_that_is_too_long_are_told_before_it() -> None:
+    data = b"a\nbcdefgh\nij\nklmnop"
+    for cut in range(1, len(data) + 1):
+        told: list[bytes] = []
+        seen = []
+        pieces = (data[i : i + cut] for i in range(0, len(data), cut))
+        for found in limited_blocks(pieces, 3, on_long=told.append):
+            seen += [(found.head, b"".join(told))] if isinstance(found, LongRow) else []
+            told.clear()
+        assert seen == [(b"bcdefgh", b"bcdefgh"), (b"klmnop", b"klmnop")]
+
+
 def test_a_long_row_of_a_lake_is_an_error_that_says_where() -> None:
     found = blocks([b"one\n", b"three"], "x/00.jsonl.gz", size=1, limit=4)
     assert next(found) == b"one\n"

@@ -151,12 +151,12 @@ def test_an_aborted_shard_is_not_there(lake: FolderStore) -> None:
 
 
 def test_a_last_row_without_line_feed_is_a_row(lake: FolderStore) -> None:
-    lake.put("a.jsonl.gz", gzip.compress(b"one\ntwo"))
+    lake.put("a.jsonl.gz", gzip.compress(b"one\ntwo", mtime=0))
     assert read(lake, "a.jsonl.gz") == b"one\ntwo\n"
 
 
 def test_many_members_of_others_and_zero_padding_are_read(lake: FolderStore) -> None:
-    parts = [gzip.compress(b"%d\n" % n) for n in range(300)]
+    parts = [gzip.compress(b"%d\n" % n, mtime=0) for n in range(300)]
     lake.put("a.gz", b"".join(parts) + bytes(2_000_000))
     lake.put("b.gz", parts[0] + bytes(512) + parts[1])
     assert read(lake, "a.gz") == b"".join(b"%d\n" % n for n in range(300))
@@ -165,7 +165,12 @@ def test_many_members_of_others_and_zero_padding_are_read(lake: FolderStore) -> 
 
 def test_gzip_in_pieces_of_any_size_is_the_same() -> None:
     data = prose(20_000)
-    packed = gzip.compress(data[:9_000]) + gzip.compress(b"") + gzip.compress(data[9_000:]) + bytes(7)
+    packed = (
+        gzip.compress(data[:9_000], mtime=0)
+        + gzip.compress(b"", mtime=0)
+        + gzip.compress(data[9_000:], mtime=0)
+        + bytes(7)
+    )
     for size in (1, 2, 7, 1000, len(packed)):
         pieces = (packed[i : i + size] for i in range(0, len(packed), size))
         assert b"".join(unpacked(pieces, "a.gz")) == data
@@ -185,7 +190,7 @@ def test_plain_files_are_read_as_they_are(lake: FolderStore) -> None:
     assert read(lake, "a.jsonl") == b"one\ntwo\n"
 
 
-PACKED = {"a.gz": gzip.compress(prose(50_000)), "a.zst": zstandard.ZstdCompressor().compress(prose(50_000))}
+PACKED = {"a.gz": gzip.compress(prose(50_000), mtime=0), "a.zst": zstandard.ZstdCompressor().compress(prose(50_000))}
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -199,7 +204,7 @@ def test_a_truncated_file_is_an_error_that_names_it(lake: FolderStore, name: str
 
 
 def test_a_file_that_is_truncated_in_its_second_member_is_an_error(lake: FolderStore) -> None:
-    packed = gzip.compress(prose(1000))
+    packed = gzip.compress(prose(1000), mtime=0)
     for left in (1, 3, 12, 100, len(packed) - 1):
         lake.put("a.gz", packed + packed[:left])
         with pytest.raises(DataError, match=r"a\.gz: .*truncated"):
@@ -215,7 +220,7 @@ def test_a_file_that_is_not_what_its_name_says_is_an_error(lake: FolderStore, na
 
 
 def test_garbage_behind_a_gzip_file_is_an_error(lake: FolderStore) -> None:
-    lake.put("a.gz", gzip.compress(b"one\n") + b"garbage")
+    lake.put("a.gz", gzip.compress(b"one\n", mtime=0) + b"garbage")
     with pytest.raises(DataError, match=r"a\.gz"):
         read(lake, "a.gz")
 
@@ -315,7 +320,7 @@ print(peak())
 @pytest.mark.slow
 def test_forged_rows_of_ten_gigabytes_in_a_lake_fail_in_bounded_memory(lake: FolderStore) -> None:
     """The bound is a gigabyte for a row; while blocks are joined, twice that."""
-    forged = gzip.compress(b"x" * (64 << 20), 1) * 160
+    forged = gzip.compress(b"x" * (64 << 20), 1, mtime=0) * 160
     lake.put("a.jsonl.gz", forged)
     lake.put("sources/pages/v0/ledgers/documents/2024.shards.jsonl.gz", forged)
     lake.put("blocklists/takedowns.jsonl", b"x" * ((1 << 30) + (8 << 20)))

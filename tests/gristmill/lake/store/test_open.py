@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from testkit import Mill
 
+from gristmill.__main__ import main
 from gristmill.errors import RecipeError
 from gristmill.lake.store.open import Lake, open_store
 
@@ -36,3 +37,19 @@ def test_no_store_is_opened_with_a_secret(url: str, options: dict[str, str]) -> 
         with pytest.raises(RecipeError) as refused:
             take(url, options)
         assert "hunter2" not in str(refused.value)
+
+
+def test_a_relative_path_is_one_below_the_current_directory_and_stays_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lake = Lake("corpus")
+    assert lake.url == f"{tmp_path}/corpus"
+    assert main(["verify", "corpus"]) == 2
+    assert capsys.readouterr().err.startswith(f"{tmp_path}/corpus: there is no lake")
+    monkeypatch.chdir("/")
+    lake.store().put("a", b"1")
+    assert (tmp_path / "corpus" / "a").read_bytes() == b"1"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Lake("~/corpus") == lake
+    assert Lake("s3://bucket/lake").url == "s3://bucket/lake"

@@ -69,7 +69,7 @@ def test_where_seaweed_goes_on_wrongly_the_next_object_tells(seaweed: Seaweed, t
         if rest != whole[number + 1 :]:
             assert rest[:1] != [whole[number + 1]]
             wrong += 1
-    assert wrong  # should it ever be 0, docs/decisions.md is out of date
+    assert wrong  # should it ever be 0, docs/internals/decisions.md is out of date
 
 
 def test_folders_are_named_without_looking_into_them(store: Store) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from gristmill.errors import Conflict, StoreError
 from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.s3 import STEP
 
 
 def paths(store: Store, prefix: str = "") -> list[str]:
@@ -225,3 +226,29 @@ def test_deleting_passes_over_what_is_not_there(store: Store) -> None:
     store.delete(["a/1", "no/such", "a/b/3", "a/1"])
     assert paths(store) == ["a/2"]
     store.delete([])
+
+
+@pytest.mark.parametrize("size", [0, 1, 20 << 20])
+def test_an_object_is_streamed_in_the_version_that_was_listed_or_not_at_all(store: Store, size: int) -> None:
+    store.put("a", b"1" * size)
+    (entry,) = store.list("")
+    assert b"".join(store.stream("a", entry.version)) == b"1" * size
+    store.put("a", b"2" * size if size else b"22")
+    with pytest.raises(StoreError, match=r"^a: .*replaced while it was read; try again"):
+        list(store.stream("a", entry.version))
+    store.delete(["a"])
+    with pytest.raises(StoreError, match=r"^a: "):
+        list(store.stream("a", entry.version))
+
+
+@pytest.mark.parametrize("size", [10, STEP + 5, 2 * STEP])
+def test_an_object_is_streamed_from_any_byte(store: Store, size: int) -> None:
+    data = bytes(range(251)) * (size // 251 + 1)
+    store.put("a", data[:size])
+    (entry,) = store.list("")
+    for start in {0, 1, size - 1, size, min(STEP, size)}:
+        assert b"".join(store.stream("a", entry.version, start)) == data[start:size]
+    assert b"".join(store.stream("a", start=3)) == data[3:size]
+    store.put("a", bytes(size))
+    with pytest.raises(StoreError, match=r"^a: .*replaced while it was read; try again"):
+        list(store.stream("a", entry.version, 5))

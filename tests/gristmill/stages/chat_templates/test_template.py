@@ -164,3 +164,12 @@ def test_a_template_sees_only_the_date_of_the_recipe() -> None:
     assert made.render(TALK, {})[0] == "30 Nov 2026 00:00 %s"
     with pytest.raises(RecipeError, match="today is 'soon'"):
         ChatTemplate("", today="soon")
+
+
+def test_a_filter_that_is_not_offered_is_told_from_one_that_does_not_exist() -> None:
+    with pytest.raises(
+        RecipeError, match=r"cannot be used \(No filter named 'pprint'\.\); remove it: this filter is not offered"
+    ):
+        ChatTemplate("{{ messages | pprint }}")
+    with pytest.raises(RecipeError, match=r"cannot be used \(No filter named 'pprintt'\.\); correct it"):
+        ChatTemplate("{{ messages | pprintt }}")

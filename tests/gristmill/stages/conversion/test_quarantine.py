@@ -2,12 +2,14 @@
 
 import gzip
 import json
+from typing import Any
 
 import pytest
 from testkit import Mill, lines
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RefusedReason, TooManyRefused
 from gristmill.lake.address import documents_asset, place
+from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.recipes.raw_object import Refused
 from gristmill.stages.conversion.quarantine import ALWAYS_ALLOWED_BYTES, QuarantineWriter
 
@@ -39,15 +41,41 @@ def test_too_many_are_judged_by_rows_and_by_bytes(
 ) -> None:
     quarantine = QuarantineWriter(mill.store, PLACE, "00")
     for size in sizes:
-        quarantine.add(Refused("wrong", "a.txt", b"x" * size))
+        quarantine.add(Refused("wrong", "a.txt row 0", b"x" * size), "a.txt", RawSpan(5, 9))
     if not words:
         quarantine.check(limit, kept, 100 * kept)
     else:
-        with pytest.raises(DataError) as told:
+        with pytest.raises(TooManyRefused) as told:
             quarantine.check(limit, kept, 100 * kept)
         assert str(told.value).startswith(f"{PLACE.asset} (2024): shard 00: {words}")
-        assert "the first: a.txt: wrong" in str(told.value)
+        assert "the first: a.txt row 0: wrong" in str(told.value)
+        assert told.value.reasons == (RefusedReason("wrong", len(sizes), "a.txt, row 0, byte 5"),)
     quarantine.abort()
+
+
+@pytest.mark.parametrize(
+    ("row", "file", "span", "fields"),
+    [
+        (Refused("r", "a.txt row 7 (more)", b""), "a.txt", None, {"row": 7}),
+        (Refused("r", "a.txt line 7", b""), "a.txt", RawSpan(3, 9), {"offset": 3}),
+        (Refused("r", "row 7", b""), "a.txt", None, {}),
+        (Refused("r", "a.txt row 7", b"", row=8, id="i"), "a.txt", None, {"row": 8, "id": "i"}),
+        (Refused("r", "a.txt", b"", offset=1), "a.txt", RawSpan(3, 9), {"offset": 1}),
+        (Refused("r", "", b""), "a.tar", RawSpan(3, 9, "b"), {"offset": 3, "member": "b"}),
+        (Refused("r", "", b"", member="c"), "a.tar", RawSpan(3, 9, "b"), {"offset": 3, "member": "c"}),
+        (Refused("r", "", b""), "a.parquet", RawSpan(3, 4), {"row": 3}),
+        (Refused("r", "\udc80", b"\xff"), "", None, {"where": "\\udc80", "raw": "\\xff"}),
+        (Refused("r", "", b"", id="\ud800"), "", None, {"id": "\\ud800"}),
+    ],
+)
+def test_the_place_of_a_refused_row_is_taken_from_the_row_its_words_and_its_span(
+    mill: Mill, row: Refused, file: str, span: RawSpan | None, fields: dict[str, Any]
+) -> None:
+    quarantine = QuarantineWriter(mill.store, PLACE, "00")
+    quarantine.add(row, file, span)
+    quarantine.close({})
+    [written] = mill.rows(PLACE.quarantine("00"))
+    assert written == {"reason": "r", "raw": "", "where": row.where, **({"file": file} if file else {}), **fields}
 
 
 def test_a_file_with_the_line_ends_of_an_old_mac_is_told_with_its_mend(mill: Mill) -> None:
@@ -71,11 +99,13 @@ def test_a_whole_file_that_is_lost_beside_good_ones_is_told_by_its_bytes(mill: M
 def test_a_row_that_is_too_long_is_refused_and_the_next_lines_are_read(mill: Mill, name: str) -> None:
     given = [row("a"), row("fits", 1000), row("b", 1001), row("c"), b"no json", row("d", 5000)]
     data = lines(given)
-    mill.raw(name, gzip.compress(data) if name.endswith(".gz") else data, source="capped")
+    mill.raw(name, gzip.compress(data, mtime=0) if name.endswith(".gz") else data, source="capped")
     ledger = mill.convert("capped")
     assert ledger.dropped == {"quarantine: invalid JSON": 1, "quarantine: row too long": 2}
     assert mill.ids(PLACE, "00") == ["a", "fits", "c"]
     refused = mill.rows(PLACE.quarantine("00"))
+    places = [(each["file"], each["row"], each.get("offset")) for each in refused]
+    assert places == [(name, 2, None), (name, 4, 100 + 1 + 1000 + 1 + 1001 + 1 + 100 + 1), (name, 5, None)]
     assert [(each["reason"], each["where"], len(each["raw"])) for each in refused] == [
         ("row too long", f"{name} row 2: 1001 bytes, but row_limit is 1000; its first are kept", 1001),
         ("invalid JSON", f"{name} row 4 (bytes {100 + 1 + 1000 + 1 + 1001 + 1 + 100 + 1}-2212 unpacked)", 7),
@@ -84,7 +114,7 @@ def test_a_row_that_is_too_long_is_refused_and_the_next_lines_are_read(mill: Mil
 
 
 def test_millions_of_empty_rows_in_a_small_file_are_told_before_they_are_read(mill: Mill) -> None:
-    bomb = gzip.compress(b"\n" * 8_000_000)
+    bomb = gzip.compress(b"\n" * 8_000_000, mtime=0)
     assert len(bomb) < 10_000
     mill.raw("bomb.jsonl.gz", bomb, source="capped")
     with pytest.raises(
@@ -95,7 +125,7 @@ def test_millions_of_empty_rows_in_a_small_file_are_told_before_they_are_read(mi
 
 def test_honest_rows_that_compress_two_hundredfold_pass(mill: Mill) -> None:
     rows = [{"id": f"d{n}", "text": "all work and no play " * 1000, "source": "pages"} for n in range(1000)]
-    data = gzip.compress(lines(rows))
+    data = gzip.compress(lines(rows), mtime=0)
     assert len(lines(rows)) > 200 * len(data)
     mill.raw("a.jsonl.gz", data)
     assert mill.convert().totals["rows"] == 1000

@@ -144,7 +144,7 @@ def test_rows_of_later_blocks_are_named_and_counted_in_the_whole_shard(mill: Mil
 def test_null_is_neither_included_nor_excluded(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", [{"id": f"{n}", "text": "t", "source": "pages"} for n in range(4)])
     mill.convert()
-    column = (field("metadata.x", "BIGINT"),)
+    column = (field("metadata.x", "BIGINT", optional=True),)
     assert mill.mix(stream(name="in", columns=column, include=rule("x > 0"))).totals["rows"] == 0
     assert mill.mix(stream(name="ex", columns=column, exclude=rule("x > 0"))).totals["rows"] == 4
 
@@ -213,6 +213,25 @@ def test_misalignment_is_found_in_shards_of_many_blocks_too(mill: Mill, cut: int
         mill.mix(stream(**WITH_TOX))
 
 
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [("9" * 400, "DOUBLE"), ("9" * 400, "BIGINT"), (str(2**70), "BIGINT"), ("5", "VARCHAR"), ("true", "DOUBLE")],
+)
+def test_a_column_declared_with_another_type_is_not_blamed_on_the_file(mill: Mill, number: str, kind: str) -> None:
+    fine = b'{"id":"a","text":"t","source":"pages","metadata":{}}\n'
+    mill.raw(
+        "a.jsonl.gz",
+        gzip.compress(fine + fine.replace(b'"a"', b'"b"').replace(b"{}", b'{"n":%s}' % number.encode()), mtime=0),
+    )
+    mill.convert()
+    words = r"the selection declares the column with another type|mend the data, the rule or the column"
+    with pytest.raises(DataError, match=rf"row 1: .*({words})") as told:
+        mill.mix(stream(columns=(field("metadata.n", kind),), include=rule("n IS NOT NULL")))
+    assert "rebuild this file" not in str(told.value)
+    kept = stream(columns=(field("id"),), include=rule("id = 'b'"))
+    assert mill.mix(kept).totals["rows"] == 1
+
+
 def test_misalignment_is_known_for_what_it_is() -> None:
     assert issubclass(Misaligned, DataError)
     assert issubclass(MalformedRow, DataError)
@@ -224,7 +243,7 @@ def test_a_set_that_was_changed_by_hand_is_a_store_error_and_nothing_passes(mill
     mill.tag("words-1")
     where = mill.attributes("words-1").shard("a")
     rows = mill.lines(where)
-    mill.store.put(where, gzip.compress(b"\n".join([rows[1], rows[0], *rows[2:]]) + b"\n"))
+    mill.store.put(where, gzip.compress(b"\n".join([rows[1], rows[0], *rows[2:]]) + b"\n", mtime=0))
     with pytest.raises(StoreError, match=r"words-1/2024/a\.jsonl\.gz: not the object that its ledger names"):
         mill.revise()
     assert mill.store.head(mill.documents("v1").shard("a")) is None

@@ -50,10 +50,10 @@ def test_spans_count_code_points_and_not_bytes(mill: Mill) -> None:
 
 
 FAULTS = {
-    "NAN": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): a score of nan",
-    "OUTSIDE": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): a span \[0, 23\) in a text of 22 characters",
-    "WORD": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): must be real number",
-    "FEWER": r"b\.jsonl\.gz: rows 0 to 4: tagger 'faulty-1': 2 labels 'label' for 5 documents",
+    "NAN": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): label 'label': a score of nan",
+    "OUTSIDE": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): label 'label': a span \[0, 23\) in a text of",
+    "WORD": r"b\.jsonl\.gz: .*'faulty-1' on row 2 \(id 'doc-00007'\): label 'label': 'high' is not a number",
+    "FEWER": r"b\.jsonl\.gz: rows 0 to 4 \(ids 'doc-00005' to 'doc-00009'\): tagger 'faulty-1': 2 labels 'label' for 5",
     "RAISE": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*LookupError: doc-00007",
     "PANIC": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*PanicException: Onig",
     "STOP": r"in the recipe's own code:\nshard b:\nTraceback(.|\n)*faulty\.py(.|\n)*SystemExit: 0",

@@ -46,7 +46,7 @@ def test_rows_in_trouble_are_kept_as_far_as_they_can_be(tmp_path: Path) -> None:
 
 def test_a_row_brings_a_template_only_where_the_recipe_lets_it(tmp_path: Path) -> None:
     own = {**talk("Hi", "Hello"), "chat_template_kwargs": {"chat_template": "!" + TEMPLATE}}
-    mill = started(tmp_path / "lake", row(0, own))
+    mill = started(tmp_path / "lake", row(0, own), *(row(number, talk("Hi", "Hello")) for number in (1, 2)))
     made = build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop")))
     assert made.dropped == {"row brings its own template": 1}
     build(mill, mix_of(Chat(chat_template=TEMPLATE, row_templates=True)))

@@ -8,7 +8,7 @@ from talklake import BYTES, TEMPLATE, build, mix_of, row, started, talk
 from testkit import SHELVES, SNAPSHOT, Meanwhile, Mill, make_documents
 from wholelake import CACHE, even, make_cache, make_whole, reseal_shard, table
 
-from gristmill.errors import StoreError
+from gristmill.errors import DataError, StoreError
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import grind, plan
 from gristmill.lake.address import cache_asset, place
@@ -205,3 +205,17 @@ def test_another_recipe_makes_parts_of_other_names_and_copies_nothing(tmp_path: 
     assert (made.totals["validation rows"], made.totals["train rows"]) == (15, 0)
     assert set(before.extra["objects"]) & set(after.extra["objects"]) == set()
     assert [each.asset for each in after.inputs] == ["mixes/talk/documents/pages"] * 2 + ["tokenizers/bytes-1"]
+
+
+def test_a_shard_whose_rows_are_all_in_trouble_fails_by_name(tmp_path: Path) -> None:
+    mill = started(tmp_path / "lake", *(row(number, talk("So?", "So.")) for number in range(4)))
+    typo = TEMPLATE.replace("m.content", "m.contnet | upper")
+    chat = Chat(chat_template=typo, on_trouble="drop", undefined="levanter")
+    words = (
+        r"a\.jsonl\.gz: all 2 rows have an error and would be dropped \(2 for '[a-z ]+'\);"
+        r" mend the stream's format, such as its chat template"
+    )
+    with pytest.raises(DataError, match=words):
+        build(mill, mix_of(chat, parts=1))
+    good = Chat(chat_template=TEMPLATE, on_trouble="drop")
+    assert build(mill, mix_of(good, parts=1)).totals["train rows"] == 4

@@ -67,7 +67,7 @@ def test_the_digest_of_the_objects_does_not_depend_on_their_order() -> None:
 
 
 def test_a_row_without_a_record_is_named_or_left_out() -> None:
-    with pytest.raises(DataError, match=r"t: part q: its row does not say where .* materialize this slice"):
+    with pytest.raises(DataError, match=r"t: part q: its row does not say where .* make this slice"):
         read_part_record(row("q", None), "t")
     assert part_records([row("q", None), row("p")]) == {"p": RECORD}
 
@@ -77,7 +77,7 @@ def test_a_record_with_rows_of_a_split_but_no_folder_is_no_record() -> None:
     homeless = msgspec.structs.replace(row("q"), extra=extra)
     with pytest.raises(DataError, match=r"t: part q: its row does not say .*it has rows of train, but no folder"):
         read_part_record(homeless, "t")
-    with pytest.raises(DataError, match=r"t: part q: its row names no folder of train; materialize this slice"):
+    with pytest.raises(DataError, match=r"t: part q: its row names no folder of train; make this slice"):
         read_part_objects(homeless, "t").folder("train", "q", "t")
     assert read_part_objects(row("p"), "t").folder("train", "p", "t") == FOLDER
 

@@ -34,7 +34,8 @@ def test_a_special_token_that_a_normalizer_makes_is_refused() -> None:
 
 
 def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path) -> None:
-    mill = started(tmp_path / "lake", row(0, talk("Hi", "a<|pad|>b"), "a<|endoftext|>b"), row(1, talk("Hi", "c"), "c"))
+    special = row(0, talk("Hi", "a<|pad|>b"), "a<|endoftext|>b")
+    mill = started(tmp_path / "lake", special, row(1, talk("Hi", "c"), "c"), row(2, talk("Hi", "d"), "d"))
     sha256 = json.loads(mill.store.read("tokenizers/bytes-1/ledger.json"))["fingerprint"]
 
     def rows(declared: Format, specials: Any) -> tuple[list[str], dict[str, int]]:
@@ -53,11 +54,11 @@ def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path
 
     end = "\u0120<|endoftext|>"
     drop = Text(on_trouble="drop")
-    assert rows(Text(), "tokens") == ([f"5 a<|endoftext|>b{end}", f"3 c{end}"], {})
-    assert rows(Text(), "text") == ([f"17 a<|endoftext|>b{end}", f"3 c{end}"], {})
-    assert rows(drop, "refuse") == ([f"3 c{end}"], {"special token in the text": 1})
+    assert rows(Text(), "tokens") == ([f"5 a<|endoftext|>b{end}", f"3 c{end}", f"3 d{end}"], {})
+    assert rows(Text(), "text") == ([f"17 a<|endoftext|>b{end}", f"3 c{end}", f"3 d{end}"], {})
+    assert rows(drop, "refuse") == ([f"3 c{end}", f"3 d{end}"], {"special token in the text": 1})
     chat = Chat(chat_template=TEMPLATE, on_trouble="drop")
-    assert rows(chat, "tokens")[0] == ["11 u:Hi;a:a<|pad|>b;", "9 u:Hi;a:c;"]
-    assert rows(chat, "refuse") == (["9 u:Hi;a:c;"], {"special token in the text": 1})
+    assert rows(chat, "tokens")[0] == ["11 u:Hi;a:a<|pad|>b;", "9 u:Hi;a:c;", "9 u:Hi;a:d;"]
+    assert rows(chat, "refuse") == (["9 u:Hi;a:c;", "9 u:Hi;a:d;"], {"special token in the text": 1})
     with pytest.raises(RecipeError, match="encodes special strings as text, but a chat template writes them"):
         rows(chat, "text")

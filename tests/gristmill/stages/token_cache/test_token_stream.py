@@ -140,7 +140,7 @@ def test_unverified_nothing_is_hashed(store: FolderStore) -> None:
 def test_a_part_that_its_slice_no_longer_names_is_an_error(store: FolderStore) -> None:
     merged = store.read(f"{ASSET}/train/shard_ledger.json")
     store.put(f"{ASSET}/train/shard_ledger.json", merged.replace(b"part-00000-a", b"part-00009-z"))
-    with pytest.raises(DataError, match="the ledger of 2024 names no such part; materialize the cache's index again"):
+    with pytest.raises(DataError, match="the ledger of 2024 names no such part; make the cache's index again"):
         opened(store).row(IDS, 0)
 
 
@@ -156,7 +156,7 @@ def test_a_merged_ledger_that_counts_otherwise_is_an_error(store: FolderStore) -
 
 
 def test_without_an_index_there_is_nothing_to_read(lake: FolderStore) -> None:
-    with pytest.raises(DataError, match=r"train/shard_ledger.json: does not exist yet; materialize the cache's index"):
+    with pytest.raises(DataError, match=r"train/shard_ledger.json: does not exist yet; make the cache's index"):
         opened(lake)
 
 

@@ -26,7 +26,7 @@ def test_lost_changed_and_older_facts_are_made_again_by_the_tokenizers_asset(who
 
     found, _ = read_tokenizer(whole.store, TOKENIZER.name)
     whole.store.put(path, before[:-1] + b"x")
-    with pytest.raises(DataError, match=r"facts\.msgpack\.zst: lost or changed; materialize the tokenizer once more"):
+    with pytest.raises(DataError, match=r"facts\.msgpack\.zst: lost or changed; make the tokenizer once more"):
         read_reference(whole.store, found)
     assert renewed()
     whole.store.delete([path])

@@ -8,10 +8,11 @@ from dataclasses import replace
 from dagster_kit import SHELVES
 
 from assets.support.keys import key_of
+from assets.support.mill import Mill
 from gristmill.environment import read_environment
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from scripts.demo import grind
-from scripts.mill import Mill, open_mill
+from scripts.mill import open_mill
 from scripts.progress import say
 
 VERSION = "dagster/data_version"

@@ -160,6 +160,7 @@ MADE = {
     "tag": "sources/pages/v0/attributes",
     "revise": "sources/pages/v1",
     "mix": "mixes/even/documents",
+    "export": "exports/even/oscar/pages",
     "train": "tokenizers",
 }
 """What a step makes: with a second edition, what lies below it is stale and says so. The others close the lake."""

@@ -15,10 +15,25 @@ from testkit import Mill
 from gristmill.errors import StoreError
 from gristmill.execution.runner import Inline
 
-ROUND = ("convert", "tag", "cache", "mix", "revise", "cache", "convert", "tag", "mix", "revise", "train", "index", "gc")
+ROUND = (
+    "convert",
+    "tag",
+    "cache",
+    "export",
+    "mix",
+    "revise",
+    "cache",
+    "convert",
+    "tag",
+    "mix",
+    "revise",
+    "train",
+    "index",
+    "gc",
+)
 """Whose turn it is, case after case."""
 
-PLANNED = ("convert", "tag", "revise", "mix", "cache")
+PLANNED = ("convert", "tag", "revise", "mix", "export", "cache")
 """Steps with workers."""
 
 

@@ -16,8 +16,9 @@ from typing import Any
 import dagster as dg
 from oldshelf.location import defs, environment
 
+from assets.support.mill import Mill
 from scripts.demo import grind
-from scripts.mill import Mill, open_mill
+from scripts.mill import open_mill
 
 MIX = "reading"
 CACHES = f"token_caches/{MIX}/tiny-1/index"

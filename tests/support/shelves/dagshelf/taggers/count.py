@@ -1,5 +1,5 @@
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Tagger
 
 
 def look(document: Document) -> dict[str, Label]:
@@ -7,4 +7,9 @@ def look(document: Document) -> dict[str, Label]:
     return {"words": float(len(document.text.split()))}
 
 
-COUNT = Tagger(name="count-1", document=look, description="Words of each text")
+COUNT = Tagger(
+    name="count-1",
+    document=look,
+    labels=(Score("words", "words between white space", unit="words", low=0),),
+    description="Words of each text",
+)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Tagger
 
 
 def look(document: Document) -> dict[str, Label]:
@@ -24,4 +24,9 @@ def look(document: Document) -> dict[str, Label]:
             return {"calm": 1.0}
 
 
-MOODY = Tagger(name="moody-1", document=look, only=frozenset({"letters"}))
+MOODY = Tagger(
+    name="moody-1",
+    document=look,
+    labels=(Score("calm", "1 for every text that it looks at", low=1, high=1),),
+    only=frozenset({"letters"}),
+)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gristmill.errors import StoreError
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Tagger
 
 _PATIENCE = 600
 """Seconds to stand before a closed gate: no test waits for that long."""
@@ -28,4 +28,9 @@ def look(document: Document) -> dict[str, Label]:
             return {"calm": 1.0}
 
 
-GATE = Tagger(name="gate-1", document=look, only=frozenset({"gated"}))
+GATE = Tagger(
+    name="gate-1",
+    document=look,
+    labels=(Score("calm", "1 for every text that it looks at", low=1, high=1),),
+    only=frozenset({"gated"}),
+)

@@ -1,5 +1,6 @@
 """A source whose raw lines say themselves what goes wrong with them."""
 
+import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +9,7 @@ from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.raw_object import Converted, RawObject, Refused
+from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
 from gristmill.recipes.source import Hashed, Source
 
 
@@ -31,13 +32,18 @@ def convert(raw: RawObject) -> Iterator[Converted]:
         where = f"{raw.name} line {number}"
         wrong: dict[str, Any] = {
             "!refuse": Refused("asked for", where, line.encode()),
+            "!leave": LeftOut("asked for"),
+            "!none": LeftOut("asked for", 0),
             "!text": Refused("asked for", where, line),  # type: ignore[arg-type]  # a converter's mistake, as all below
             "!surrogate": Document(name, "\ud800", "notes"),
             "!nul": Document(name, "a\x00b", "notes"),
             "!number": Document(name, 7, "notes"),  # type: ignore[arg-type]
             "!time": Document(name, text, "notes", added=7),  # type: ignore[arg-type]
             "!list": Document(name, text, "notes", metadata=["a"]),  # type: ignore[arg-type]
-            "!set": Document(name, text, "notes", metadata={"a": {1, object()}}),
+            "!set": Document(name, text, "notes", metadata={"a": {1, 2}}),
+            "!nan": Document(name, text, "notes", metadata={"a": (1, math.nan)}),
+            "!bytes": Document(name, text, "notes", metadata={"a": {"b": b"x"}}),
+            "!large": Document(name, text, "notes", metadata={"a": 2**64}),
             "!dict": {"id": name, "text": text, "source": "notes"},
         }
         yield wrong.get(text) or Document(name, text, "notes")

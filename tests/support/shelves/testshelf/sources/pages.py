@@ -8,7 +8,7 @@ PAGES = Source(
     revisions=(
         Revision(
             version="v1",
-            columns=(score("words-1__count"), field("metadata.language", name="lang")),
+            columns=(score("words-1__count"), field("metadata.language", name="lang", optional=True)),
             include=(Rule("english", "lang = 'en'", "the readers know no other language"),),
             exclude=(Rule("short", "words_1__count < 2", "one word says nothing"),),
         ),

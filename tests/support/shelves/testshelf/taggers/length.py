@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Tagger
 
 
 def look(documents: Sequence[Document]) -> dict[str, list[Label]]:
@@ -9,4 +9,6 @@ def look(documents: Sequence[Document]) -> dict[str, list[Label]]:
     return {"characters": [float(len(document.text)) for document in documents]}
 
 
-CHARACTERS = Tagger(name="characters-1", batch=look)
+CHARACTERS = Tagger(
+    name="characters-1", batch=look, labels=(Score("characters", "code points", unit="code points", low=0),)
+)

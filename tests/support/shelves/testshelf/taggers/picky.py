@@ -9,4 +9,4 @@ def look(document: Document) -> dict[str, Label]:
     return {}
 
 
-PICKY = Tagger(name="picky-1", document=look)
+PICKY = Tagger(name="picky-1", document=look, labels=())

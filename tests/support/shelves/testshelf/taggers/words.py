@@ -1,5 +1,5 @@
 from gristmill.lake.rows.document import Document, Span
-from gristmill.recipes.tagger import Label, Tagger
+from gristmill.recipes.tagger import Label, Score, Spans, Tagger
 
 
 def look(document: Document) -> dict[str, Label]:
@@ -13,4 +13,12 @@ def look(document: Document) -> dict[str, Label]:
     }
 
 
-WORDS = Tagger(name="words-1", document=look)
+WORDS = Tagger(
+    name="words-1",
+    document=look,
+    labels=(
+        Score("count", "words between white space", unit="words", low=0),
+        Spans("first", "the first word", low=1, high=1),
+        Score("silent", "1 where the text is not French", low=1, high=1, optional=True),
+    ),
+)

@@ -1,0 +1,35 @@
+"""`sync [LAKE]`: shows in Dagster what the lake holds, as the job `sync` does. It computes nothing.
+
+Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gristmill ui` does it at its start.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.dashboard.home import chosen_environment, prepare_home
+from gristmill.environment import read_environment
+from gristmill.installation import load_location
+
+HELP = "show in Dagster what the lake holds"
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    add_lake(parser, alone=True)
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Runs the job `sync`. Returns 0.
+
+    Raises:
+        RecipeError: no recipes are named, or a declaration is not valid.
+        DataError: the run failed.
+    """
+    environment = chosen_environment(read_environment(), lake_of(arguments), shelves_of(arguments))
+    home = prepare_home(environment)
+    build = load_location("definitions").build
+    mill = load_location("assets.support.mill").open_mill(build, environment, lambda _: None)
+    mill.run("sync")
+    show(f"Dagster in {home} shows the lake {environment.lake}")
+    return 0

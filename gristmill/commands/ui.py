@@ -1,0 +1,41 @@
+"""`ui [LAKE]`: starts Dagster on a lake: its UI, its sensors and its queue, until Ctrl-C.
+
+It needs no further setting: Dagster's folder is made in the project. At first it shows in Dagster what the lake holds,
+also what `gristmill make` made. The UI listens on this machine alone, behind a guard.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.dashboard.home import child_variables, chosen_environment, prepare_home
+from gristmill.dashboard.processes import Dashboard
+from gristmill.environment import read_environment
+
+HELP = "start Dagster on a lake: UI, sensors, queue"
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    add_lake(parser, alone=True)
+    parser.add_argument("-p", "--port", type=int, default=3000, help="port of the UI (%(default)s)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (%(default)s); others need GRISTMILL_UI_HOSTS"
+    )
+    parser.add_argument("--no-sync", action="store_true", help="do not show at first what the lake holds")
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Runs until SIGINT or SIGTERM. Returns 0.
+
+    Raises:
+        RecipeError: no recipes are named, or the port is taken.
+        GristmillError: one of its processes ended.
+    """
+    environment = chosen_environment(read_environment(), lake_of(arguments), shelves_of(arguments))
+    home = prepare_home(environment)
+    sync = [] if arguments.no_sync else [sys.executable, "-m", "gristmill", "sync", environment.lake]
+    show(f"the lake is {environment.lake}; Dagster's files are in {home}")
+    Dashboard(home, child_variables(environment), arguments.host, arguments.port, show).run(sync)
+    return 0

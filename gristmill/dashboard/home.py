@@ -1,0 +1,90 @@
+"""DAGSTER_HOME, and the variables of processes that Dagster's part of a project needs."""
+
+import fcntl
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from gristmill.environment import Environment, check_home
+from gristmill.errors import RecipeError
+from gristmill.execution.work import Say
+from gristmill.installation import top_level
+from gristmill.lake.store.open import Lake
+from gristmill.project import find_project
+
+
+def chosen_environment(environment: Environment, lake: Lake, shelves: tuple[str, ...]) -> Environment:
+    """The settings with the lake and the shelves of a command line.
+
+    Args:
+        environment: the settings of variables and project.
+        lake: the lake; of its options, Dagster's processes take `endpoint` and `region`.
+        shelves: the packages that hold the recipes.
+
+    Raises:
+        RecipeError: another option is given.
+    """
+    options = dict(lake.options)
+    endpoint, region = options.pop("endpoint", ""), options.pop("region", "")
+    if options:
+        raise RecipeError(f"--option {next(iter(options))}: Dagster's processes take endpoint and region alone")
+    url = lake.url if "://" in lake.url else str(Path(lake.url).expanduser().absolute())
+    return replace(environment, lake=url, shelves=shelves, endpoint=endpoint, region=region)
+
+
+def prepare_home(environment: Environment) -> Path:
+    """Dagster's folder. If it has no dagster.yaml, that of the project is put there; without one, Gristmill's.
+
+    Raises:
+        RecipeError: the folder is in the lake, or the project's table is not valid.
+    """
+    check_home(environment.lake, environment.home)
+    home = Path(environment.home)
+    home.mkdir(parents=True, exist_ok=True)
+    settings = home / "dagster.yaml"
+    if not settings.exists():
+        new = home / f".dagster.yaml.{os.getpid()}"
+        project = find_project()
+        theirs = Path(project.folder) / "dagster.yaml" if project else settings
+        shutil.copyfile(theirs if theirs.is_file() else top_level() / "dagster.yaml", new)
+        new.replace(settings)
+    return home
+
+
+def child_variables(environment: Environment) -> Mapping[str, str]:
+    """The variables of a process that loads the location over a lake."""
+    paths = dict.fromkeys([str(top_level()), *(path for path in sys.path if path)])
+    chosen = {
+        "DAGSTER_HOME": environment.home,
+        "GRISTMILL_LAKE": environment.lake,
+        "GRISTMILL_SHELVES": ",".join(environment.shelves),
+        "AWS_ENDPOINT_URL_S3": environment.endpoint,
+        "AWS_REGION": environment.region,
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    # Else a backfill fails for good if the daemon looks at it while the code is being loaded anew.
+    patient = {"DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1"}
+    return {**patient, **os.environ, **{name: value for name, value in chosen.items() if value}}
+
+
+@contextmanager
+def alone(home: Path, say: Say) -> Iterator[None]:
+    """Waits until no other command makes things with this DAGSTER_HOME, and keeps others waiting meanwhile.
+
+    The ledgers bear two at once, but each would find the other's claims, and fail.
+
+    Args:
+        home: DAGSTER_HOME.
+        say: is told if another command is at work.
+    """
+    with (home / ".at-work").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another `gristmill run` or `make demo` works with {home}; this one waits until it has ended")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

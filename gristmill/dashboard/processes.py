@@ -1,0 +1,159 @@
+"""Dagster on this machine: code server, guarded web server and daemon, each a child process of this one.
+
+`dagster dev` starts a web server of its own, without our guard. What the children print goes to files in DAGSTER_HOME.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from gristmill.errors import GristmillError, RecipeError
+from gristmill.execution.work import Say
+
+DAGSTER = [sys.executable, "-m", "dagster"]
+WEB_SERVER = "from gristmill.installation import load_location; load_location('resources.guarded_webserver').main()"
+"""A program, not `-m`: a project may have a folder `resources` of its own."""
+PATIENCE = 60
+"""Seconds that a child has to end by itself."""
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Child:
+    """A process of ours, and the file that takes its output."""
+
+    def __init__(self, name: str, command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> None:
+        self.name = name
+        self.log = folder / f"{name.replace(' ', '-')}.log"
+        with self.log.open("wb") as sink:
+            self.process = subprocess.Popen(  # noqa: S603 - our own modules, and Dagster's
+                command, env={**variables}, stdout=sink, stderr=subprocess.STDOUT
+            )
+
+    def wait_for(self, family: int, address: object) -> None:
+        """Waits until it listens.
+
+        Raises:
+            GristmillError: it ends before.
+        """
+        while True:
+            with socket.socket(family) as probe:
+                if probe.connect_ex(address) == 0:  # type: ignore[arg-type]  # the address fits the family
+                    return
+            if self.process.poll() is not None:
+                raise self.ended()
+            time.sleep(0.2)
+
+    def last_lines(self, number: int) -> list[str]:
+        """The end of what it printed."""
+        return self.log.read_text(errors="replace").strip().splitlines()[-number:]
+
+    def ended(self) -> GristmillError:
+        """The error for its end, with the last lines that it printed."""
+        return GristmillError("\n".join([f"the {self.name} has ended; the end of {self.log}:", *self.last_lines(5)]))
+
+    def end(self) -> None:
+        """Ends it, and waits."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+class Dashboard:
+    """Dagster's UI over a lake, until a signal ends it.
+
+    Args:
+        home: DAGSTER_HOME.
+        variables: the environment of the children.
+        host: address to listen on.
+        port: port to listen on.
+        say: takes a line for each step.
+
+    Raises:
+        RecipeError: the port is taken.
+    """
+
+    def __init__(self, home: Path, variables: Mapping[str, str], host: str, port: int, say: Say) -> None:
+        with socket.socket(socket.AF_INET) as probe:  # before a log of the other UI is written over
+            if probe.connect_ex((host, port)) == 0:
+                raise RecipeError(
+                    f"{host}:{port} is taken, perhaps by another `gristmill ui`; choose another: --port {port + 1}"
+                )
+        self.folder = home / "ui"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._variables, self._host, self._port, self._say = variables, host, port, say
+        self._new = not (home / "history").exists()
+        self._children: list[Child] = []
+
+    def run(self, sync: Sequence[str] = ()) -> None:
+        """Starts all children, and returns when SIGINT or SIGTERM has ended them.
+
+        Args:
+            sync: a command that shows the lake first; empty: none.
+
+        Raises:
+            GristmillError: a child ended by itself; the others are ended, too.
+        """
+        before = {number: signal.signal(number, _interrupt) for number in STOPS}
+        self._say(f"starting code server, daemon and web server; their logs are in {self.folder}")
+        with tempfile.TemporaryDirectory(prefix="gristmill-ui-") as sockets:
+            try:
+                self._serve(Path(sockets), sync)
+            except KeyboardInterrupt:
+                self._say("ending ...")
+            finally:
+                for number in STOPS:  # a second Ctrl-C would leave children behind
+                    signal.signal(number, signal.SIG_IGN)
+                for child in reversed(self._children):
+                    child.end()
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    def _start(self, name: str, *command: str) -> Child:
+        self._children.append(Child(name, command, self.folder, self._variables))
+        return self._children[-1]
+
+    def _serve(self, sockets: Path, sync: Sequence[str]) -> None:
+        shown = self._start("sync", *sync) if sync else None
+        if shown and self._new:  # two processes that create Dagster's files at once would spoil them
+            self._shown(shown)
+        code = sockets / "code"
+        workspace = sockets / "workspace.yaml"
+        server = {"grpc_server": {"socket": str(code), "location_name": "gristmill"}}
+        workspace.write_text(json.dumps({"load_from": [server]}))  # JSON is YAML
+        target = ["-m", "gristmill.dagster_location", "--location-name", "gristmill", "--socket", str(code)]
+        target += ["--use-python-environment-entry-point"]
+        self._start("code server", *DAGSTER, "code-server", "start", *target).wait_for(socket.AF_UNIX, str(code))
+        if shown and not self._new:
+            self._shown(shown)
+        self._start("daemon", sys.executable, "-m", "dagster._daemon", "run", "-w", str(workspace))
+        where = ["-h", self._host, "-p", str(self._port)]
+        web = self._start("web server", sys.executable, "-c", WEB_SERVER, "-w", str(workspace), *where)
+        web.wait_for(socket.AF_INET, (self._host, self._port))
+        told = f"http://{self._host}:{self._port} answers pages of its own and programs of this machine"
+        self._say(f"{told}; Ctrl-C ends it")
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+        raise next(child for child in self._children if ended is not None and child.process.pid == ended.si_pid).ended()
+
+    def _shown(self, sync: Child) -> None:
+        """Waits for the end of `sync`. If it failed, says why the lake is not shown: the UI is of use all the same."""
+        code = sync.process.wait()
+        self._children.remove(sync)
+        for line in sync.last_lines(1 if code == 0 else 5):
+            self._say(line if code == 0 else f"the lake is not shown: {line}")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the shape of a signal's handler
+    raise KeyboardInterrupt

@@ -1,0 +1,228 @@
+"""The way back: from a document to its line of OSCAR v2.
+
+A document that was read from OSCAR gives its line byte for byte, as long as its text was not edited. Any other document
+gives a line that is valid against the published schema.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+import orjson
+import xxhash
+
+from gristmill.formats.oscar.labels import UNDETERMINED, Schema, is_label, label_of_tag
+from gristmill.formats.oscar.schema import line_count, new_metadata
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.json_values import decode_exact, key_twice
+
+HEADERS: Final = "warc_headers"
+"""The key of a document's metadata with the line's `warc_headers`."""
+OSCAR: Final = "oscar"
+"""The key of a document's metadata with the line's `metadata`."""
+EXTRA: Final = "oscar_extra"
+"""The key of a document's metadata with the line's other keys, if it has any."""
+KEPT: Final = "oscar_line"
+"""The key of a document's metadata with the digest of its text and, where it is needed, the line's own bytes.
+
+- `text_xxh3`: XXH3-64 of the text in UTF-8 (hex). With another text, the document counts as edited.
+- `before`, `after`: the line's bytes before and after its content, if composing it from its parts gives other bytes.
+- `whole`: the whole line, if its content is written in another way than ours, such as with escapes.
+"""
+
+Kind = Literal["original", "edited", "new"]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Composed(NamedTuple):
+    """A line, and how it was made.
+
+    Attributes:
+        line: its bytes, without a line feed.
+        kind: `original`: the bytes of the line that the document was read from. `edited`: the document was read from
+            OSCAR, but its text is another now, or the bytes that were kept of its line do not say what it says.
+            `new`: it was not read from OSCAR.
+    """
+
+    line: bytes
+    kind: Kind
+
+
+def text_digest(text: str) -> str:
+    """The digest by which an edited text is recognised: XXH3-64 of its UTF-8, in hex.
+
+    >>> text_digest("To be.")
+    '3a513ffae51890bf'
+    """
+    return xxhash.xxh3_64_hexdigest(text.encode("utf-8", "surrogatepass"))
+
+
+def compose_line(document: Document, *, schema: Schema = "22.01", identified: tuple[str, float] | None = None) -> bytes:
+    """The line of a document, without its line feed. See compose(), which also tells how the line was made.
+
+    Args:
+        document: any document.
+        schema: of new lines.
+        identified: label and probability of the document's language, if a model has identified it.
+    """
+    return compose(document, schema=schema, identified=identified).line
+
+
+def compose(document: Document, *, schema: Schema = "22.01", identified: tuple[str, float] | None = None) -> Composed:
+    r"""The line of a document, and how it was made.
+
+    In an edited document, every entry of `sentence_identifications` is null, and so is `tlsh`: they were computed from
+    the text before. The other metadata is kept.
+
+    A new document gets `warc_headers` from its metadata, or else made of its URL, time of creation and id. Its language
+    is the one that was identified, or else that of its metadata with probability 1, or else `und` with probability 0.
+
+    Args:
+        document: any document.
+        schema: of new lines. Others keep the form of the line that they come from.
+        identified: label and probability of the document's language, if a model has identified it.
+
+    >>> line = compose_line(Document(id="d1", text="To be.\n", source="plays", metadata={"language": "en"}))
+    >>> line[:61]
+    b'{"content":"To be.\\n","warc_headers":{"warc-record-id":"d1"},'
+    >>> line[61:]
+    b'"metadata":{"identification":{"label":"en","prob":1.0},"annotation":null,"sentence_identifications":[null]}}'
+    """
+    metadata = document.metadata if isinstance(document.metadata, dict) else {}
+    if not _is_of_oscar(metadata):
+        label, prob = identified_language(metadata, identified)
+        made = new_metadata(schema, label, prob, line_count(document.text))
+        return Composed(joined(_encode(document.text), _encode(_headers(document, metadata)), _encode(made), {}), "new")
+    oscar, kept, headers, extra = _parts(metadata)
+    if _edited(document.text, oscar, kept):
+        oscar = _with_nulls(oscar, document.text, identified)
+        return Composed(joined(_encode(document.text), _encode(headers), _encode(oscar), extra), "edited")
+    line = joined(_encode(document.text), _encode(headers), _encode(oscar), extra)
+    if "whole" not in kept and "before" not in kept:
+        return Composed(line, "original")
+    own = _own_bytes(document.text, kept)
+    return Composed(own, "original") if own is not None and _same(own, line) else Composed(line, "edited")
+
+
+def _is_of_oscar(metadata: Mapping[str, Any]) -> bool:
+    """Whether metadata have the form that the reader of OSCAR writes. Other sources may have a key `oscar` too."""
+    oscar = metadata.get(OSCAR)
+    if not isinstance(oscar, dict) or not all(
+        isinstance(metadata.get(key, {}), dict) for key in (KEPT, HEADERS, EXTRA)
+    ):
+        return False
+    identification = oscar.get("identification")
+    label = identification.get("label") if isinstance(identification, dict) else None
+    return isinstance(label, str) and is_label(label) and "sentence_identifications" in oscar
+
+
+def _own_bytes(text: str, kept: Mapping[str, Any]) -> bytes | None:
+    """The bytes of the line that a document was read from, as the reader kept them; None if it kept none."""
+    if "text_xxh3" not in kept:
+        return None
+    if "whole" in kept:
+        return str(kept["whole"]).encode("utf-8", "surrogatepass")
+    around = [str(kept[key]).encode("utf-8", "surrogatepass") if key in kept else b"" for key in ("before", "after")]
+    return around[0] + _encode(text) + around[1]
+
+
+def _same(own: bytes, line: bytes) -> bool:
+    """Whether the bytes are one line that says the same as the line that is composed of the document."""
+    if b"\n" in own:
+        return False
+    try:
+        return key_twice(own) is None and bool(decode_exact(own) == decode_exact(line))
+    except (msgspec.DecodeError, orjson.JSONDecodeError, ValueError, RecursionError):
+        return False
+
+
+def joined(content: bytes, headers: bytes, metadata: bytes, extra: Mapping[str, Any]) -> bytes:
+    """A line from the JSON of its parts.
+
+    Args:
+        content: the text, as a JSON string.
+        headers: the `warc_headers`, as a JSON object.
+        metadata: as a JSON object.
+        extra: the line's other keys with their values; they are written last.
+
+    >>> joined(b'"a"', b"{}", b"{}", {"note": 1})
+    b'{"content":"a","warc_headers":{},"metadata":{},"note":1}'
+    """
+    parts = [b'{"content":', content, b',"warc_headers":', headers, b',"metadata":', metadata]
+    for key, value in extra.items():
+        parts += [b",", _encode(key), b":", _encode(value)]
+    parts.append(b"}")
+    return b"".join(parts)
+
+
+def language_of(document: Document, identified: tuple[str, float] | None = None) -> str:
+    """The language label that the document's line has: `compose` writes the same.
+
+    Args:
+        document: any document.
+        identified: see compose().
+
+    Returns:
+        The label as the line spells it; `und` if nothing says a language. It always has the form of a language tag.
+
+    >>> language_of(Document(id="d1", text="To be.", source="plays")), language_of(
+    ...     Document(id="d2", text="Sein.", source="plays", metadata={"language": "de"}))
+    ('und', 'de')
+    """
+    metadata = document.metadata if isinstance(document.metadata, dict) else {}
+    if not _is_of_oscar(metadata):
+        return identified_language(metadata, identified)[0]
+    oscar, kept, _, _ = _parts(metadata)
+    if identified is not None and is_label(identified[0]) and _edited(document.text, oscar, kept):
+        return identified[0]
+    return str(oscar["identification"]["label"])
+
+
+def identified_language(metadata: Mapping[str, Any], identified: tuple[str, float] | None) -> tuple[str, float]:
+    """The language label and probability of a document that was not read from OSCAR; see compose().
+
+    Args:
+        metadata: of the document.
+        identified: label and probability by a model; None, or a label of another form: `metadata` decides.
+
+    >>> identified_language({"language": "de"}, None), identified_language({"language": "de"}, ("nl", 0.9))
+    (('de', 1.0), ('nl', 0.9))
+    """
+    if identified is not None and is_label(identified[0]):
+        return identified[0], float(identified[1])
+    label = label_of_tag(metadata.get("language"))
+    return label, 0.0 if label == UNDETERMINED else 1.0
+
+
+def _parts(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """What the reader of OSCAR wrote: the line's metadata, what was kept of its bytes, its headers, its other keys."""
+    return metadata[OSCAR], metadata.get(KEPT, {}), metadata.get(HEADERS, {}), metadata.get(EXTRA, {})
+
+
+def _edited(text: str, oscar: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
+    """Whether the text was changed after it was read."""
+    digest = kept.get("text_xxh3")
+    if digest is not None:
+        return bool(digest != text_digest(text))
+    identifications = oscar.get("sentence_identifications")
+    return not isinstance(identifications, list) or len(identifications) != line_count(text)
+
+
+def _with_nulls(oscar: Mapping[str, Any], text: str, identified: tuple[str, float] | None) -> dict[str, Any]:
+    """The metadata of an edited document."""
+    changed: dict[str, Any] = {**oscar, "sentence_identifications": [None] * line_count(text)}
+    if "tlsh" in changed:
+        changed["tlsh"] = None
+    if identified is not None and is_label(identified[0]):
+        changed["identification"] = {"label": identified[0], "prob": float(identified[1])}
+    return changed
+
+
+def _headers(document: Document, metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The `warc_headers` of a document that was not read from OSCAR."""
+    headers = metadata.get(HEADERS)
+    if isinstance(headers, dict) and all(isinstance(value, str) for value in headers.values()):
+        return headers
+    given = {"warc-target-uri": metadata.get("url"), "warc-date": document.created, "warc-record-id": document.id}
+    return {name: value for name, value in given.items() if isinstance(value, str)}

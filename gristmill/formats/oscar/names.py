@@ -1,0 +1,74 @@
+"""Names of OSCAR's files: `en/en_part_1.jsonl.gz`, `af/af.jsonl.gz`, `fr_meta/fr_meta_part_12.jsonl.zst`.
+
+Sources: oscar-project/documentation, `docs/schema/schema-v2.md` (628abae8bf13bdd1ef2d371a1a9cdcc36ea3b53f) for 22.01.
+The releases name their folders and parts `<lang>_meta`; 23.01 has Zstandard in place of gzip.
+"""
+
+import re
+from typing import NamedTuple
+
+from gristmill.errors import RecipeError
+from gristmill.formats.oscar.labels import is_label
+
+_NAME = re.compile(
+    r"([A-Za-z0-9]{1,8}(?:-[A-Za-z0-9]{1,8})*)(_meta)?(?:_part_([1-9][0-9]*))?\.jsonl(\.(?:gz|zst|zstd))?"
+)
+_NUMBER = re.compile(r"([0-9]+)")
+
+
+class PartName(NamedTuple):
+    """What the name of a part says.
+
+    Attributes:
+        lang: the language label, as spelled.
+        meta: whether the name has `_meta`.
+        part: its number, from 1; None if the language has a single part.
+        packing: `.gz`, `.zst`, `.zstd`, or empty.
+    """
+
+    lang: str
+    meta: bool
+    part: int | None
+    packing: str
+
+
+def parse_name(name: str) -> PartName | None:
+    """The parts of a file's name; None if it is not a file of OSCAR's lines. Folders in front of it do not count.
+
+    >>> parse_name("en_meta/en_meta_part_10.jsonl.zst")
+    PartName(lang='en', meta=True, part=10, packing='.zst')
+    >>> parse_name("en_sha256.txt") is None
+    True
+    """
+    match = _NAME.fullmatch(name.rpartition("/")[2])
+    if match is None:
+        return None
+    return PartName(match[1], match[2] is not None, int(match[3]) if match[3] else None, match[4] or "")
+
+
+def part_name(lang: str, part: int | None = None, packing: str = ".gz") -> str:
+    """The name of a part, as 22.01 has it.
+
+    Args:
+        lang: the language label.
+        part: its number, from 1; None if the language has a single part.
+        packing: `.gz`, `.zst`, or empty.
+
+    Raises:
+        RecipeError: one of them is not valid.
+
+    >>> part_name("en", 2), part_name("af")
+    ('en_part_2.jsonl.gz', 'af.jsonl.gz')
+    """
+    if not is_label(lang) or (part is not None and part < 1) or packing not in {"", ".gz", ".zst", ".zstd"}:
+        raise RecipeError(f"no name of an OSCAR part: language {lang!r}, part {part!r}, packing {packing!r}")
+    return f"{lang}{'' if part is None else f'_part_{part}'}.jsonl{packing}"
+
+
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts names as people do: part 2 comes before part 10.
+
+    >>> sorted(["en_part_10.jsonl", "en_part_9.jsonl", "af.jsonl"], key=natural_key)
+    ['af.jsonl', 'en_part_9.jsonl', 'en_part_10.jsonl']
+    """
+    return tuple((1, int(piece), piece) if piece.isdigit() else (0, 0, piece) for piece in _NUMBER.split(name))

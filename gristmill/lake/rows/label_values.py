@@ -1,0 +1,182 @@
+"""Labels as a tagger gives them, before they are written: finds the first one that is no score or no list of spans.
+
+A batch of labels is checked as a whole first, with functions in C. Only if that fails, they are looked at one by one.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
+from numbers import Real
+from operator import index, itemgetter, le
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from gristmill.errors import shorten
+
+Kind = Literal["score", "spans"]
+"""`score`: one number for the whole document. `spans`: a list of spans of it."""
+
+ANY: Final = "*"
+"""At the end of a declared name: all labels that begin as it does."""
+
+T = TypeVar("T")
+
+_TRIPLE = 3
+_LEAST, _MOST = -(2**63), 2**64 - 1
+"""The integers that orjson writes."""
+_SLACK = 4e-6
+"""A share may be 1.0000000000000002 by the errors of its sum. As written, with five decimals, it is 1."""
+
+
+class Bounds(NamedTuple):
+    """The range of a label's scores.
+
+    Attributes:
+        low: the lowest score; None is no bound.
+        high: the highest score.
+
+    >>> Bounds(0, 1).complaint(1.5)
+    '1.5 is above 1.0'
+    """
+
+    low: float | None = None
+    high: float | None = None
+
+    def complaint(self, score: float) -> str:
+        """The reason why a score is not in the range; empty if it is."""
+        if self.low is not None and score < self.low - _SLACK:
+            return f"{float(score)} is below {float(self.low)}"
+        if self.high is not None and score > self.high + _SLACK:
+            return f"{float(score)} is above {float(self.high)}"
+        return ""
+
+
+def is_label_name(name: object) -> bool:
+    """Whether a label may have this name: a string of at least one character, without white space.
+
+    >>> is_label_name("word_count"), is_label_name("word count"), is_label_name("")
+    (True, False, False)
+    """
+    return isinstance(name, str) and name.isprintable() and bool(name) and " " not in name
+
+
+def declared_as(name: str, declared: Mapping[str, T]) -> T | None:
+    """The declaration of a label: that of its name, or else the longest pattern that it matches; None without one.
+
+    Args:
+        name: of the label.
+        declared: by name. A name that ends with `*` means all labels whose names begin so.
+
+    >>> [declared_as(name, {"lines": 1, "*": 2, "category_*": 3}) for name in ("lines", "category_blog", "en")]
+    [1, 3, 2]
+    """
+    if name in declared:
+        return declared[name]
+    patterns = [each for each in declared if each.endswith(ANY) and name.startswith(each[: -len(ANY)])]
+    return declared[max(patterns, key=len)] if patterns else None
+
+
+def wrong_label(
+    labels: Sequence[Any], lengths: Sequence[int], kind: Kind | None, bounds: Bounds, *, optional: bool
+) -> tuple[int, str] | None:
+    """The first label of a batch that is wrong, or None.
+
+    Args:
+        labels: the labels of one name, one per document.
+        lengths: number of code points of each text.
+        kind: what the labels must be; None if each may be a score or spans.
+        bounds: the range of scores, also of those of spans.
+        optional: whether a label may be None.
+
+    Returns:
+        Its index, and what is wrong with it.
+
+    >>> wrong_label([0.5, 1.5], [4, 4], "score", Bounds(0, 1), optional=False)
+    (1, '1.5 is above 1.0')
+    >>> wrong_label([[(0, 9, 1.0)]], [4], "spans", Bounds(), optional=False)
+    (0, 'a span [0, 9) in a text of 4 characters')
+    """
+    present = [label for label in labels if label is not None] if optional else labels
+    if kind != "spans" and _are_scores(present, bounds):
+        return None
+    if kind != "score" and set(map(type, present)) == {list}:
+        texts = (n for n, label in zip(lengths, labels, strict=True) if label is not None)
+        if _are_spans(present, list(texts), bounds):
+            return None
+    for number, (label, length) in enumerate(zip(labels, lengths, strict=True)):
+        complaint = "" if label is None and optional else _complaint(label, length, kind, bounds)
+        if complaint:
+            return number, complaint
+    return None
+
+
+def _are_scores(scores: Sequence[Any], bounds: Bounds) -> bool:
+    """Whether all are numbers, finite and in the range. False for some that are, such as those of an infinite sum."""
+    kinds = set(map(type, scores))
+    if not all(issubclass(kind, Real) for kind in kinds) or not scores:
+        return not scores
+    try:
+        finite, least, most = math.isfinite(sum(scores)), min(scores), max(scores)
+    except OverflowError:
+        return False
+    if any(issubclass(kind, int) for kind in kinds) and not (least >= _LEAST and most <= _MOST):
+        return False
+    return finite and not bounds.complaint(least) and not bounds.complaint(most)
+
+
+def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: Bounds) -> bool:
+    """Whether lists hold spans of their texts, with scores in the range. False for some that do."""
+    spans = list(chain.from_iterable(labels))
+    if not spans:
+        return True
+    if not all(issubclass(kind, tuple) for kind in set(map(type, spans))) or set(map(len, spans)) != {_TRIPLE}:
+        return False
+    starts, ends, scores = (list(map(itemgetter(part), spans)) for part in range(_TRIPLE))
+    if set(map(type, starts)) | set(map(type, ends)) != {int} or not _are_scores(scores, bounds):
+        return False
+    last = chain.from_iterable(map(repeat, lengths, map(len, labels)))
+    return min(starts) >= 0 and all(map(le, starts, ends)) and all(map(le, ends, last))
+
+
+def _complaint(label: Any, length: int, kind: Kind | None, bounds: Bounds) -> str:
+    """What is wrong with one label; empty if nothing is."""
+    if label is None:
+        return "it is missing, and it is not declared optional=True"
+    if isinstance(label, list):
+        if kind == "score":
+            return f"a list of {len(label)} spans, and it is declared as a Score"
+        return next(filter(None, (_span_complaint(span, length, bounds) for span in label)), "")
+    if kind == "spans":
+        return f"{_shown(label)} is not a list of spans"
+    return _score_complaint(label, bounds)
+
+
+def _score_complaint(score: Any, bounds: Bounds) -> str:
+    if isinstance(score, int) and not _LEAST <= score <= _MOST:
+        return f"an integer of {score.bit_length():,} bits: a score has at most 64"
+    try:
+        finite = math.isfinite(score)
+    except (TypeError, ValueError, OverflowError):
+        return f"{_shown(score)} is not a number"
+    if not finite:
+        return f"a score of {score}: scores are finite numbers; give None for a document without a score"
+    return bounds.complaint(score)
+
+
+def _span_complaint(span: Any, length: int, bounds: Bounds) -> str:
+    if not isinstance(span, list | tuple) or len(span) != _TRIPLE:
+        return f"{_shown(span)} is not a Span of start, end and score"
+    start, end, score = span
+    try:
+        start, end = index(start), index(end)
+    except TypeError:
+        return f"{_shown(span)}: a span begins and ends at whole numbers of characters"
+    if not 0 <= start <= end <= length:
+        return f"a span [{start}, {end}) in a text of {length} characters"
+    return _score_complaint(score, bounds)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return shorten(repr(value))
+    except Exception:  # noqa: BLE001 - the repr of a recipe's own class may raise anything
+        return f"an object of type {type(value).__name__}"

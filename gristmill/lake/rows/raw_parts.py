@@ -1,0 +1,111 @@
+"""Parts of a large raw object: each becomes a shard of its own. See gristmill.recipes.raw_rules.Split.
+
+A part has nominal bounds, which follow from the object's size alone. Its reader takes each record that begins between
+them, and reads on behind the end to finish the last one. Where it began and where it stopped are the part's edges. The
+edges of neighbours are found independently, so their comparison proves that no record was lost or taken twice.
+"""
+
+import hashlib
+import re
+from typing import NamedTuple
+
+import msgspec
+
+from gristmill.lake.store.protocol import Store
+
+_WIDTH = 13  # digits: 10 TB
+_NAME = re.compile(rf"(.+)@([0-9]{{{_WIDTH}}})", re.DOTALL)
+
+
+class RawPart(NamedTuple):
+    """Bytes [`start`, `end`) of a raw object as it is stored, packed or not."""
+
+    start: int
+    end: int
+
+
+class Edge(NamedTuple):
+    """A place between two records of a raw object.
+
+    Attributes:
+        unit: the byte of the object at which a unit begins: a gzip member, a zstd frame, a bz2 block (in this byte), a
+            row group; or a line of an object that is not packed. The size of the object is its end.
+        plain: unpacked bytes between the begin of the unit and the place.
+    """
+
+    unit: int
+    plain: int = 0
+
+
+class PartEdges(msgspec.Struct, frozen=True, array_like=True):
+    """The part that a shard was made from, and its edges.
+
+    Attributes:
+        object: name of the raw object.
+        size: of the object.
+        part: its nominal bounds.
+        first: where its first record begins; None if no record begins in it.
+        last: where its last record ends; None if no record begins in it.
+    """
+
+    object: str
+    size: int
+    part: RawPart
+    first: Edge | None = None
+    last: Edge | None = None
+
+
+def cut(size: int, most: int) -> tuple[RawPart, ...]:
+    """The parts of an object.
+
+    Args:
+        size: of the object.
+        most: size of each part but the last.
+
+    >>> cut(250, 100)
+    (RawPart(start=0, end=100), RawPart(start=100, end=200), RawPart(start=200, end=250))
+    """
+    return tuple(RawPart(start, min(start + most, size)) for start in range(0, size, most))
+
+
+def part_name(name: str, start: int) -> str:
+    """The name of a part.
+
+    Args:
+        name: of the object, or of its shard.
+        start: first byte of the part.
+
+    >>> part_name("dump.jsonl", 1 << 28)
+    'dump.jsonl@0000268435456'
+    """
+    return f"{name}@{start:0{_WIDTH}d}"
+
+
+def object_of(name: str) -> tuple[str, int | None]:
+    """The name of the object of a part, and the part's first byte; or a name unchanged and None.
+
+    >>> object_of("dump.jsonl@0000268435456")
+    ('dump.jsonl', 268435456)
+    """
+    match = _NAME.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, None)
+
+
+def sha256_of_part(store: Store, path: str, part: RawPart) -> str:
+    """The sha256 (hex) of the bytes of a part.
+
+    Args:
+        store: holds the object.
+        path: of the object.
+        part: of the object.
+
+    Raises:
+        StoreError: the object is not there, or is shorter.
+    """
+    digest, left = hashlib.sha256(), part.end - part.start
+    for piece in store.stream(path, start=part.start):
+        digest.update(piece[:left])
+        left -= min(left, len(piece))
+        if not left:
+            break
+    return digest.hexdigest()

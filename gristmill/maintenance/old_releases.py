@@ -1,0 +1,94 @@
+"""Finds and removes releases of exports that their index does not name any more, or that were never finished."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gristmill.execution.work import Say
+from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
+from gristmill.lake.ledger.index_ledger import read_index_ledger
+from gristmill.lake.store.protocol import Entry, Store
+from gristmill.stages.export.index import WRITING, release_folder
+
+_NAME = re.compile(rb"release-[0-9a-f]+")
+
+
+@dataclass
+class OldRelease:
+    """A release that nothing names.
+
+    Attributes:
+        index: address of the index that it belongs to.
+        folder: its folder, with a closing slash.
+        entries: its objects.
+    """
+
+    index: str
+    folder: str
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.rstrip("/").rpartition("/")[2]
+
+    @property
+    def bytes(self) -> int:
+        """Total size of its objects, in bytes."""
+        return sum(entry.size for entry in self.entries)
+
+
+def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
+    """The releases that can be removed: neither their index names them, nor does a release of the lake.
+
+    Args:
+        store: the lake.
+        say: receives a line for each index that is skipped, because its release is being written.
+
+    Raises:
+        DataError: the ledger of an index cannot be read, so the release that it names is unknown.
+        StoreError: the lake does not answer.
+    """
+    found: dict[str, OldRelease] = {}
+    for entry in store.list(EXPORT_INDEX.top):
+        folder = release_folder(entry.path)
+        if folder:
+            index = folder.rstrip("/").rpartition("/")[0]
+            found.setdefault(folder, OldRelease(index, folder)).entries.append(entry)
+    busy = {index for index in {each.index for each in found.values()} if _is_busy(store, index)}
+    for index in sorted(busy):
+        say(f"{index}: a run writes its release, or was killed: nothing of it is touched")
+    kept = set(_named(store)) if found else set()
+    free = (each for each in found.values() if each.index not in busy and each.name not in kept)
+    return sorted((each for each in free if not _is_current(store, each)), key=lambda each: each.folder)
+
+
+def _is_busy(store: Store, index: str) -> bool:
+    return store.head(f"{index}/{WRITING}") is not None
+
+
+def _is_current(store: Store, release: OldRelease) -> bool:
+    ledger = read_index_ledger(store, ledger_of_asset(release.index))
+    return ledger is not None and any(path.startswith(release.folder) for path in ledger.files)
+
+
+def _named(store: Store) -> Iterator[str]:
+    """The names of releases of exports that the lake's own releases contain."""
+    for entry in store.list("releases/"):
+        if entry.path.endswith(".json"):
+            yield from (name.decode() for name in _NAME.findall(store.read(entry.path)))
+
+
+def remove_release(store: Store, release: OldRelease) -> bool:
+    """Removes one release, unless a run has meanwhile begun to write it, or its index names it now.
+
+    Returns:
+        Whether it was removed.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    if _is_busy(store, release.index) or _is_current(store, release):
+        return False
+    store.delete([entry.path for entry in release.entries])
+    return True

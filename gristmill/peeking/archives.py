@@ -1,0 +1,119 @@
+"""Sniffers of archives: what most of their files are."""
+
+import re
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+from gristmill.peeking.head import MEMBERS, Head
+from gristmill.peeking.packing import packing_of
+from gristmill.peeking.sniffers import Facts, headed, html, irc, markdown, plain_text
+
+CODE = frozenset(
+    re.findall(
+        r"\w+",
+        "py rs c h cc cpp hpp java js ts jsx tsx go rb php cs swift kt scala sh pl r jl lua hs ml ex erl clj sql toml"
+        " cmake gradle vue dart m zig nim",
+    )
+)
+"""Endings of the names of programs, and of files beside them."""
+_DOCUMENTS = {"md", "rst", "txt", "html", "htm", "xhtml", "tex", "adoc"}
+_MOST = 0.6
+
+
+@lru_cache(maxsize=8)
+def _kinds(head: Head) -> Counter[str]:
+    """How many of an archive's first files are of each kind, by content."""
+    kinds: Counter[str] = Counter()
+    for member in head.members:
+        if member.data is None:
+            continue
+        inner = Head(Path(member.name), packing_of(member.data), member.data, len(member.data) < 64 << 10)
+        found = next((kind for kind, sniff in _INNER.items() if sniff(inner)), "other")
+        kinds["packed" if inner.packing else found] += 1
+    return kinds
+
+
+_INNER = {"irc": irc, "headed": headed, "html": html, "markdown": markdown, "text": plain_text}
+
+
+def endings(head: Head) -> Counter[str]:
+    """How many of an archive's first files have each ending, without the dot."""
+    return Counter(PurePosixPath(member.name).suffix[1:].lower() for member in head.members)
+
+
+def _told(head: Head) -> tuple[str, ...]:
+    count = f"{len(head.members)}{' or more' if len(head.members) >= MEMBERS else ''} files"
+    named = ", ".join(
+        f"{number} .{end}" if end else f"{number} without an ending" for end, number in endings(head).most_common(4)
+    )
+    return (f"{count}: {named}", *([f"damaged: {head.damage}"] if head.damage else []))
+
+
+def _mostly(head: Head, *kinds: str) -> bool:
+    counted = _kinds(head)
+    return bool(head.archive) and sum(counted[kind] for kind in kinds) >= _MOST * max(sum(counted.values()), 1)
+
+
+def _select(head: Head) -> str:
+    """A pattern for the names of the files that have the most frequent ending."""
+    [(end, _)] = endings(head).most_common(1)
+    return rf"\.{re.escape(end)}$" if end else "."
+
+
+def epub(head: Head) -> Facts | None:
+    """A book in EPUB's form: an .epub file, or its folder in another archive."""
+    names = [member.name for member in head.members]
+    book = any(name.endswith(".opf") for name in names) and any(name.endswith(".xhtml") for name in names)
+    return Facts(fields=_told(head)) if head.archive and book else None
+
+
+def code(head: Head) -> Facts | None:
+    """A repository of programs."""
+    counted = endings(head)
+    programs = sum(counted[end] for end in CODE)
+    fits = head.archive and programs >= 0.5 * max(sum(counted.values()), 1) and programs
+    tops = {member.name.removeprefix("./").partition("/")[0] for member in head.members}
+    one = len(tops) == 1 and all("/" in member.name.removeprefix("./") for member in head.members)
+    return Facts({"strip": 1} if one else {}, _told(head)) if fits else None
+
+
+def irc_archive(head: Head) -> Facts | None:
+    """Logs of a channel."""
+    return Facts(fields=_told(head)) if head.archive and _mostly(head, "irc") and _kinds(head) else None
+
+
+def headed_archive(head: Head) -> Facts | None:
+    """Texts with header fields."""
+    return Facts({"select": _select(head)}, _told(head)) if _kinds_of(head) and _mostly(head, "headed") else None
+
+
+def html_archive(head: Head) -> Facts | None:
+    """Web pages as files."""
+    return Facts(fields=_told(head)) if _kinds_of(head) and _mostly(head, "html") else None
+
+
+def text_archive(head: Head) -> Facts | None:
+    """Texts and Markdown."""
+    fits = _kinds_of(head) and _mostly(head, "text", "markdown", "headed")
+    texts = sorted(endings(head).keys() & _DOCUMENTS)
+    others = endings(head).keys() - _DOCUMENTS
+    members = {"members": rf"\.({'|'.join(texts)})$"} if others else {}
+    front = any(
+        (member.data or b"").startswith(b"---\n") and member.name.lower().endswith((".md", ".markdown"))
+        for member in head.members
+    )
+    more = {"front_matter": True} if front else {}
+    titles = {"title": True} if front or _mostly(head, "markdown") else {}
+    return Facts({**members, **more, **titles}, _told(head)) if fits and texts else None
+
+
+def other_archive(head: Head) -> Facts | None:
+    """An archive of something else."""
+    if not head.archive:
+        return None
+    return Facts(fields=_told(head), notes=("no reader knows what most of its files are: unpack it and look again",))
+
+
+def _kinds_of(head: Head) -> Counter[str]:
+    return _kinds(head) if head.archive else Counter()

@@ -1,0 +1,117 @@
+"""The draft of a recipe: the module of a source, as text, and the reader that it declares."""
+
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_WIDTH = 110
+_DRAFT = "    draft=True,  # you may change it and make it again; remove this line when it is good"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call in a recipe, such as `JsonLines(source="forum", id_key=None)`.
+
+    Attributes:
+        module: of the class.
+        name: of the class.
+        options: its arguments: values of JSON, None, tuples, or calls.
+        given: its arguments without names, before the others.
+    """
+
+    module: str
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    given: tuple[Any, ...] = ()
+
+    def text(self) -> str:
+        """The call as Python."""
+        named = (f"{key}={written(value)}" for key, value in self.options.items())
+        return f"{self.name}({', '.join([*map(written, self.given), *named])})"
+
+    def imports(self) -> Iterator[tuple[str, str]]:
+        """(module, name) of all classes in it."""
+        yield self.module, self.name
+        for value in self.options.values():
+            if isinstance(value, Call):
+                yield from value.imports()
+
+    def made(self) -> Any:
+        """What the call gives.
+
+        Raises:
+            RecipeError: an option is not valid.
+        """
+        options = {key: value.made() if isinstance(value, Call) else value for key, value in self.options.items()}
+        return getattr(importlib.import_module(self.module), self.name)(*self.given, **options)
+
+
+def written(value: Any) -> str:
+    """A value as Python, strings with double quotes.
+
+    >>> print(written(("a", None)), written("it's"))
+    ("a", None) "it's"
+    """
+    if isinstance(value, Call):
+        return value.text()
+    if isinstance(value, tuple):
+        return f"({', '.join(map(written, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{written(key)}: {written(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, str):
+        if "\\" in value and value.isprintable() and '"' not in value and not value.endswith("\\"):
+            return f'r"{value}"'
+        shown = repr(value)
+        if shown.startswith("'"):
+            shown = '"' + shown[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+        return shown
+    return repr(value)
+
+
+def name_of(words: str) -> str:
+    """A name for a source, from the name of a file or folder.
+
+    >>> name_of("en_100 Tree.jsonl.gz"), name_of("2024")
+    ('en-100-tree', 'source-2024')
+    """
+    stem = words.lower().partition(".")[0] or "source"
+    name = "-".join(re.findall(r"[a-z0-9]+", stem)) or "source"
+    return f"source-{name}" if name[0].isdigit() or name in {"index", "ledgers", "raw"} else name
+
+
+SOURCE = Call("gristmill.recipes.source", "Source")
+ADOPTED = Call("gristmill.recipes.adopted.dataset", "Adopted")
+
+
+def source_text(reader: Call, options: Mapping[str, Any], what: str, kind: Call = SOURCE) -> str:
+    """The module of a recipe.
+
+    Args:
+        reader: the call of its reader.
+        options: the other options of the source, as in Call.
+        what: one sentence for the docstring.
+        kind: its class: SOURCE; or ADOPTED, which has no reader.
+    """
+    declared = {**options, "convert": reader} if kind == SOURCE else options
+    imports: dict[str, set[str]] = {kind.module: {kind.name}}
+    for call in declared.values():
+        for module, name in call.imports() if isinstance(call, Call) else ():
+            imports.setdefault(module, set()).add(name)
+    lines = [f'"""{what}"""', ""]
+    lines += [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
+    lines += ["", f"{str(options['name']).replace('-', '_').upper()} = {kind.name}("]
+    for key, value in declared.items():
+        lines += _option(key, value)
+        if key == "name":
+            lines.append(_DRAFT)
+    return "\n".join([*lines, ")", ""])
+
+
+def _option(key: str, value: Any) -> list[str]:
+    line = f"    {key}={written(value)},"
+    if len(line) <= _WIDTH or not isinstance(value, Call):
+        return [line]
+    inner = [f"        {name}={written(each)}," for name, each in value.options.items()]
+    return [f"    {key}={value.name}(", *inner, "    ),"]

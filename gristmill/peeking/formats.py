@@ -1,0 +1,82 @@
+"""The table of formats that `peek` knows: a sniffer and a reader in each row, the most special format first."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gristmill.peeking import archives, sniffers
+from gristmill.peeking.draft import Call
+from gristmill.peeking.head import Head
+from gristmill.peeking.sniffers import Facts
+
+
+@dataclass(frozen=True)
+class Format:
+    """A row of the table.
+
+    Attributes:
+        name: for people.
+        sniff: what is known of a file's beginning if it has this format; None if it does not have it.
+        module: of the reader; empty if no reader reads it.
+        reader: name of the reader's class.
+    """
+
+    name: str
+    sniff: Callable[[Head], Facts | None]
+    module: str = ""
+    reader: str = ""
+
+    def call(self, source: str, facts: Facts) -> Call | None:
+        """The call of the reader for a source; None without a reader."""
+        options = {"source": source, **facts.options}
+        return Call(f"gristmill.readers.{self.module}", self.reader, options) if self.module else None
+
+
+FORMATS = (
+    Format("parquet", sniffers.parquet, "parquet", "ParquetRows"),
+    Format("WARC with texts of a crawl (WET)", sniffers.wet, "web.wet", "WetPages"),
+    Format("WARC with metadata of a crawl (WAT)", sniffers.wat, "web.wet", "WatPages"),
+    Format("WARC with pages of a crawl", sniffers.warc, "web.pages", "WarcPages"),
+    Format("archive of an EPUB book", archives.epub, "books.epub", "EpubBooks"),
+    Format("archive of IRC logs", archives.irc_archive, "chats.irc_logs", "IrcLogs"),
+    Format("archive of a code repository", archives.code, "code.code_files", "CodeFiles"),
+    Format("archive of texts with header fields", archives.headed_archive, "files.headed_texts", "HeadedTexts"),
+    Format("archive of web pages", archives.html_archive, "files.html_files", "HtmlFiles"),
+    Format("archive of texts", archives.text_archive, "texts", "TextFiles"),
+    Format("archive", archives.other_archive),
+    Format("MediaWiki dump", sniffers.mediawiki, "wiki.pages", "MediaWikiPages"),
+    Format("JATS article", sniffers.jats, "papers.jats", "JatsArticles"),
+    Format("Stack Exchange dump (Posts.xml)", sniffers.posts, "forum.stack_exchange", "StackExchangePosts"),
+    Format("web page", sniffers.html, "files.html_files", "HtmlFiles"),
+    Format("XML", sniffers.other_xml),
+    Format("OSCAR 22.01 or 23.01", sniffers.oscar, "oscar.lines", "OscarLines"),
+    Format("Dolma documents", sniffers.dolma, "dolma", "DolmaLines"),
+    Format("Dolma attributes", sniffers.dolma_attributes),
+    Format("OpenAssistant reply trees", sniffers.reply_trees, "chats.reply_trees", "ReplyTrees"),
+    Format("conversations as marked strings", sniffers.marked_turns, "chats.marked_turns", "MarkedTurns"),
+    Format("arXiv LaTeX in JSON lines", sniffers.redpajama_arxiv, "papers.latex", "LatexLines"),
+    Format("Stack Exchange threads in JSON lines", sniffers.threads, "jsonl", "JsonLines"),
+    Format("JSON lines", sniffers.json_lines, "jsonl", "JsonLines"),
+    Format("JSON array of conversations", sniffers.turns_array, "json_array", "JsonArray"),
+    Format("JSON array", sniffers.json_array, "json_array", "JsonArray"),
+    Format("checksums", sniffers.checksums),
+    Format("Project Gutenberg book", sniffers.gutenberg, "books.gutenberg", "GutenbergTexts"),
+    Format("IRC log", sniffers.irc, "chats.irc_logs", "IrcLogs"),
+    Format("table with a delimiter", sniffers.delimited, "delimited", "DelimitedRows"),
+    Format("YAML", sniffers.yaml),
+    Format("text with header fields", sniffers.headed, "files.headed_texts", "HeadedTexts"),
+    Format("Markdown", sniffers.markdown, "texts", "TextFiles"),
+    Format("plain text", sniffers.plain_text, "texts", "TextFiles"),
+)
+"""The formats, in the order in which they are tried."""
+
+UNKNOWN = Format("unknown", lambda _: Facts())
+"""What no row fits."""
+
+
+def recognise(head: Head) -> tuple[Format, Facts]:
+    """The format of a file, by its beginning."""
+    for each in FORMATS:
+        facts = each.sniff(head)
+        if facts is not None:
+            return each, facts
+    return UNKNOWN, Facts()

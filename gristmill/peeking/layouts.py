@@ -1,0 +1,89 @@
+"""Folders that a draft must know as a whole: datasets of Dolma and of the Hugging Face Hub, and trees of code."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gristmill.peeking.archives import CODE
+from gristmill.peeking.draft import Call, name_of
+from gristmill.peeking.head import head_of
+from gristmill.readers.hugging_face import data_files
+from gristmill.readers.mapping.front_matter import front_matter
+from gristmill.readers.oscar.lines import CHECKSUMS
+from gristmill.readers.text import Unfit
+
+_MOST = 0.5
+
+
+def dolma_datasets(root: Path, files: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
+    """The folders that hold `documents/` and `attributes/`, with the names of their attribute sets.
+
+    Args:
+        root: the folder that is looked at.
+        files: those of Dolma's documents and attributes.
+    """
+    documents: set[Path] = set()
+    sets: dict[Path, set[str]] = {}
+    for path in files:
+        parts = path.relative_to(root).parts
+        if "documents" in parts[:-1]:
+            documents.add(root.joinpath(*parts[: parts.index("documents")]))
+        elif "attributes" in parts[:-2]:
+            at = parts.index("attributes")
+            sets.setdefault(root.joinpath(*parts[:at]), set()).add(parts[at + 1])
+    return {base: tuple(sorted(sets[base])) for base in sorted(documents) if base in sets}
+
+
+def code_tree(root: Path, files: Iterable[Path]) -> dict[str, Any] | None:
+    """The options of CodeFiles for a folder of programs; None if most files are something else.
+
+    If a file lies at the top, the folder is one repository. Else its folders are repositories, or those of owners.
+
+    Args:
+        root: the folder.
+        files: of it.
+    """
+    names = [path.relative_to(root) for path in files]
+    programs = sum(name.suffix[1:].lower() in CODE for name in names)
+    if not programs or programs < _MOST * len(names):
+        return None
+    depth = min(len(name.parts) for name in names) - 1
+    return {"folders": min(depth, 2)} if depth else {"repository": name_of(root.resolve().name), "folders": 0}
+
+
+def hub_options(root: Path, names: Iterable[str]) -> dict[str, Any]:
+    """The options of a source for a dataset of the Hugging Face Hub: the split `train`, and the licence of its card.
+
+    Args:
+        root: the folder.
+        names: of the data files, below the folder.
+
+    Returns:
+        The options; empty if the folder has no card, or no split `train`.
+    """
+    card = root / "README.md"
+    if not card.is_file() or not any(re.search(data_files("train"), name) for name in names):
+        return {}
+    try:
+        matter, _ = front_matter(head_of(card).text)
+    except Unfit:
+        return {}
+    licence = matter.get("license")
+    found = {"licence": licence} if isinstance(licence, str) and licence else {}
+    call = Call("gristmill.readers.hugging_face", "data_files", given=("train",))
+    return {"select": call, **found} if matter else {}
+
+
+def oscar_options(names: Iterable[str], beside: Iterable[str]) -> Mapping[str, Any]:
+    """The options of a source for a release of OSCAR: its folders are languages, and it may have checksum files.
+
+    Args:
+        names: of the parts, below the folder.
+        beside: of all files.
+    """
+    first = {name.partition("/")[0] for name in names if "/" in name}
+    dated = bool(first) and all(re.search(r"\d{2}", each) for each in first)
+    rule = {} if dated else {"partition": Call("gristmill.recipes.source", "Everything")}
+    listed = any(re.search(CHECKSUMS, name) for name in beside)
+    return {**rule, **({"checksums": CHECKSUMS} if listed else {})}

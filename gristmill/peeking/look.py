@@ -1,0 +1,325 @@
+"""Looks at raw data: guesses the format of each file, drafts a recipe, and reads the first documents by the draft."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError, GristmillError, is_failure, words_of
+from gristmill.lake.rows.document import Document
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import Entry, ObjectVersion
+from gristmill.peeking.draft import ADOPTED, SOURCE, Call, name_of, source_text
+from gristmill.peeking.formats import FORMATS, Format, recognise
+from gristmill.peeking.head import Head, head_of
+from gristmill.peeking.layouts import code_tree, dolma_datasets, hub_options, oscar_options
+from gristmill.peeking.sniffers import Facts
+from gristmill.recipes.raw_object import Copied, LeftOut, Limits, RawObject, Refused
+from gristmill.recipes.raw_rules import is_hidden
+
+DOCUMENTS = 3
+"""Documents that are shown."""
+FILES = 2000
+"""Files of a folder that are listed."""
+LOOKED_AT = 60
+"""Files of a folder that are opened."""
+_RESULTS = 5000
+"""Results of a reader after which no further document is waited for."""
+_BESIDE = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog)\b")
+"""Names of files that say something about the data beside them."""
+_RULES = "gristmill.recipes.source"
+LONGEST_ROW = 8 << 20
+"""Longest row in bytes that is read for the documents: a small file may unpack to a huge row."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What is known of one file.
+
+    Attributes:
+        head: its beginning.
+        format: the row of the table of formats.
+        facts: what the sniffer knows.
+    """
+
+    head: Head
+    format: Format
+    facts: Facts
+
+
+@dataclass
+class FirstResults:
+    """The first results of a draft.
+
+    Attributes:
+        documents: the first documents.
+        files: the file of each of them, below the folder.
+        refused: number of refused rows until then, by reason.
+        left_out: number of records that were left out until then, by reason.
+        error: why the reader stopped; empty if it did not.
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A recipe for the files of one format.
+
+    Attributes:
+        guesses: the files, the first of which is the example.
+        reader: the call of the reader.
+        options: the other options of the source.
+        top: the folder of the raw data.
+        kind: SOURCE or ADOPTED.
+    """
+
+    guesses: tuple[Guess, ...]
+    reader: Call
+    options: Mapping[str, Any]
+    top: Path
+    kind: Call = SOURCE
+
+    def raw_name(self, each: Guess) -> str:
+        """The name of a file as a run gives it to the reader: below its snapshot."""
+        name = each.head.path.with_name(each.head.name).relative_to(self.top).as_posix()
+        rule = self.options.get("partition", Call(_RULES, "Folders")).made()
+        snapshot, _ = rule.split(name) or ("", "")
+        return name.removeprefix(rule.prefix(snapshot)) if snapshot else name
+
+    @property
+    def text(self) -> str:
+        """The module of the recipe."""
+        what = f"{self.guesses[0].format.name}. A draft of `peek`: check it."
+        return source_text(self.reader, self.options, what, self.kind)
+
+
+def guess(path: Path) -> Guess:
+    """Guesses the format of a file.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    head = head_of(path)
+    return Guess(head, *recognise(head))
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a folder and those below it that are not hidden, at most 2,000 of them, sorted."""
+    below = (each for each in sorted(folder.rglob("*")) if each.is_file())
+    return list(islice((each for each in below if not is_hidden(each.relative_to(folder).as_posix())), FILES))
+
+
+def passed_over(folder: Path) -> list[Path]:
+    """What is in a folder, or below it, and is neither a regular file nor a folder: FIFOs, devices, broken links."""
+    below = (each for each in sorted(folder.rglob("*")) if not each.is_file() and not each.is_dir())
+    return [each for each in below if not is_hidden(each.relative_to(folder).as_posix())]
+
+
+def chosen(files: Iterable[Path]) -> list[Path]:
+    """The files that are opened: of each folder and ending some, so that each format is among them."""
+    by_kind: dict[tuple[Path, str], list[Path]] = {}
+    for path in files:
+        by_kind.setdefault((path.parent, ending(path.name)), []).append(path)
+    groups = list(by_kind.values())
+    rounds = max(map(len, groups), default=0)
+    ordered = (group[number] for number in range(rounds) for group in groups if number < len(group))
+    return sorted(islice(ordered, LOOKED_AT))
+
+
+def ending(name: str) -> str:
+    """The ending of a file's name, with that of its packing.
+
+    >>> ending("part-1.en.jsonl.gz"), ending("README"), ending("1342-0.txt")
+    ('.jsonl.gz', '', '.txt')
+    """
+    found = re.search(r"(\.[A-Za-z][A-Za-z0-9]{0,9})?(\.(gz|bz2|xz|zst|zstd))?$", name)
+    return found[0] if found and found.start() else ""
+
+
+def drafts(root: Path, guesses: Iterable[Guess]) -> list[Draft]:
+    """A draft for each format that a reader knows, that of the most files first. Cards and licences get no draft.
+
+    Args:
+        root: the folder, or the file.
+        guesses: of its files.
+    """
+    found = list(guesses)
+    options = code_tree(root, [each.head.path for each in found]) if root.is_dir() else None
+    if options is not None:
+        return [_code(root, found, options)]
+    made = _adopted(root, found) if root.is_dir() else []
+    bases = [draft.top / each for draft in made for each in ("documents", "attributes")]
+    left = [each for each in found if not any(each.head.path.is_relative_to(base) for base in bases)]
+    groups: dict[tuple[str, str], list[Guess]] = {}
+    for each in left:
+        same = {key: value for key, value in each.facts.options.items() if key != "front_matter"}
+        groups.setdefault((each.format.name, repr(same)), []).append(each)
+    ordered = sorted(groups.values(), key=len, reverse=True)
+    known = [group for group in ordered if group[0].format.module]
+    data = [group for group in known if not all(_BESIDE.match(each.head.path.name) for each in group)]
+    ends = Counter(end for group in ordered for end in {ending(each.head.name) for each in group})
+    shared = {end for end, count in ends.items() if count > 1}
+    for group in data or ([] if made else known):
+        taken = {str(draft.options["name"]) for draft in made}
+        made.append(_draft(root, group, [each for each in left if each not in group], shared, taken))
+    return made
+
+
+def _code(root: Path, found: list[Guess], options: Mapping[str, Any]) -> Draft:
+    """The draft for a tree of programs."""
+    row = next(each for each in FORMATS if each.reader == "CodeFiles")
+    name = name_of(root.resolve().name)
+    reader = row.call(name, Facts(options)) or Call("", "")
+    asked = {"name": name, "partition": Call(_RULES, "Everything"), "raw": str(root.resolve())}
+    return Draft(tuple(Guess(each.head, row, each.facts) for each in found), reader, asked, root)
+
+
+def _adopted(root: Path, found: list[Guess]) -> list[Draft]:
+    """A draft for each dataset in Dolma's layout that has attributes: it is adopted in place."""
+    dolma = [each for each in found if each.format.name.startswith("Dolma ")]
+    made: list[Draft] = []
+    for number, (base, sets) in enumerate(dolma_datasets(root, [each.head.path for each in dolma]).items()):
+        documents = (each for each in dolma if each.head.path.is_relative_to(base / "documents"))
+        group = tuple(each for each in documents if each.format.module)
+        if not group:
+            continue
+        name = name_of(root.resolve().name) + (f"-{number + 1}" if number else "")
+        reader = group[0].format.call(name, group[0].facts) or Call("", "")
+        options = {"name": name, "root": str(base.resolve()), "sets": sets}
+        made.append(Draft(group, reader, options, base, ADOPTED))
+    return made
+
+
+def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str], taken: set[str]) -> Draft:
+    first = next((each for each in group if "front_matter" in each.facts.options), group[0])
+    top = root if root.is_dir() else root.parent
+    name = name_of(root.resolve().name)
+    if name in taken:
+        name = name_of(first.head.path.name)
+    name = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
+    reader = first.format.call(name, first.facts)
+    select = _select([each.head.name for each in group], shared if top == root else None)
+    folder = _own_folder(top, group, others) if top == root else ""
+    options: dict[str, Any] = {"name": name, "select": folder or select}
+    if not _in_snapshots([each.head.path.relative_to(top) for each in group]):
+        options["partition"] = Call(_RULES, "Everything")
+    names = [each.head.path.relative_to(top).as_posix() for each in group]
+    if top == root:
+        options |= hub_options(root, names)
+    if first.format.reader == "OscarLines":
+        options.pop("partition", None)
+        options |= oscar_options(names, [each.head.path.relative_to(top).as_posix() for each in others])
+    if isinstance(options["select"], Call):
+        pattern = options["select"].made()
+        group = [each for each, below in zip(group, names, strict=True) if re.search(pattern, below)]
+    options["raw"] = str(top.resolve())
+    return Draft(tuple(group), reader or Call("", ""), {**options, **first.facts.more}, top)
+
+
+def _own_folder(top: Path, group: list[Guess], others: list[Guess]) -> str:
+    """A pattern for the first folder of a group's files, if others have their endings only elsewhere."""
+    ends = {ending(each.head.name) for each in group}
+    like = [each for each in others if ending(each.head.name) in ends]
+    first = {each.head.path.relative_to(top).parts[:-1][:1] for each in group}
+    taken = {each.head.path.relative_to(top).parts[:-1][:1] for each in like}
+    if not like or () in first or first & taken or "" in ends:
+        return ""
+    either = "|".join(sorted(re.escape(folder) for [folder] in first))
+    return rf"^({either})/.*({'|'.join(sorted(map(re.escape, ends)))})$"
+
+
+def _in_snapshots(names: list[Path]) -> bool:
+    """Whether the first folders of the names look like snapshots: there are several, or its name has a digit."""
+    first = {each.parts[0] for each in names if len(each.parts) > 1}
+    return all(len(each.parts) > 1 for each in names) and (len(first) > 1 or any(map(str.isdigit, "".join(first))))
+
+
+def _select(names: list[str], shared: set[str] | None) -> str:
+    """A pattern for the names of the raw objects.
+
+    Args:
+        names: those of the files.
+        shared: endings that files of other formats have too; None: of all.
+    """
+    if shared is None or any(ending(name) in {*shared, ""} for name in names):
+        each = [re.escape(name) for name in sorted(set(names))]
+        return rf"(^|/){each[0]}$" if len(each) == 1 else rf"(^|/)({'|'.join(each)})$"
+    ends = sorted({ending(name) for name in names})
+    return rf"({'|'.join(map(re.escape, ends))})$" if len(ends) > 1 else rf"{re.escape(ends[0])}$"
+
+
+class _Renamed:
+    """A file as the store of one raw object, which may have another name.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._store, self._name = FolderStore(str(path.parent)), path.name
+
+    def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:  # noqa: ARG002
+        return self._store.stream(self._name, version, start)
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:  # noqa: ARG002 - one file
+        return self._store.read_range(self._name, start, end)
+
+    def head(self, path: str) -> Entry | None:  # noqa: ARG002 - one file
+        return self._store.head(self._name)
+
+
+def read(draft: Draft, most: int = DOCUMENTS) -> FirstResults:
+    """The first documents that a draft's reader makes of the draft's files.
+
+    Args:
+        draft: the recipe.
+        most: number of documents.
+    """
+    seen = FirstResults()
+    for each in draft.guesses:
+        path, name = each.head.path, draft.raw_name(each)
+        below = path.with_name(each.head.name).relative_to(draft.top).as_posix()
+        raw = RawObject(_Renamed(path), below, name, path.stat().st_size, Limits(row=LONGEST_ROW))
+        try:
+            for result in islice(draft.reader.made()(raw), _RESULTS):
+                for refused in raw.take_refused():
+                    seen.refused[refused.reason] += 1
+                _count(seen, result)
+                seen.files += [below] * (len(seen.documents) - len(seen.files))
+                if len(seen.documents) >= most:
+                    return seen
+            for refused in raw.take_refused():
+                seen.refused[refused.reason] += 1
+        except GristmillError as error:
+            seen.error = str(error)
+        except BaseException as error:
+            if not is_failure(error):
+                raise
+            seen.error = words_of(error)
+        if seen.error:
+            return seen
+    return seen
+
+
+def _count(seen: FirstResults, result: object) -> None:
+    match result:
+        case Document():
+            seen.documents.append(result)
+        case Copied():
+            seen.documents.append(msgspec.json.decode(result.line, type=Document))
+        case Refused():
+            seen.refused[result.reason] += 1
+        case LeftOut():
+            seen.left_out[result.reason] += result.records
+        case _:
+            raise DataError(f"the reader gave a {type(result).__name__}")

@@ -1,0 +1,193 @@
+"""The estimate of a plan: bytes to read and write, new bytes, and CPU time, from what earlier runs have measured.
+
+Each run note has what its grind took: CPU seconds, bytes read and bytes written. A partition is estimated by the notes
+of its own asset, else by those of the same set or tokenizer elsewhere, else by those of the same kind of asset.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from gristmill.execution.plan import plan_changes, read_state
+from gristmill.execution.step import Step
+from gristmill.lake.address import place
+from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, ledgers_folder, names_of
+from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.receipts import read_run_note
+from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.dry_run import Prospect
+from gristmill.pipeline.targets import addresses_of
+from gristmill.recipes.catalogue import Catalogue
+
+_NOTES = 20
+"""Number of run notes of an asset that are read, the newest snapshots first."""
+
+Kin = tuple[str, ...]
+"""What assets have in common, so that one may be estimated by another."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What grinding has taken, summed over run notes; divided by `read` it is a rate.
+
+    Attributes:
+        read: bytes that were read: raw files as they are stored, documents uncompressed.
+        written: bytes of the objects that were written.
+        length: bytes of the rows that were written, uncompressed: what the next stage reads.
+        cpu: CPU seconds.
+    """
+
+    read: float = 0.0
+    written: float = 0.0
+    length: float = 0.0
+    cpu: float = 0.0
+
+    def plus(self, other: "Rate") -> "Rate":
+        """The sum of two."""
+        return Rate(
+            self.read + other.read, self.written + other.written, self.length + other.length, self.cpu + other.cpu
+        )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimate of the partitions of one kind of asset.
+
+    Attributes:
+        kind: name of the kind.
+        partitions: number of partitions that would be made.
+        unmeasured: how many of them no run note tells anything about. They are not in the other numbers.
+        read: bytes to read, in the unit of Rate. The documents of sets that are made together are read once.
+        written: bytes to write.
+        new: bytes by which the lake grows: objects that are replaced are taken off.
+        cpu: CPU seconds.
+        unknown: number of partitions whose inputs must be made first and have no known size; they are in no sum.
+    """
+
+    kind: str
+    partitions: int = 0
+    unmeasured: int = 0
+    read: float = 0.0
+    written: float = 0.0
+    new: float = 0.0
+    cpu: float = 0.0
+    unknown: int = 0
+
+
+class Estimator:
+    """Estimates the steps of a plan, in their order.
+
+    Args:
+        store: the lake.
+        catalogue: the recipes; the notes of their assets are read.
+    """
+
+    def __init__(self, store: Store, catalogue: Catalogue) -> None:
+        self._store = store
+        self._assets = list(addresses_of(catalogue))
+        self._rates: dict[Kin, Rate] | None = None
+        self._lengths: dict[tuple[str, str], float | None] = {}
+        self.estimates: dict[str, Estimate] = {}
+        """By the name of the kind."""
+
+    def total(self) -> Estimate:
+        """The sum over all kinds."""
+        return reduce(_sum, self.estimates.values(), Estimate("total"))
+
+    def add(self, step: Step, prospects: Sequence[Prospect]) -> None:
+        """Adds those partitions of a step that would be made. Steps that make its inputs must be added before it.
+
+        Raises:
+            GristmillError: the lake does not answer, or an input is not valid.
+        """
+        together = 0
+        for prospect in prospects:
+            if prospect.state in {"make", "follow"}:
+                self._add(step, prospect, first=not together)
+                together += 1
+
+    def _add(self, step: Step, prospect: Prospect, *, first: bool) -> None:
+        kind = kind_of(prospect.asset)
+        name = kind.name if kind else ""
+        old = self.estimates.get(name, Estimate(name))
+        read, replaced = self._work(step, prospect)
+        rate = self._rate(prospect.asset)
+        self._lengths[prospect.asset, prospect.snapshot] = None
+        if rate is None or read is None:
+            known = read if read is not None and first else 0
+            self.estimates[name] = _sum(old, Estimate(name, 1, 1, known, unknown=int(read is None)))
+            return
+        share = read / rate.read
+        written = share * rate.written
+        self._lengths[prospect.asset, prospect.snapshot] = share * rate.length
+        new = written if kind and kind.immutable else written - min(replaced, written)
+        added = Estimate(name, 1, 0, read if first else 0, written, new, share * rate.cpu)
+        self.estimates[name] = _sum(old, added)
+
+    def _work(self, step: Step, prospect: Prospect) -> tuple[float | None, float]:
+        """Bytes that a partition reads, or None if that is not known; and bytes of objects that it replaces."""
+        where = place(prospect.asset, prospect.snapshot)
+        if prospect.state == "follow":
+            head = read_head(self._store, where)
+            return self._after(step), head.totals.get("bytes", 0) if head else 0
+        plan = step.plan(self._store)
+        target = next(target for target in plan.targets if target.place == where)
+        state = read_state(self._store, where)
+        _, todo, gone = plan_changes(state, target, self._store)
+        items = plan.items({prospect.asset: todo}, {prospect.asset: state}) if todo else []
+        names = {*gone, *(want.name for want in todo)}
+        replaced = sum(receipt.row.bytes for name, receipt in state.receipts.items() if name in names)
+        return sum(item.weight for item in items), replaced
+
+    def _after(self, step: Step) -> float | None:
+        """Bytes that a step reads whose inputs are made first: those that are written anew, else all of them."""
+        documents = next((asset for asset in step.reads if kind_of(asset) is not ATTRIBUTES), "")
+        if (documents, step.snapshot) in self._lengths:
+            return self._lengths[documents, step.snapshot]
+        head = read_head(self._store, place(documents, step.snapshot))
+        return head.totals.get("length") if head else None
+
+    def _rate(self, asset: str) -> Rate | None:
+        if self._rates is None:
+            self._rates = dict(self._measured())
+        return next((self._rates[kin] for kin in _kin(asset) if kin in self._rates), None)
+
+    def _measured(self) -> Mapping[Kin, Rate]:
+        found: dict[Kin, Rate] = {}
+        for asset in self._assets:
+            kind = kind_of(asset)
+            for rate in self._notes(asset) if kind and kind.partitioned else ():
+                for kin in _kin(asset):
+                    found[kin] = found.get(kin, Rate()).plus(rate)
+        return found
+
+    def _notes(self, asset: str) -> Iterator[Rate]:
+        ledgers = [each for each in list_ledgers(self._store, ledgers_folder(asset)) if each.asset == asset]
+        for ledger in sorted(ledgers, key=lambda each: each.snapshot, reverse=True)[:_NOTES]:
+            spent = read_run_note(self._store, ledger).about.get("grind", {})
+            if spent.get("bytes read"):
+                share = 1 / spent["assets"]
+                yield Rate(
+                    spent["bytes read"], spent["bytes written"], spent["length written"], spent["cpu seconds"] * share
+                )
+
+
+def _kin(asset: str) -> list[Kin]:
+    """The nearest kin first: the asset itself, the same set or tokenizer elsewhere, the same kind."""
+    kind, names = kind_of(asset), names_of(asset)
+    name = kind.name if kind else ""
+    same = names.get("set") or names.get("tokenizer") or names.get("export")
+    return [(asset,), *([(name, same)] if same else []), (name, "")]
+
+
+def _sum(one: Estimate, other: Estimate) -> Estimate:
+    return Estimate(
+        one.kind,
+        one.partitions + other.partitions,
+        one.unmeasured + other.unmeasured,
+        one.read + other.read,
+        one.written + other.written,
+        one.new + other.new,
+        one.cpu + other.cpu,
+        one.unknown + other.unknown,
+    )

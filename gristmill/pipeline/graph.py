@@ -1,0 +1,145 @@
+"""The graph of the recipes: which asset is made from which, by their addresses, without a look into the lake."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from gristmill.execution.step import Step
+from gristmill.lake.address import (
+    cache_asset,
+    cache_index,
+    export_asset,
+    export_index,
+    mix_asset,
+    mix_index,
+    tokenizer_asset,
+)
+from gristmill.lake.asset_kinds import kind_of, names_of
+from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
+from gristmill.pipeline.targets import Targets, addresses_of
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.source import Source
+from gristmill.stages.tokenization.files import ledger_path
+
+Node = tuple[str, str]
+"""An asset, and a snapshot; the snapshot of tokenizers and indexes is empty."""
+
+
+class RecipeGraph:
+    """The assets of a catalogue, and what each of them is made from.
+
+    Args:
+        catalogue: the recipes.
+        shelves: the packages that hold them.
+    """
+
+    def __init__(self, catalogue: Catalogue, shelves: tuple[str, ...]) -> None:
+        self._catalogue, self._shelves = catalogue, shelves
+        self._source: Mapping[str, str] = dict(catalogue.slices())
+
+    def of(self, source: Source) -> Iterator[str]:
+        """The assets whose partitions are the snapshots of a source."""
+        return (asset for asset, name in self._source.items() if name == source.name)
+
+    def asked(self, targets: Targets) -> set[str]:
+        """The assets that are targets."""
+        return {asset for asset in addresses_of(self._catalogue) if targets.asks_for(asset)}
+
+    def sources_of(self, assets: Iterable[str]) -> list[str]:
+        """The names of the sources whose snapshots are the partitions of some assets, in the catalogue's order.
+
+        An index has those of what it closes.
+        """
+        slices = {each for asset in assets for each in (asset, *(self._inputs[asset] if _closes(asset) else ()))}
+        found = {self._source[each] for each in slices if each in self._source}
+        return [name for name in self._catalogue.sources if name in found]
+
+    def above(self, assets: Iterable[str], store: Store, targets: Targets) -> set[str]:
+        """Some assets and all that they are made from, whatever the snapshot.
+
+        Args:
+            assets: addresses.
+            store: the lake. The training data of a tokenizer that it has are not needed any more.
+            targets: what was asked for.
+        """
+        found: set[str] = set()
+        todo = list(assets)
+        while todo:
+            asset = todo.pop()
+            if asset not in found:
+                found.add(asset)
+                todo += self._inputs.get(asset, ())
+                todo += [address for address, _ in self._training(asset, store, targets)]
+        return found
+
+    def needed(self, targets: Targets, known: Mapping[str, Sequence[str]], store: Store) -> dict[str, set[str]]:
+        """The snapshots of each asset that are asked for, or needed for those that are.
+
+        Args:
+            targets: what was asked for.
+            known: the snapshots of each source, by its name.
+            store: the lake, as in above().
+        """
+        todo = [node for asset in self.asked(targets) for node in self._nodes(asset, targets, known)]
+        found: dict[str, set[str]] = {}
+        while todo:
+            asset, snapshot = todo.pop()
+            if snapshot in found.setdefault(asset, set()):
+                continue
+            found[asset].add(snapshot)
+            for above in self._inputs.get(asset, ()):
+                todo += self._nodes(above, targets, known) if _closes(asset) else [self._node(above, snapshot)]
+            training = self._training(asset, store, targets)
+            todo += [(above, key) for above, key in training if key in known.get(self._source[above], ())]
+        return found
+
+    def _node(self, asset: str, snapshot: str) -> Node:
+        return (asset, snapshot if asset in self._source else "")
+
+    def _nodes(self, asset: str, targets: Targets, known: Mapping[str, Sequence[str]]) -> list[Node]:
+        """An asset's partitions of the snapshots that are asked for."""
+        if asset not in self._source:
+            return [(asset, "")]
+        return [(asset, key) for key in known.get(self._source[asset], ()) if targets.asks_for_snapshot(key)]
+
+    def _training(self, asset: str, store: Store, targets: Targets) -> list[Node]:
+        """What a tokenizer must be trained on: nothing if the lake has it, unless it was asked for by name."""
+        tokenizer = self._catalogue.tokenizers.get(names_of(asset).get("tokenizer", ""))
+        if tokenizer is None or asset != tokenizer_asset(tokenizer.name) or tokenizer.training is None:
+            return []
+        if not targets.names(asset) and store.head(ledger_path(tokenizer.name)) is not None:
+            return []
+        training = tokenizer.training
+        return [(mix_asset(training.mix, stream), key) for stream, keys in training.snapshots.items() for key in keys]
+
+    @cached_property
+    def _inputs(self) -> dict[str, tuple[str, ...]]:
+        """What each asset is made from; the snapshot of the steps does not matter."""
+        found: dict[str, tuple[str, ...]] = {}
+        for source in self._catalogue.sources.values():
+            for step in source_steps(self._catalogue, source, "", self._shelves):
+                found |= dict.fromkeys(step.makes, step.reads)
+        for mix in self._catalogue.mixes.values():
+            for step in self._steps(mix):
+                found |= dict.fromkeys(step.makes, step.reads)
+            streams = [stream.key for stream in mix.streams]
+            found[mix_index(mix.name)] = tuple(mix_asset(mix.name, stream) for stream in streams)
+            for name in (tokenizer.name for tokenizer in self._catalogue.tokenizers_of(mix)):
+                caches = (cache_asset(mix.name, name, stream) for stream in streams)
+                found[cache_index(mix.name, name)] = (tokenizer_asset(name), *caches)
+            for name in (export.name for export in self._catalogue.exports_of(mix)):
+                found[export_index(mix.name, name)] = tuple(export_asset(mix.name, name, each) for each in streams)
+        return found
+
+    def _steps(self, mix: Mix) -> Iterator[Step]:
+        for stream in mix.streams:
+            yield from mix_steps(mix, stream.key, "", self._shelves)
+            yield from cache_steps(self._catalogue.tokenizers_of(mix), mix, stream.key, "", self._shelves)
+            yield from export_steps(self._catalogue.exports_of(mix), mix, stream.key, "", self._shelves)
+
+
+def _closes(asset: str) -> bool:
+    """Whether an asset is an index, which is made from all snapshots at once."""
+    kind = kind_of(asset)
+    return kind is not None and kind.closes is not None

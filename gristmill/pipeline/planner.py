@@ -1,0 +1,228 @@
+"""The planner: what must be made for some targets, in order. `plan` shows its tasks, and `make` does them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from gristmill.errors import RecipeError, StoreError
+from gristmill.execution.step import Step
+from gristmill.lake.address import raw_asset, tokenizer_asset
+from gristmill.lake.store.open import Lake
+from gristmill.pipeline.dry_run import Prospect, Prospects
+from gristmill.pipeline.graph import RecipeGraph
+from gristmill.pipeline.indexes import MixIndexes
+from gristmill.pipeline.steps import (
+    all_snapshots,
+    cache_steps,
+    check_there,
+    export_steps,
+    has_vanished,
+    made_snapshots,
+    mix_steps,
+    source_steps,
+)
+from gristmill.pipeline.targets import Targets
+from gristmill.raw_data.endings import NOT_SELECTED
+from gristmill.raw_data.unclaimed import unclaimed
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.source import Source
+from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.mixing.blocklist_matches import unmatched_entries
+from gristmill.stages.tagging.step import TaggingStep
+
+
+@dataclass(frozen=True)
+class TokenizerTask:
+    """A tokenizer.
+
+    Attributes:
+        tokenizer: the recipe.
+        needed: whether a token cache that is asked for needs it.
+        named: whether a person asked for it by name.
+    """
+
+    tokenizer: Tokenizer
+    needed: bool
+    named: bool
+
+
+@dataclass(frozen=True)
+class IndexTask:
+    """The index of a mix, of a token cache or of an export."""
+
+    indexes: MixIndexes
+    address: str
+
+
+Task = Step | TokenizerTask | IndexTask
+
+
+class Planner:
+    """Finds what must be made in a lake for some targets. Inputs come before what is made from them.
+
+    Args:
+        catalogue: the recipes.
+        shelves: the packages that hold them.
+        lake: the lake.
+        targets: what was asked for; by default everything.
+
+    Raises:
+        RecipeError: a snapshot was asked for that no source of the targets has.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, shelves: tuple[str, ...], lake: Lake, targets: Targets | None = None
+    ) -> None:
+        self._catalogue, self._shelves, self._lake = catalogue, shelves, lake
+        self._targets = targets or Targets()
+        self._store = lake.store()
+        self._graph = RecipeGraph(catalogue, shelves)
+        self.states = Prospects(self._store)
+        self.strays: list[Prospect] = []
+        """What is in the raw data of the sources, but in no snapshot."""
+        self.remarks: list[str] = []
+        """What people should know of raw data and folders, though nothing is wrong with them."""
+        self.unlisted: list[Prospect] = []
+        """The raw data that cannot be listed."""
+        self._known: dict[str, list[str]] = {}
+        asked = self._graph.asked(self._targets)
+        sources = self._graph.sources_of(asked)
+        for name in self._graph.sources_of(self._graph.above(asked, self._store, self._targets)):
+            self._known[name] = self._snapshots(catalogue.sources[name])
+        if self._targets == Targets():
+            self.remarks += unclaimed(self._store, catalogue)
+        check_there(self._targets.snapshots, {name: self._known[name] for name in sources})
+
+    @cached_property
+    def _wanted(self) -> dict[str, set[str]] | None:
+        """The snapshots of each asset that are asked for or needed for that; None: everything."""
+        if self._targets == Targets():
+            return None
+        return self._graph.needed(self._targets, self._known, self._store)
+
+    @property
+    def notes(self) -> list[str]:
+        """What people should know of the recipes and of the lake, though nothing is wrong."""
+        return [*self._catalogue.notes, *self.unmatched(), *self.remarks]
+
+    def unmatched(self) -> list[str]:
+        """The entries of blocklists that match no document now, if everything was asked for."""
+        asked = self._targets.addresses is None
+        return [str(each) for each in unmatched_entries(self._store, self._catalogue)] if asked else []
+
+    def check_something(self) -> None:
+        """Checks that the lake has raw data or ledgers of the targets: an empty plan may be that of another lake.
+
+        Raises:
+            RecipeError: it has neither; or no file of theirs is one that `select` of the recipe matches.
+        """
+        if self._known and not any(self._known.values()) and not (self.strays or self.unlisted):
+            unmatched = [remark for remark in self.remarks if NOT_SELECTED in remark]
+            if unmatched:
+                raise RecipeError("\n".join(unmatched))
+            raise RecipeError(
+                f"{self._store.url}: neither raw data nor ledgers of {', '.join(self._known)}; put raw data under"
+                " sources/<source>/raw/<snapshot>/, or check the lake and --shelves"
+            )
+
+    def prospects(self) -> Iterator[Prospect]:
+        """What is wrong with raw data, then the state of each target, and of each of their inputs that is due."""
+        yield from (*self.strays, *self.unlisted)
+        for task in self.tasks():
+            yield from (each for each in self.survey(task) if self.asked(each) or each.state != "finished")
+
+    def asked(self, prospect: Prospect) -> bool:
+        """Whether a partition was asked for, and is not only needed for what was."""
+        snapshot = prospect.snapshot
+        return self._targets.asks_for(prospect.asset) and (not snapshot or self._targets.asks_for_snapshot(snapshot))
+
+    def named(self, prospect: Prospect) -> bool:
+        """Whether a partition was asked for by its name, or by the name of something that it belongs to."""
+        return self._targets.addresses is not None and self.asked(prospect)
+
+    def survey(self, task: Task) -> list[Prospect]:
+        """The state of each partition of a task now. The tasks before it must be surveyed, and may be done."""
+        match task:
+            case TokenizerTask():
+                return [self.states.tokenizer(task.tokenizer, needed=task.needed, named=task.named)]
+            case IndexTask():
+                found = self.states.index(task.indexes, task.address)
+                return [found] if found else []
+            case _:
+                return self.states.step(task)
+
+    def tasks(self) -> Iterator[Task]:
+        """What makes the targets and their inputs, in order: documents and sets, tokenizers, tokens, indexes."""
+        for source in self._catalogue.sources.values():
+            for snapshot in self._known.get(source.name, ()):
+                yield from self._only_wanted(self._steps(source, snapshot))
+        yield from self._tokenizers()
+        for source in self._catalogue.sources.values():
+            for snapshot in self._known.get(source.name, ()):
+                yield from self._tokens(source, snapshot)
+        for mix in self._catalogue.mixes.values():
+            yield from self._indexes(mix)
+
+    def _snapshots(self, source: Source) -> list[str]:
+        """The keys of the snapshots of a source. If its raw data cannot be listed: those that have a ledger."""
+        asset = raw_asset(source.name)
+        try:
+            return all_snapshots(
+                self._lake,
+                source,
+                lambda stray: self.strays.append(Prospect(asset, "", "wrong", why=(str(stray),))),
+                lambda remark: self.remarks.append(str(remark)),
+            )
+        except (RecipeError, StoreError) as error:
+            self.unlisted.append(self.states.unlisted(source, error))
+            return sorted(made_snapshots(self._store, source))
+
+    def _is_wanted(self, asset: str, snapshot: str = "") -> bool:
+        return self._wanted is None or snapshot in self._wanted.get(asset, ())
+
+    def _only_wanted(self, steps: Iterable[Step]) -> Iterator[Step]:
+        """The steps without the assets that nobody needs: of a tagging step, some sets may be left."""
+        for step in steps:
+            wanted = [self._is_wanted(asset, step.snapshot) for asset in step.makes]
+            if all(wanted):
+                yield step
+            elif isinstance(step, TaggingStep) and any(wanted):
+                taggers = tuple(tagger for tagger, want in zip(step.taggers, wanted, strict=True) if want)
+                yield replace(step, taggers=taggers)
+
+    def _steps(self, source: Source, snapshot: str) -> Iterator[Step]:
+        """The steps that make the documents of a snapshot, their attribute sets, and the documents of mixes."""
+        shelves, options = self._shelves, self._lake.options
+        if self._wanted is not None and not any(snapshot in self._wanted.get(a, ()) for a in self._graph.of(source)):
+            return
+        vanished = has_vanished(self._store, source, snapshot)
+        yield from source_steps(self._catalogue, source, snapshot, shelves, options, vanished=vanished)
+        for mix, stream in self._streams(source):
+            yield from mix_steps(mix, stream.key, snapshot, shelves)
+
+    def _tokens(self, source: Source, snapshot: str) -> Iterator[Step]:
+        """The steps that make the token caches of a snapshot, and its exports."""
+        for mix, stream in self._streams(source):
+            tokenizers = self._catalogue.tokenizers_of(mix)
+            yield from self._only_wanted(cache_steps(tokenizers, mix, stream.key, snapshot, self._shelves))
+            exports = self._catalogue.exports_of(mix)
+            yield from self._only_wanted(export_steps(exports, mix, stream.key, snapshot, self._shelves))
+
+    def _streams(self, source: Source) -> list[tuple[Mix, Stream]]:
+        return [(mix, stream) for mix, stream in self._catalogue.streams() if stream.source == source.name]
+
+    def _tokenizers(self) -> Iterator[TokenizerTask]:
+        used = {t.name for mix in self._catalogue.mixes.values() for t in self._catalogue.tokenizers_of(mix)}
+        for tokenizer in self._catalogue.tokenizers.values():
+            asset = tokenizer_asset(tokenizer.name)
+            if self._is_wanted(asset):
+                named = self._targets.names(asset)
+                yield TokenizerTask(tokenizer, tokenizer.name in used, named)
+
+    def _indexes(self, mix: Mix) -> Iterator[IndexTask]:
+        sources = {stream.key: self._catalogue.sources[stream.source] for stream in mix.streams}
+        known = {stream: self._known.get(source.name, []) for stream, source in sources.items()}
+        exports = self._catalogue.exports_of(mix)
+        indexes = MixIndexes(mix, self._catalogue.tokenizers_of(mix), sources, known, exports)
+        yield from (IndexTask(indexes, address) for address in indexes.addresses if self._is_wanted(address))

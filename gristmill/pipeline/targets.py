@@ -1,0 +1,128 @@
+"""Targets: what a person asks `make` and `plan` for, as words, and the assets that they mean."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import tokenizer_asset
+from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, names_of
+from gristmill.recipes.catalogue import Catalogue
+
+_OF_A_MIX = (MIX, TOKEN_CACHE, EXPORT)
+"""The first folders of the addresses that have the name of a mix in the second place."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The assets and snapshots that were asked for.
+
+    Attributes:
+        addresses: addresses, or the beginnings of addresses up to a `/`. None: all assets, but no tokenizer that no
+            mix uses.
+        snapshots: keys of snapshots. Empty: all.
+    """
+
+    addresses: tuple[str, ...] | None = None
+    snapshots: tuple[str, ...] = ()
+
+    def names(self, address: str) -> bool:
+        """Whether an asset was asked for by name.
+
+        >>> Targets(("sources/wiki/v1",)).names("sources/wiki/v1/documents")
+        True
+        """
+        return any(f"{address}/".startswith(f"{each}/") for each in self.addresses or ())
+
+    def asks_for(self, address: str) -> bool:
+        """Whether an asset was asked for, by name or because all were."""
+        return self.addresses is None or self.names(address)
+
+    def asks_for_snapshot(self, snapshot: str) -> bool:
+        """Whether a snapshot was asked for."""
+        return not self.snapshots or snapshot in self.snapshots
+
+
+def read_targets(catalogue: Catalogue, words: Sequence[str], snapshots: Sequence[str] = ()) -> Targets:
+    """The targets that some words mean.
+
+    A word is the name of a source (all its versions and attribute sets), a mix (its documents, token caches, exports,
+    and their indexes), a tokenizer, an attribute set (in all sources and versions), or an export (of all its mixes);
+    `source/version`, `mix/tokenizer` or `mix/export`; or an address or its beginning, such as `sources/wiki/v1`.
+    `mixes/NAME` means the same as the mix's name.
+
+    Args:
+        catalogue: all recipes.
+        words: without words, all assets are targets.
+        snapshots: keys of snapshots.
+
+    Raises:
+        RecipeError: a word means nothing on these shelves, or several things.
+    """
+    addresses = tuple(address for word in words for address in _addresses(catalogue, word))
+    return Targets(addresses if words else None, tuple(snapshots))
+
+
+def means_something(catalogue: Catalogue, word: str) -> bool:
+    """Whether a word is a target on these shelves, or several."""
+    return bool(_meanings(catalogue, word.rstrip("/")))
+
+
+def _addresses(catalogue: Catalogue, word: str) -> tuple[str, ...]:
+    found = _meanings(catalogue, word.rstrip("/"))
+    if len(found) > 1:
+        kinds = " and ".join(f"a {kind}" for kind in found)
+        forms = " or ".join(f"{addresses[0]}" for addresses in found.values())
+        raise RecipeError(f"{word!r} is both {kinds}: write {forms}")
+    if found:
+        return next(iter(found.values()))
+    raise RecipeError(f"{word!r} is on no shelf; {_known(catalogue, word)}")
+
+
+def _meanings(catalogue: Catalogue, word: str) -> dict[str, tuple[str, ...]]:
+    """The beginnings of addresses that a word means, by the kind of thing that it names."""
+    if not word:
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    if word in catalogue.sources:
+        found["source"] = (f"{DOCUMENTS.top}{word}",)
+    if word.removeprefix(MIX.top) in catalogue.mixes:
+        found["mix"] = tuple(f"{kind.top}{word.removeprefix(MIX.top)}" for kind in _OF_A_MIX)
+    if word in catalogue.exports:
+        found["export"] = tuple(f"{EXPORT.top}{mix}/{word}" for mix in catalogue.exports[word].mixes)
+    if word in catalogue.tokenizers:
+        found["tokenizer"] = (tokenizer_asset(word),)
+    if sets := tuple(_sets(catalogue, word)):
+        found["attribute set"] = sets
+    for top in ("", DOCUMENTS.top, TOKEN_CACHE.top, EXPORT.top) if "/" in word and not found else ():
+        if any(f"{address}/".startswith(f"{top}{word}/") for address in addresses_of(catalogue)):
+            found[f"address below {top or 'the lake'}"] = (f"{top}{word}",)
+    return found
+
+
+def _sets(catalogue: Catalogue, name: str) -> Iterator[str]:
+    """The addresses of an attribute set in all sources and versions."""
+    return (address for address, _ in catalogue.slices() if names_of(address).get("set") == name)
+
+
+def addresses_of(catalogue: Catalogue) -> Iterator[str]:
+    """The address of every asset that is made from recipes."""
+    yield from (address for address, _ in catalogue.slices())
+    yield from catalogue.indexes()
+    yield from (tokenizer_asset(name) for name in catalogue.tokenizers)
+
+
+def _known(catalogue: Catalogue, word: str) -> str:
+    """What there is, for the message, with the names that are spelt almost alike in front."""
+    shelves: dict[str, Iterable[str]] = {
+        "sources": catalogue.sources,
+        "mixes": catalogue.mixes,
+        "tokenizers": catalogue.tokenizers,
+        "attribute sets": catalogue.taggers,
+    }
+    if catalogue.exports:
+        shelves["exports"] = catalogue.exports
+    every = [*(name for shelf in shelves.values() for name in shelf), *addresses_of(catalogue)]
+    near = get_close_matches(word, every, 3)
+    listed = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in shelves.items())
+    return f"{listed}; did you mean {' or '.join(near)}?" if near else listed

@@ -1,0 +1,89 @@
+"""The state of a tokenizer in the lake: there, lost, damaged, or not as its recipe says."""
+
+from typing import Literal, NamedTuple
+
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.lake.address import tokenizer_asset
+from gristmill.lake.ledger.files import changed_fields
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.tokenization.files import (
+    TokenizerLedger,
+    brought_files,
+    ledger_path,
+    read_tokenizer,
+    tokenizer_path,
+)
+from gristmill.stages.tokenization.training import recipe_of
+
+
+class TokenizerState(NamedTuple):
+    """What is known of a tokenizer before anything is made.
+
+    Attributes:
+        state: `finished`; `missing`: it has no ledger; `changed`: the recipe of a draft changed; `refused`: the recipe
+            changed, or the file to import is not valid; `wrong`: one of its files in the lake is lost or damaged.
+        why: reasons, for people.
+    """
+
+    state: Literal["finished", "missing", "changed", "refused", "wrong"]
+    why: tuple[str, ...] = ()
+
+
+def look_at(store: Store, tokenizer: Tokenizer) -> TokenizerState:
+    """The state of a tokenizer: whether the lake has it, undamaged and of this recipe.
+
+    Args:
+        store: the lake.
+        tokenizer: the recipe.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    try:
+        recorded, _ = read_tokenizer(store, tokenizer.name)
+    except (DataError, StoreError) as error:
+        return _diagnosed(store, tokenizer, error)
+    return _compared(recorded, tokenizer)
+
+
+def _diagnosed(store: Store, tokenizer: Tokenizer, error: DataError | StoreError) -> TokenizerState:
+    """Why a tokenizer cannot be read. A file of it that is not there is no sign that it was never made."""
+    file, ledger = tokenizer_path(tokenizer.name), ledger_path(tokenizer.name)
+    if store.head(ledger) is None:
+        return _missing(store, tokenizer)
+    if store.head(file) is None:
+        lost = f"{file}: lost, although {ledger} is there; restore the file, or remove the ledger and make it again"
+        return TokenizerState("wrong", (f"{lost}: the same recipe and documents give the same bytes",))
+    if isinstance(error, StoreError):
+        raise error
+    return TokenizerState("wrong", (str(error),))
+
+
+def _compared(recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState:
+    recipe = recipe_of(tokenizer, tokenizer.training.snapshots if tokenizer.training else {})
+    # A run may choose the snapshots to train on, so they are no change.
+    changed = [name for name in changed_fields(recorded.recipe, recipe) if name != "snapshots"]
+    if not changed:
+        return TokenizerState("finished")
+    words = f"the recipe changed: {', '.join(changed)}"
+    if recorded.recipe.draft and tokenizer.draft:
+        mend = f"`gristmill make LAKE {tokenizer_asset(tokenizer.name)}` makes it again"
+        return TokenizerState("changed", (f"{words}; {mend}",))
+    return TokenizerState("refused", (f"{words}; it was not made by a draft",))
+
+
+def _missing(store: Store, tokenizer: Tokenizer) -> TokenizerState:
+    """The state of a tokenizer without a ledger. Its ledger is written last, so other files may be there."""
+    why = "never made"
+    if store.head(tokenizer_path(tokenizer.name)) is not None:
+        why = (
+            f"{ledger_path(tokenizer.name)} is not there, although tokenizer.json is: the ledger was lost, or the run"
+            " that wrote it was stopped; it is made again, and must become the same tokenizer if tokens were made by it"
+        )
+    if tokenizer.training is None:
+        try:
+            brought_files(store, tokenizer)
+        except RecipeError as error:
+            return TokenizerState("refused", (str(error),))
+    return TokenizerState("missing", (why,))

@@ -1,0 +1,193 @@
+"""Reads books of Project Gutenberg: plain text between a header with metadata and a licence.
+
+The header begins with a sentence that names the book. Its fields follow: `Title:`, `Author:`, `Language:`, `Release
+Date: ... [EBook #1342]`, `Character set encoding:`. The book is between the lines `*** START OF ... ***` and
+`*** END OF ... ***`. Older files begin it with `*END*THE SMALL PRINT!`, and end it with `End of Project Gutenberg's`.
+Many files have these words directly before `*** END OF`; they are no part of the book either. Elsewhere they are.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import UNSET
+
+from gristmill.lake.rows.document import Document
+from gristmill.readers.files.raw_files import FileDocuments
+from gristmill.readers.text import Unfit, fit_text
+from gristmill.readers.zip_archive import Member
+from gristmill.recipes.option_types import check_pattern
+from gristmill.recipes.raw_object import Converted, RawObject
+
+LICENCE = "LicenseRef-Project-Gutenberg"
+"""The licence of the files as a whole. The books' own texts are in the public domain of the United States."""
+
+_HEAD = 64 << 10
+_START = re.compile(
+    r"^[ \t]*(?:\*{3} ?START OF (?:THE|THIS) PROJECT GUTENBERG[^\n]*(?:\n[^\n*]+)?\*{3}"
+    r"|\*END\*? ?THE SMALL PRINT!?[^\n]*\*END\*)[ \t]*\r?\n?",
+    re.MULTILINE | re.IGNORECASE,
+)
+_END = re.compile(r"^[ \t]*\*{3} ?END OF (?:THE|THIS) PROJECT GUTENBERG", re.MULTILINE | re.IGNORECASE)
+_OLD_END = re.compile(r"^[ \t]*End of (?:The |This )?Project Gutenberg\b", re.MULTILINE | re.IGNORECASE)
+_FIELD = re.compile(r"([A-Z][A-Za-z ]{2,30}):[ \t]*(\S.*)?")
+_INNER = re.compile(r"[ \t]+(?=(?:Last Updated|Most recently updated|Release Date|Posting Date):)")
+_NUMBER = re.compile(r"\[\s*(?:EBook|EText|E-?text)[^\[\]#]*#\s*(\d+)", re.IGNORECASE)
+_ENCODING = re.compile(rb"^Character set encoding:[ \t]*([^\r\n]+)", re.MULTILINE | re.IGNORECASE)
+_RELEASED = re.compile(r"[A-Z][a-z]+ \d{1,2}, \d{4}|[A-Z][a-z]+,? \d{4}")
+_LANGUAGES = {
+    "afrikaans": "af", "arabic": "ar", "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "czech": "cs",
+    "danish": "da", "dutch": "nl", "english": "en", "esperanto": "eo", "estonian": "et", "finnish": "fi",
+    "french": "fr", "frisian": "fy", "friulian": "fur", "galician": "gl", "german": "de", "greek": "el", "hebrew": "he",
+    "hungarian": "hu", "icelandic": "is", "iloko": "ilo", "interlingua": "ia", "irish": "ga", "italian": "it",
+    "japanese": "ja", "korean": "ko", "latin": "la", "lithuanian": "lt", "maori": "mi", "norwegian": "no",
+    "occitan": "oc", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru", "sanskrit": "sa",
+    "scots": "sco", "serbian": "sr", "slovenian": "sl", "spanish": "es", "swedish": "sv", "tagalog": "tl",
+    "telugu": "te", "turkish": "tr", "welsh": "cy", "yiddish": "yi",
+}  # fmt: skip
+_CONTROLS = re.compile("[\x80-\x9f]")  # bytes that windows-1252 uses for letters and quotation marks
+_ENCODINGS = {
+    "unicode utf-8": "utf-8",
+    "ascii, with a few iso-8859-1 characters": "iso-8859-1",
+    **dict.fromkeys(("iso latin-1", "iso-latin-1"), "iso-8859-1"),
+    **dict.fromkeys(("cp-1252", "windows codepage 1252"), "windows-1252"),
+    "iso-646-us": "us-ascii",
+}
+"""Names of encodings in headers that Python does not know, in lower case, without what is in brackets."""
+_BRACKETS = re.compile(r"\s*\([^()]*\)$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GutenbergTexts(FileDocuments):
+    """Reads each book as one document, without Project Gutenberg's header and licence. Use it as a source's `convert`.
+
+    The raw objects are text files, or tar or zip archives of them. The id is the number of the book, such as
+    `gutenberg-1342`. Metadata are `gutenberg` (the number), `title`, `authors`, `language` (BCP 47), `license`,
+    `kind` (`book`), `path`, and the other fields of the header by their names in lower case with `_`. `created` is the
+    release date, if it names a day. Line ends become line feeds.
+
+    Attributes:
+        select: a pattern for the names of an archive's files; others are not read.
+        encoding: of files that do not state theirs.
+        credits: whether the lines that name the book's producers are kept.
+    """
+
+    select: str = r"\.txt$"
+    encoding: str = "utf-8"
+    credits: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_pattern(self.select, f"GutenbergTexts of source {self.source!r}: select")
+
+    def wants(self, name: str) -> bool:
+        """Whether the pattern takes the name."""
+        return re.search(self.select, name) is not None
+
+    def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:  # noqa: ARG002 - see FileDocuments
+        text = _decoded(file.raw, self.encoding).replace("\r\n", "\n")
+        start = _START.search(text)
+        if start is None:
+            raise Unfit("no start of the book", "no line `*** START OF THE PROJECT GUTENBERG EBOOK ... ***`")
+        head, body = text[: start.start()], _body(text, start.end())
+        if _START.search(text, start.end()):
+            raise Unfit("two books in one file", "a second line `*** START OF THE PROJECT GUTENBERG EBOOK ... ***`")
+        fields = _fields(head)
+        number = _NUMBER.search(head)
+        if number is None:
+            raise Unfit("no number of the book", "no `[EBook #...]` in the header")
+        metadata: dict[str, Any] = {"gutenberg": number[1], "kind": "book", "license": LICENCE, "path": file.name}
+        metadata |= {name: "; ".join(values) for name, values in fields.items() if name not in {"author", "language"}}
+        metadata["authors"] = fields.get("author", [])
+        language = "; ".join(fields.get("language", ["und"]))
+        metadata["language"] = _LANGUAGES.get(language.lower(), language)
+        created = _day(metadata.get("posting_date", "")) or _day(metadata.get("release_date", ""))
+        yield Document(
+            id=f"gutenberg-{number[1]}",
+            text=fit_text((body if self.credits else _without_credits(body)).strip("\n")) + "\n",
+            source=self.source,
+            created=created or UNSET,
+            metadata=metadata,
+        )
+
+
+_CREDITS = re.compile(
+    r"\s*(?:Produced by|E-?text prepared by|Transcribed (?:from|by)|Credits:)[^\n]*\n(?:[ \t]*\S[^\n]*\n)*",
+    re.IGNORECASE,
+)
+
+
+def _body(text: str, start: int) -> str:
+    """The book from here to its end mark, without the words that may be directly before the mark.
+
+    Raises:
+        Unfit: it has no end mark.
+    """
+    end = _END.search(text, start)
+    if end is None:
+        end = _OLD_END.search(text, start)
+        if end is None:
+            raise Unfit("no end of the book", "no line `*** END OF THE PROJECT GUTENBERG EBOOK ... ***`; truncated?")
+        return text[start : end.start()]
+    body = text[start : end.start()].rstrip()
+    words = _OLD_END.search(body, body.rfind("\n\n") + 1)
+    return f"{body[: words.start()]}\n" if words else text[start : end.start()]
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    """The text, in the encoding that the header states."""
+    stated = _ENCODING.search(data[:_HEAD])
+    name = stated[1].decode("ascii", "replace").strip().lower() if stated else encoding
+    name = _BRACKETS.sub("", name)
+    name = _ENCODINGS.get(name, name)
+    if data.startswith(b"\xef\xbb\xbf"):
+        name = "utf-8-sig"
+    try:
+        codec = codecs.lookup(name).name
+        text = data.decode(name)
+    except LookupError as error:
+        raise Unfit("unknown encoding", f"the header states {name!r:.80}") from error
+    except UnicodeError as error:
+        raise Unfit("not in its declared encoding", f"{name}: {error}") from error
+    control = _CONTROLS.search(text) if codec == "iso8859-1" else None
+    if control:
+        raise Unfit("not in its declared encoding", f"{name}: a control character at byte {control.start()}")
+    return text
+
+
+def _fields(head: str) -> dict[str, list[str]]:
+    """The values of each field of a header, by its name in lower case with `_`.
+
+    A line that is not a field continues the field before. A field may be there several times, such as an author.
+    """
+    fields: dict[str, list[str]] = {}
+    last = ""
+    for line in _INNER.sub("\n", head).splitlines():
+        match = _FIELD.fullmatch(line.strip()) if line[:1].strip() else None
+        if match:
+            last = match[1].lower().replace(" ", "_")
+            fields.setdefault(last, []).append((match[2] or "").strip())
+        elif last and line.strip():
+            fields[last][-1] = f"{fields[last][-1]} {line.strip()}".strip()
+        else:
+            last = ""
+    return fields
+
+
+def _day(words: str) -> str:
+    """A date such as `August 26, 2008` as RFC 3339; empty if it names no day."""
+    found = _RELEASED.search(words)
+    try:
+        day = datetime.strptime(found[0] if found else "", "%B %d, %Y").replace(tzinfo=UTC)
+    except ValueError:
+        return ""
+    return day.strftime("%Y-%m-%dT00:00:00Z")
+
+
+def _without_credits(body: str) -> str:
+    """A book without the paragraph that names its producers."""
+    match = _CREDITS.match(body)
+    return body[match.end() :] if match else body

@@ -1,0 +1,203 @@
+"""Reads the dumps of Stack Exchange: `Posts.xml`, in which questions and answers are rows in the order of their ids.
+
+Source: "Database schema documentation for the public data dump" (https://meta.stackexchange.com/questions/2677).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Annotated, Any
+
+from msgspec import Meta
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import RawSpan
+from gristmill.readers.files.creative_commons import creative_commons
+from gristmill.readers.files.html_text import html_text
+from gristmill.readers.forum.post_index import PostIndex, PostPlace
+from gristmill.readers.text import Unfit, fit_text
+from gristmill.readers.xml_events import XmlElement, parsed, subtrees
+from gristmill.recipes.option_types import check_types
+from gristmill.recipes.raw_object import MOST_SEEKABLE, TOO_LONG, Converted, LeftOut, RawObject, Refused
+
+QUESTION, ANSWER = "1", "2"
+_STEP = 1 << 20
+_BITS = 62  # of numbers that the index takes
+_TAG = re.compile(r"<([^<>]+)>|\|?([^|<>]+)\|?")
+
+Attributes = dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackExchangePosts:
+    """Reads each question with its answers as one document. Use it as the `convert` of a source.
+
+    A raw object is a `Posts.xml` of one site, packed or not. It is read twice: the places of its posts are sorted on
+    disk, then each thread is read. The memory is that of one thread.
+
+    The text is `Q: `, the title and the question, then each answer behind `A: `, the best score first. The id is
+    `site/id`. Metadata are `kind` (`forum`), `url`, `title`, `tags`, `score`, `answers` (id, score, creation date, and
+    whether it was accepted), `authors` (names or numbers of users), and `license` of all posts together.
+
+    Posts of other kinds are left out and counted. An answer without its question is refused.
+
+    Attributes:
+        source: name of the source, which is the source of every document.
+        site: such as `math.stackexchange.com`. None: the folder of the file.
+        least_score: answers of a lower score are left out and counted; None: all are kept.
+        unanswered: whether questions without an answer are kept; else they are left out and counted.
+        most: largest file in unpacked bytes. Its copy needs so much room on the disk of a worker.
+    """
+
+    source: str
+    site: str | None = None
+    least_score: int | None = None
+    unanswered: bool = True
+    most: Annotated[int, Meta(ge=1)] = MOST_SEEKABLE
+
+    def __post_init__(self) -> None:
+        check_types(self, f"StackExchangePosts of source {self.source!r}")
+
+    def __call__(self, raw: RawObject) -> Iterator[Converted]:
+        """Yields the threads of a site. See gristmill.recipes.source.Source.convert."""
+        site = self.site or raw.path.rpartition("/")[0].rpartition("/")[2]
+        if not site:
+            raise RecipeError(
+                f"StackExchangePosts of source {self.source!r}: {raw.path} is not in a folder; give the option site"
+            )
+        with raw.open(seekable=True, unpack=True, most=self.most) as file, PostIndex() as index:
+            yield from self._indexed(file, raw, index)
+            for places in index.threads():
+                yield from self._thread(places, file, raw, site)
+
+    def _indexed(self, file: IO[bytes], raw: RawObject, index: PostIndex) -> Iterator[Converted]:
+        """Adds all questions and answers to the index; other rows are yielded."""
+        others = 0
+        try:
+            for row in subtrees(iter(lambda: file.read(_STEP), b""), _BELOW_ROOT, where=raw.path, limit=raw.limits.row):
+                kind = row.attributes.get("PostTypeId")
+                if row.too_large:
+                    where = f"{raw.name} line {row.line}, byte {row.start}"
+                    yield Refused(TOO_LONG, where, b"", row.end - row.start, offset=row.start)
+                elif row.name != "row":
+                    yield _refused("unknown element", raw, row, f"<{row.name:.80}>, not <row>")
+                elif kind not in {QUESTION, ANSWER}:
+                    others += 1
+                else:
+                    place = _place(row, kind)
+                    if place is None:
+                        yield _refused("malformed post", raw, row, "Id, ParentId or Score is no whole number")
+                    else:
+                        index.add(place)
+        except Unfit as unfit:
+            raise DataError(f"{unfit.detail} ({unfit.reason}); acquire it again") from unfit
+        if others:
+            yield LeftOut("other kind of post", others)
+
+    def _thread(self, places: list[PostPlace], file: IO[bytes], raw: RawObject, site: str) -> Iterator[Converted]:
+        first = places[0]
+        if first.post != first.thread:
+            for place in places:
+                yield _refused_post("answer without its question", raw, place, file)
+            return
+        posts: list[tuple[PostPlace, Attributes]] = []
+        seen: set[int] = set()
+        low = 0
+        for place in places:
+            if place.post in seen:
+                yield _refused_post("post id twice", raw, place, file)
+            elif posts and self.least_score is not None and place.score < self.least_score:
+                low += 1
+            else:
+                seen.add(place.post)
+                posts.append((place, parsed([_bytes(file, place)], where=raw.path).attributes))
+        if low:
+            yield LeftOut("answer of a low score", low)
+        if len(posts) == 1 and not self.unanswered:
+            yield LeftOut("question without an answer")
+            return
+        try:
+            document = self._document(posts, site)
+        except Unfit as unfit:
+            yield _refused_post(unfit.reason, raw, first, file, unfit.detail)
+            return
+        raw.raw_span = RawSpan(first.start, first.end)
+        yield document
+
+    def _document(self, posts: list[tuple[PostPlace, Attributes]], site: str) -> Document:
+        (place, question), *answers = posts
+        title = question.get("Title", "").strip()
+        bodies = [html_text(post.get("Body", "")) for _, post in posts]
+        if not title and not bodies[0]:
+            raise Unfit("empty text", "a question without title and body")
+        parts = [f"Q: {title}\n\n{bodies[0]}".strip(), *(f"A: {body}" for body in bodies[1:])]
+        authors = [post.get("OwnerDisplayName") or post.get("OwnerUserId", "") for _, post in posts]
+        licences = {creative_commons(post.get("ContentLicense", "")) for _, post in posts} - {""}
+        metadata: dict[str, Any] = {
+            "kind": "forum",
+            "url": f"https://{site}/questions/{place.post}",
+            "title": title,
+            "tags": [angled or piped for angled, piped in _TAG.findall(question.get("Tags", ""))],
+            "score": place.score,
+            "answers": [
+                {
+                    "id": at.post,
+                    "score": at.score,
+                    "created": _time(answer),
+                    "accepted": str(at.post) == question.get("AcceptedAnswerId"),
+                }
+                for at, answer in answers
+            ],
+            "authors": list(dict.fromkeys(filter(None, authors))),
+            "license": " AND ".join(sorted(licences)) or "NOASSERTION",
+        }
+        text = fit_text("\n\n".join(parts)) + "\n"
+        return Document(
+            id=f"{site}/{place.post}", text=text, source=self.source, created=_time(question), metadata=metadata
+        )
+
+
+class _AllBut:
+    """All names but those of the root of a dump."""
+
+    def __contains__(self, name: object) -> bool:
+        return name != "posts"
+
+
+_BELOW_ROOT = _AllBut()
+
+
+def _place(row: XmlElement, kind: str) -> PostPlace | None:
+    """Where a question or an answer is; None if its numbers are not valid."""
+    try:
+        post, score = int(row.attributes["Id"]), int(row.attributes.get("Score", "0"))
+        thread = post if kind == QUESTION else int(row.attributes["ParentId"])
+    except (KeyError, ValueError):
+        return None
+    if (thread == post and kind == ANSWER) or max(post, thread, abs(score)).bit_length() > _BITS:
+        return None
+    return PostPlace(thread, post, score, row.start, row.end)
+
+
+def _time(post: Attributes) -> str | None:
+    """When a post was written. Dumps write UTC without saying so."""
+    created = post.get("CreationDate")
+    return f"{created}Z" if created and created[-1:].isdigit() else created
+
+
+def _bytes(file: IO[bytes], place: PostPlace) -> bytes:
+    file.seek(place.start)
+    return file.read(place.end - place.start)
+
+
+def _refused_post(reason: str, raw: RawObject, place: PostPlace, file: IO[bytes], detail: str = "") -> Refused:
+    where = f"{raw.name} post {place.post}, byte {place.start}{f' ({detail})' if detail else ''}"
+    return Refused(reason, where, _bytes(file, place), id=str(place.post), offset=place.start)
+
+
+def _refused(reason: str, raw: RawObject, row: XmlElement, detail: str) -> Refused:
+    values = " ".join(f'{name}="{value:.80}"' for name, value in row.attributes.items())
+    return Refused(
+        reason, f"{raw.name} line {row.line}, byte {row.start} ({detail})", values.encode(), offset=row.start
+    )

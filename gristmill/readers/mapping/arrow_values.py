@@ -1,0 +1,158 @@
+"""The values of Arrow's columns as Python objects, a whole column at a time.
+
+Arrow makes an object for each value, which takes longer than all else that is done with a row. Columns of strings,
+numbers, booleans, and of structs and lists of these go through NumPy instead.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.types as kinds
+
+
+def without_nanoseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows with times in microseconds where they were in nanoseconds.
+
+    Arrow makes objects of pandas for nanoseconds wherever pandas is installed, and these are written in another way.
+
+    Args:
+        batch: of rows.
+
+    Raises:
+        ArrowInvalid: a time is finer than microseconds.
+
+    >>> batch = pa.RecordBatch.from_arrays([pa.array([1000], pa.timestamp("ns"))], ["at"])
+    >>> without_nanoseconds(batch).schema.field("at").type
+    TimestampType(timestamp[us])
+    """
+    schema = pa.schema([each.with_type(_coarser(each.type)) for each in batch.schema])
+    return batch if schema.equals(batch.schema) else batch.cast(schema)
+
+
+def _coarser(kind: pa.DataType) -> pa.DataType:
+    if kinds.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if kinds.is_duration(kind) and kind.unit == "ns":
+        return pa.duration("us")
+    if kinds.is_struct(kind):
+        return pa.struct([kind.field(n).with_type(_coarser(kind.field(n).type)) for n in range(kind.num_fields)])
+    if kinds.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_coarser(kind.value_type)))
+    if kinds.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_coarser(kind.value_type)))
+    return kind
+
+
+def plain_values(column: pa.Array) -> list[Any] | None:
+    """The values of a column, if all of them have a form in JSON; None if Arrow must make them one by one.
+
+    Times become strings as in ISO 8601, and decimals strings of all their digits. None is returned for other types,
+    such as bytes, for NaN and infinities, and for lists whose entries take no memory.
+
+    >>> plain_values(pa.array([{"a": [1, 2]}, {"a": None}])), plain_values(pa.array([b"x"]))
+    ([{'a': [1, 2]}, {'a': None}], None)
+
+    Raises:
+        ValueError: a time is one that Python cannot hold.
+        OverflowError: as ValueError.
+    """
+    make = next((make for is_kind, make in _MAKERS if is_kind(column.type)), None)
+    return None if make is None else make(column)
+
+
+def _from_dictionary(column: pa.Array) -> list[Any] | None:
+    entries = plain_values(column.dictionary)
+    numbers = _with_nulls(column.indices)
+    return None if entries is None else [None if each is None else entries[each] for each in numbers]
+
+
+def _nulls(column: pa.Array) -> list[Any]:
+    return [None] * len(column)
+
+
+def _strings(column: pa.Array) -> list[Any]:
+    """Times as in ISO 8601, and decimals with all their digits."""
+    values: list[Any] = orjson.loads(orjson.dumps(column.to_pylist(), default=str))
+    return values
+
+
+def _listed(column: pa.Array) -> list[Any]:
+    values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+    return values
+
+
+def _with_nulls(column: pa.Array) -> list[Any]:
+    """Numbers or booleans. With nulls, NumPy would make floats of them."""
+    if not column.null_count:
+        return _listed(column)
+    values = _listed(column.fill_null(0 if kinds.is_integer(column.type) else False))
+    for number in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+        values[number] = None
+    return values
+
+
+def _finite(column: pa.Array) -> list[Any] | None:
+    filled = column.fill_null(0) if column.null_count else column
+    numbers = filled.to_numpy(zero_copy_only=False)
+    if not np.isfinite(numbers).all():
+        return None
+    values: list[Any] = numbers.astype(np.float64).tolist()
+    if column.null_count:
+        for number in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+            values[number] = None
+    return values
+
+
+def _structs(column: pa.Array) -> list[Any] | None:
+    names = [column.type.field(number).name for number in range(column.type.num_fields)]
+    if len(set(names)) < len(names) or not names:
+        return None
+    fields = [plain_values(each) for each in column.flatten()]
+    if any(each is None for each in fields):
+        return None
+    values: list[Any] = [dict(zip(names, each, strict=True)) for each in zip(*fields, strict=True)]
+    if column.null_count:
+        for number in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+            values[number] = None
+    return values
+
+
+def _lists(column: pa.Array) -> list[Any] | None:
+    if "null" in str(column.type):  # a small file may hold millions of them in one row
+        return None
+    entries = plain_values(column.flatten())
+    if entries is None:
+        return None
+    lengths = _with_nulls(column.value_lengths())
+    values: list[Any] = []
+    start = 0
+    for length in lengths:
+        if length is None:
+            values.append(None)
+        else:
+            values.append(entries[start : start + length])
+            start += length
+    return values
+
+
+_MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], list[Any] | None]], ...] = (
+    (kinds.is_string, _listed),
+    (kinds.is_large_string, _listed),
+    (kinds.is_integer, _with_nulls),
+    (kinds.is_boolean, _with_nulls),
+    (kinds.is_float32, _finite),
+    (kinds.is_float64, _finite),
+    (kinds.is_struct, _structs),
+    (kinds.is_list, _lists),
+    (kinds.is_large_list, _lists),
+    (kinds.is_dictionary, _from_dictionary),
+    (kinds.is_null, _nulls),
+    (kinds.is_timestamp, _strings),
+    (kinds.is_date, _strings),
+    (kinds.is_time, _strings),
+    (kinds.is_decimal, _strings),
+)
+"""What makes the values of each type."""

@@ -1,0 +1,192 @@
+"""The blocks of a bz2 file. Each is unpacked by itself, so that reading can begin at any of them.
+
+A block begins with a number of 48 bits, at any bit, and reaches to the next such number, or to the one that ends a
+stream. It is unpacked as a stream of its own, which checks the block's checksum. Once in 10^14 bits such a number is a
+block's content by chance; then this block fails its checksum.
+"""
+
+import bz2
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gristmill.errors import DataError
+from gristmill.lake.rows.raw_parts import RawPart
+from gristmill.lake.rows.unpacking import RAW_MEND
+
+_BLOCK, _END = 0x314159265359, 0x177245385090
+_BITS = 48
+_CRC = 32
+_LONGEST = 2 << 20
+"""Bytes from which a block is damaged: 900,000 bytes of text never take as many."""
+_STEP = 4 << 20
+_HEADER = b"BZh"
+
+
+class _Mark(NamedTuple):
+    """A number that begins a block, or that ends a stream; `bit` counts from the first bit of the object."""
+
+    bit: int
+    block: bool
+
+
+def _patterns() -> list[tuple[bytes, int, int]]:
+    """(the five whole bytes, the shift, the number) of both numbers at each of eight shifts."""
+    return [
+        ((number << (8 - shift)).to_bytes(7, "big")[1:6], shift, number)
+        for number in (_BLOCK, _END)
+        for shift in range(8)
+    ]
+
+
+_PATTERNS = _patterns()
+
+
+class _BlockFinder:
+    """The bytes of an object from which blocks are taken, and the marks in them."""
+
+    def __init__(self, pieces: Iterator[bytes], at: int) -> None:
+        self._pieces = pieces
+        self.at, self.held = at, b""
+        self._marks: list[_Mark] = []
+        self._searched = 0
+        self._last = -1  # the bit of the last mark that was found
+        self.ended = False
+
+    def more(self) -> bool:
+        """Reads a piece; False at the end of the object."""
+        piece = next(self._pieces, None)
+        if piece is None:
+            self.ended = True
+            return False
+        self.held += piece
+        self._search()
+        return True
+
+    def _search(self) -> None:
+        """Finds the marks that end in the newest bytes. One that lies over their end is found later."""
+        low = self._searched
+        found: list[_Mark] = []
+        for pattern, shift, number in _PATTERNS:
+            place = self.held.find(pattern, low + 1)
+            while place >= 0:
+                seven = self.held[place - 1 : place + 6]
+                whole = len(seven) == 7 or shift == 0
+                bits = int.from_bytes(seven.ljust(7, b"\0"), "big") >> (8 - shift) & ((1 << _BITS) - 1)
+                if whole and bits == number:
+                    found.append(_Mark((self.at + place - 1) * 8 + shift, number == _BLOCK))
+                place = self.held.find(pattern, place + 1)
+        self._marks += sorted(mark for mark in found if mark.bit > self._last)
+        self._last = self._marks[-1].bit if self._marks else self._last
+        self._searched = max(len(self.held) - 7, 0)
+
+    def mark(self) -> _Mark | None:
+        """The next mark, which is taken; None if the object has no more."""
+        while not self._marks:
+            if len(self.held) > _LONGEST or not self.more():
+                return None
+        return self._marks.pop(0)
+
+    def drop(self, byte: int) -> None:
+        """Forgets the bytes of the object before one."""
+        count = max(byte - self.at, 0)
+        self.held, self.at = self.held[count:], self.at + count
+        self._searched = max(self._searched - count, 0)
+
+    def bits(self, start: int, end: int) -> int:
+        """The bits [start, end) of the object, which are held."""
+        last = -(-end // 8)
+        number = int.from_bytes(self.held[start // 8 - self.at : last - self.at], "big") >> (last * 8 - end)
+        return number & ((1 << (end - start)) - 1)
+
+    def bytes(self, start: int, count: int) -> bytes:
+        """A number of bytes of the object from a place on, or fewer at its end."""
+        while len(self.held) < start - self.at + count and self.more():
+            pass
+        return self.held[start - self.at : start - self.at + count]
+
+
+def bz2_units(pieces: Iterator[bytes], path: str, part: RawPart) -> Iterator[int | bytes]:
+    """The blocks from the first one of a part to the end of the object; see readers.parts.units.units().
+
+    Args:
+        pieces: the bytes of the object from the part's first one on.
+        path: of the object, for messages.
+        part: of the object.
+
+    Raises:
+        DataError: a block is damaged, or the object is truncated, or no bz2 file.
+    """
+    window = _BlockFinder(pieces, part.start)
+    if not part.start:
+        yield 0  # the first part begins with the file, not with its first block
+    found = _first(window, part) if part.start else _stream(window, 0, path)
+    while found is not None and found.block:
+        yield found.bit // 8
+        window.drop(found.bit // 8)
+        following = window.mark()
+        if following is None:
+            what = "no block or end of the stream follows: the file was truncated, or is damaged"
+            what = what if window.ended else "a block does not end"
+            raise DataError(f"{path}: {what}, after byte {found.bit // 8} of the file; {RAW_MEND}")
+        yield from _plain(window, found.bit, following.bit, path)
+        if following.block:
+            found = following
+        else:
+            window.drop(following.bit // 8)
+            found = _stream(window, _behind(following), path)
+
+
+def _first(window: _BlockFinder, part: RawPart) -> _Mark | None:
+    """The first block that begins in the part; None if no block does."""
+    while True:
+        found = window.mark()
+        if found is None and not window.ended:  # no mark in 2 MiB: this is not bz2; the part before reports it
+            window.drop(window.at + len(window.held) - 8)
+        elif found is None or found.bit // 8 >= part.end:
+            return None
+        elif found.block:
+            return found
+
+
+def _plain(window: _BlockFinder, start: int, end: int, path: str) -> Iterator[bytes]:
+    """The plain bytes of the block in the bits [start, end)."""
+    block = window.bits(start, end)
+    crc = window.bits(start + _BITS, start + _BITS + _CRC)
+    count = end - start + _BITS + _CRC
+    stream = (((block << _BITS) | _END) << _CRC | crc) << (-count % 8)
+    unpack = bz2.BZ2Decompressor()
+    data = b"BZh9" + stream.to_bytes(-(-count // 8), "big")
+    try:
+        while not unpack.eof:
+            plain = unpack.decompress(data, _STEP)
+            data = b""
+            if plain:
+                yield plain
+            elif unpack.needs_input:
+                break
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: the bz2 block at byte {start // 8} is damaged ({error}); {RAW_MEND}") from error
+    if not unpack.eof:
+        raise DataError(f"{path}: the bz2 block at byte {start // 8} is damaged (it ends too early); {RAW_MEND}")
+
+
+def _stream(window: _BlockFinder, start: int, path: str) -> _Mark | None:
+    """The first block of the stream at a byte, or of the next one that has blocks; None at the end of the object."""
+    while True:
+        head = window.bytes(start, 4)
+        if not head and start:
+            if start > window.at + len(window.held):
+                raise DataError(f"{path}: the file ends in the middle: it was truncated, at byte {start}; {RAW_MEND}")
+            return None
+        found = window.mark()
+        if head[:3] != _HEADER or found is None or found.bit != (start + 4) * 8:
+            raise DataError(f"{path}: not valid bz2: no stream begins at byte {start}; {RAW_MEND}")
+        if found.block:
+            return found
+        window.drop(found.bit // 8)
+        start = _behind(found)
+
+
+def _behind(end: _Mark) -> int:
+    """The byte behind the stream that ends with this mark."""
+    return -(-(end.bit + _BITS + _CRC) // 8)

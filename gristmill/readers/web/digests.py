@@ -1,0 +1,32 @@
+"""The digests that the records of a WARC file declare, such as `WARC-Block-Digest: sha1:...`."""
+
+import base64
+import binascii
+import hashlib
+
+_ALGORITHMS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "md5": hashlib.md5, "sha512": hashlib.sha512}
+
+
+def wrong_digest(declared: str, content: bytes) -> str:
+    """The difference between a declared digest and the content's, in words; empty if they agree.
+
+    Args:
+        declared: algorithm and digest, such as `sha1:...`, in base 32 or hex. Unknown algorithms are not compared.
+        content: the bytes.
+
+    >>> wrong_digest("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", b"")
+    ''
+    """
+    name, _, value = declared.partition(":")
+    algorithm = _ALGORITHMS.get(name.strip().lower().replace("-", ""))
+    if algorithm is None or not value.strip():
+        return ""
+    found, value = algorithm(content, usedforsecurity=False).digest(), value.strip()
+    if len(value) == 2 * len(found):
+        same = value.lower() == found.hex()
+    else:
+        try:
+            same = base64.b32decode(value.upper() + "=" * (-len(value) % 8)) == found
+        except binascii.Error:
+            same = False
+    return "" if same else f"{name} is {value}, but its bytes have {found.hex()}"

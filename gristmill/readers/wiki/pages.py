@@ -1,0 +1,255 @@
+"""Reads the pages of a MediaWiki dump: `pages-articles.xml.bz2` and its like (export format 0.3 to 0.11)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import quote
+
+from msgspec import UNSET
+
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import RawSpan
+from gristmill.readers.parts.pages import PartPages
+from gristmill.readers.parts.units import cut_by
+from gristmill.readers.text import Unfit, fit_text
+from gristmill.readers.wiki.dump_file import plain_pieces
+from gristmill.readers.wiki.wikitext import ALWAYS_LEFT_OUT, plain
+from gristmill.readers.xml_events import XmlElement, subtrees
+from gristmill.recipes.option_types import check_types
+from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
+
+_WITHOUT_TEXT = frozenset({"-2", "6", "14"})
+"""Keys of the namespaces whose links are not text: media, files, categories."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_WIKI = re.compile(r"([a-z_]{2,20}?)(?:wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)")
+_NO_LANGUAGES = frozenset(
+    {"commons", "meta", "species", "wikidata", "mediawiki", "incubator", "sources", "simple", "test"}
+)
+_SHOWN = 4 << 10
+_REDIRECT = re.compile(
+    r"\s*#\s*(?:REDIRECT|REDIRECTION|WEITERLEITUNG|REDIRECCIÓN|REDIRECIONAMENTO|RINVIA|DOORVERWIJZING|OMDIRIGERING"
+    r"|OHJAUS|UUDELLEENOHJAUS|PATRZ|PRZEKIERUJ|PŘESMĚRUJ|ÁTIRÁNYÍTÁS|YÖNLENDİRME|ALIH|REDIRECTEAZA|PREUSMJERI"
+    r"|ΑΝΑΚΑΤΕΥΘΥΝΣΗ|ПЕРЕНАПРАВЛЕНИЕ|ПЕРЕНАПР|ПЕРЕНАПРАВЛЕННЯ|ПРЕНАСОЧВАНЕ|ВИЖ|ПРЕУСМЕРИ|הפניה|تحويل"
+    r"|تغییر[_ ]مسیر|重定向|転送|リダイレクト|넘겨주기)\s*:?\s*\[\[([^\[\]|#\n]+)[^\[\]\n]*\]\]",
+    re.IGNORECASE,
+)
+"""The beginning of a redirect in dumps that do not mark them (export format 0.3), in common languages."""
+_CANONICAL = {
+    "media": "-2", "special": "-1", "talk": "1", "user": "2", "user talk": "3", "project": "4", "project talk": "5",
+    "wikipedia": "4", "wikipedia talk": "5", "file": "6", "file talk": "7", "image": "6", "image talk": "7",
+    "mediawiki": "8", "mediawiki talk": "9", "template": "10", "template talk": "11", "help": "12", "help talk": "13",
+    "category": "14", "category talk": "15", "portal": "100", "portal talk": "101",
+}  # fmt: skip
+"""Keys of the English namespaces, for dumps that do not list theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a dump says about its wiki.
+
+    Attributes:
+        name: of its database, such as `enwiki`.
+        base: the beginning of its pages' addresses.
+        left_out: its own names, in lower case, of the namespaces whose links are not text.
+    """
+
+    name: str = ""
+    base: str = ""
+    left_out: frozenset[str] = ALWAYS_LEFT_OUT
+    keys: Mapping[str, str] = field(default_factory=lambda: _CANONICAL)
+
+    @property
+    def language(self) -> str:
+        """The language of its name, as a tag; empty if the name does not tell.
+
+        >>> Site(name="zh_min_nanwiki").language, Site(name="commonswiki").language
+        ('zh-min-nan', '')
+        """
+        match = _WIKI.fullmatch(self.name)
+        return match[1].replace("_", "-") if match and match[1] not in _NO_LANGUAGES else ""
+
+    def namespace(self, title: str) -> str:
+        """The key of a title's namespace, by its prefix.
+
+        >>> Site().namespace("User talk:Ann"), Site().namespace("CSI: Miami")
+        ('3', '0')
+        """
+        prefix, colon, _ = title.partition(":")
+        return self.keys.get(prefix.replace("_", " ").strip().lower(), "0") if colon else "0"
+
+    def url(self, title: str) -> str:
+        """The address of a page; empty if the dump does not tell.
+
+        >>> Site(base="https://en.wikipedia.org/wiki/").url("Rye bread")
+        'https://en.wikipedia.org/wiki/Rye_bread'
+        """
+        return self.base + quote(title.replace(" ", "_"), safe="/:(),;@!*'~") if self.base else ""
+
+
+def site_of(info: XmlElement) -> Site:
+    """The wiki that a `siteinfo` describes."""
+    base = _text(info, "base")
+    namespaces = info.find("namespaces")
+    named = list(namespaces.elements("namespace")) if namespaces is not None else []
+    keys = {each.text().strip().lower(): each.attributes.get("key", "0") for each in named}
+    own = {name for name, key in keys.items() if name and key in _WITHOUT_TEXT}
+    return Site(_text(info, "dbname"), base[: base.rfind("/") + 1], ALWAYS_LEFT_OUT | own, keys or _CANONICAL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MediaWikiPages:
+    """Reads dumps of MediaWiki: bzip2, gzip or plain, in UTF-8 or UTF-16. Use it as the `convert` of a source.
+
+    The id is the page's id; `created` is the time of its revision. Metadata: `title`, `namespace`, `revision`, `url`,
+    `wiki` (the name of the database), `language` (of the wiki's name), and `redirect` for redirects that are kept. Who
+    wrote the revision is left out.
+
+    Counted as left out: pages of other namespaces, redirects, pages that are not wikitext, deleted texts, pages without
+    a text, and revisions that are not the newest, if a page has several. Refused: pages without an id, or that cannot
+    be parsed.
+
+    Old dumps (export format 0.3) do not tell namespaces and redirects. Then the prefix of the title gives the
+    namespace, and a page whose text begins with `#REDIRECT [[` is a redirect.
+
+    Attributes:
+        source: name of the source.
+        namespaces: keys of the namespaces whose pages are read; 0 has the articles.
+        redirects: what becomes of redirects. Kept ones have their title as text.
+        tables: whether tables become lines. By default they are left out.
+        ids: `page`: the page's id alone, for a source of one wiki; `wiki`: with the wiki's name, as `enwiki:12`.
+        page_limit: longest wikitext of a page in code points.
+        added: when the dump was acquired, for the documents' `added`.
+    """
+
+    source: str
+    namespaces: tuple[int, ...] = (0,)
+    redirects: Literal["leave out", "keep"] = "leave out"
+    tables: bool = False
+    ids: Literal["page", "wiki"] = "page"
+    page_limit: int = 8 << 20
+    added: str | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self, f"MediaWikiPages of source {self.source!r}")
+
+    def cut_by(self, name: str) -> str:
+        """The units at which a dump of this name is cut, such as `lines`; empty if it is never cut. See Split."""
+        return cut_by(name)
+
+    def __call__(self, raw: RawObject) -> Iterator[Converted]:
+        """Yields one result per page, and one for its older revisions. See gristmill.recipes.source.Source.convert.
+
+        Raises:
+            DataError: the dump is truncated or damaged, or is no XML of a dump.
+        """
+        site, number = Site(), -1
+        part = PartPages(raw, raw.part) if raw.part else None
+        pieces = part.pieces() if part else plain_pieces(raw)
+        for element in subtrees(pieces, {"page", "siteinfo"}, where=raw.path, limit=raw.limits.row):
+            if part:
+                element.start, element.end = element.start + part.shift, element.end + part.shift
+            if element.name == "siteinfo":
+                site = site_of(element)
+                continue
+            number += 1
+            raw.raw_span = RawSpan(element.start, element.end)
+            where = f"{raw.name} row {number} (bytes {element.start}-{element.end} unpacked, line {element.line})"
+            older = sum(1 for _ in element.elements("revision")) - 1
+            if older > 0:
+                yield LeftOut("older revision", older)
+                raw.raw_span = RawSpan(element.start, element.end)
+            yield self._page(element, site, where, number)
+        if number < 0 and not part:
+            raise Unfit("no pages", f"{raw.path} holds no page of a MediaWiki dump; take another reader or dump")
+
+    def _page(self, page: XmlElement, site: Site, where: str, number: int) -> Converted:
+        size = page.end - page.start
+        if page.too_large:
+            return Refused(TOO_LONG, where, b"", size, row=number, offset=page.start)
+        title, key = _text(page, "title"), _text(page, "id")
+        space, revision = _text(page, "ns") or site.namespace(title), _newest(page)
+        source = "".join(each.text() for each in revision.elements("text")) if revision is not None else ""
+        redirect = _redirect(page, source)
+        reason = self._why_not(space, redirect, revision)
+        if reason or revision is None:
+            return LeftOut(reason)
+        try:
+            text = title if redirect is not None and key else self._plain(page, source, site)
+        except Unfit as unfit:
+            detail = f"{where}: {title}" + (f": {unfit.detail}" if unfit.detail else "")
+            head = source[:_SHOWN].encode("utf-8", "surrogatepass")[:_SHOWN]
+            return Refused(unfit.reason, detail, head, size, row=number, id=key, offset=page.start)
+        if not text:
+            return LeftOut("page without text")
+        facts = {"namespace": int(space), "redirect": redirect or ""}
+        return self._document(page, revision, site, text, facts)
+
+    def _plain(self, page: XmlElement, source: str, site: Site) -> str:
+        if not _text(page, "id"):
+            raise Unfit("no page id")
+        if len(source) > self.page_limit:
+            raise Unfit(TOO_LONG, f"{len(source)} code points of wikitext, but page_limit is {self.page_limit}")
+        title = _text(page, "title")
+        text = plain(source, title, site.left_out, tables=self.tables)
+        return fit_text(text) if text else ""
+
+    def _why_not(self, space: str, redirect: str | None, revision: XmlElement | None) -> str:
+        """The reason to leave a page out; empty if it is wanted."""
+        if space not in {str(each) for each in self.namespaces}:
+            return f"namespace {space}"
+        if redirect is not None and self.redirects == "leave out":
+            return "redirect"
+        if revision is None:
+            return "page without a revision"
+        model = _text(revision, "model")
+        if model not in {"", "wikitext"}:
+            return f"content model {model[:40]}"
+        text = revision.find("text")
+        return "deleted text" if text is not None and "deleted" in text.attributes else ""
+
+    def _document(
+        self, page: XmlElement, revision: XmlElement, site: Site, text: str, facts: dict[str, Any]
+    ) -> Document:
+        title, key, time = _text(page, "title"), _text(page, "id"), _text(revision, "timestamp")
+        metadata: dict[str, Any] = {"title": title, "namespace": facts["namespace"]}
+        found = {
+            "revision": _text(revision, "id"),
+            "url": site.url(title),
+            "wiki": site.name,
+            "language": site.language,
+            "redirect": facts["redirect"],
+        }
+        metadata |= {name: value for name, value in found.items() if value}
+        return Document(
+            id=f"{site.name}:{key}" if self.ids == "wiki" else key,
+            text=text,
+            source=self.source,
+            added=UNSET if self.added is None else self.added,
+            created=f"{time[:-1]}.000Z" if _TIME.fullmatch(time) else UNSET,
+            metadata=metadata,
+        )
+
+
+def _newest(page: XmlElement) -> XmlElement | None:
+    """The revision with the latest time; of equal ones, the last."""
+    newest, latest = None, ""
+    for revision in page.elements("revision"):
+        time = _text(revision, "timestamp")
+        time = time if _TIME.fullmatch(time) else ""
+        if newest is None or time >= latest:
+            newest, latest = revision, time
+    return newest
+
+
+def _redirect(page: XmlElement, source: str) -> str | None:
+    """Where a redirect leads; empty if that is not told, None if the page is no redirect."""
+    marked, told = page.find("redirect"), _REDIRECT.match(source)
+    title = marked.attributes.get("title", "") if marked is not None else ""
+    target = title or (told[1].replace("_", " ").strip() if told else "")
+    return target if marked is not None or told else None
+
+
+def _text(element: XmlElement, name: str) -> str:
+    found = element.find(name)
+    return found.text().strip() if found is not None else ""

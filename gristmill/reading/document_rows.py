@@ -1,0 +1,172 @@
+"""The rows of documents: of a dataset version, or of the streams of a mix; and samples of them."""
+
+import heapq
+import struct
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, NamedTuple
+
+import xxhash
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, load_hashes
+from gristmill.lake.ledger.id_index import hash_of
+from gristmill.lake.store.protocol import Store
+from gristmill.reading.arguments import check_count
+from gristmill.reading.document_arrays import parsed
+from gristmill.reading.feeds import pair_of, whole_lines
+from gristmill.reading.partitions import ReadShard
+from gristmill.reading.record_batches import BatchReader
+from gristmill.reading.rows import Rows
+
+AT_ONCE = 16
+"""Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
+
+_CIRCLE = 1 << (8 * HASH_BYTES)
+
+
+class _Pick(NamedTuple):
+    """A row of the sample: how far its hash is behind the beginning of the draw, its shard, its number, its hash."""
+
+    distance: int
+    shard: int
+    row: int
+    digest: bytes
+
+
+class DocumentRows(Rows):
+    """Rows of documents.
+
+    Args:
+        reader: reads the shards.
+        shards: what is read, in order.
+        title: says what is read.
+        limit: most rows; None: all.
+    """
+
+    def __init__(self, reader: BatchReader, shards: Sequence[ReadShard], title: str, limit: int | None = None) -> None:
+        self._reader, self._shards = reader, shards
+        check_count("limit is", limit)
+        self._limit = limit
+        most = sum(shard.shard.rows for shard in shards)
+        super().__init__(reader.schema, self._read, title, most if limit is None else min(most, limit))
+
+    def _read(self) -> Iterator[Any]:
+        for shard in self._shards:
+            yield from self._reader.of_shard(shard, origin_of(shard))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows as dictionaries, by column; raises the same errors as batches()."""
+        return islice(self._rows(), self.most)
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for shard in self._shards:
+            yield from self._reader.rows_of_shard(shard, origin_of(shard))
+
+    def sample(self, n: int, seed: int = 0) -> Rows:
+        """Rows drawn by the hashes of their (source, id): the same call gives the same rows, on each machine.
+
+        The draw reads the id indexes of the shards, and of these only as much as it needs; then the gzip members that
+        hold the rows. Each snapshot has a draw of its own. The rows are in the order of the lake. Shards are not
+        hashed, but each row is compared with its index.
+
+        Args:
+            n: number of rows; all if there are fewer.
+            seed: another number draws other rows.
+
+        Raises:
+            RecipeError: n is negative, n or seed is no whole number, or these rows have a limit.
+            DataError: an id index is missing.
+        """
+        check_count("n of sample() is", n)
+        check_count("seed of sample() is", seed, signed=True)
+        if self._limit is not None:
+            raise RecipeError(f"sample() draws from all rows, so limit={self._limit} would not hold; leave limit out")
+        store = self._reader.store
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            drawn = pool.map(lambda pair: _first(store, pair[1], pair[0], n, seed), enumerate(self._shards))
+            picks = heapq.nsmallest(n, (pick for some in drawn for pick in some))
+        by_shard: dict[int, dict[int, bytes]] = {}
+        for pick in sorted(picks, key=lambda pick: (pick.shard, pick.row)):
+            by_shard.setdefault(pick.shard, {})[pick.row] = pick.digest
+
+        def read() -> Iterator[Any]:
+            for number, rows in by_shard.items():
+                shard = self._shards[number]
+                yield from self._reader.of_shard(shard, origin_of(shard), rows)
+
+        return Rows(self.schema, read, f"sample of {self.title}", len(picks))
+
+
+def origin_of(shard: ReadShard) -> dict[str, str]:
+    """Where the rows of a shard stand: the values of its columns `snapshot`, `shard` and `stream`."""
+    where = shard.partition.place
+    return {
+        "snapshot": where.snapshot,
+        "shard": shard.shard.name,
+        "stream": names_of(where.asset).get("stream", ""),
+    }
+
+
+def _begin(shard: ReadShard, seed: int) -> int:
+    """Where on the circle of hashes the draw of a snapshot begins. Snapshots with equal ids get different rows."""
+    where = shard.partition.place
+    return xxhash.xxh3_128_intdigest(f"{where.asset}/{where.snapshot}".encode(), seed)
+
+
+def _first(store: Store, shard: ReadShard, number: int, n: int, seed: int) -> list[_Pick]:
+    """The first rows of a shard in the draw, at most n."""
+    rows = shard.shard.rows
+    if not rows or not n:
+        return []
+    begin = _begin(shard, seed)
+    path = shard.partition.place.index(shard.shard.name)
+    entry = store.head(path)
+    if entry is None:
+        raise DataError(f"{path} is missing; make its shard again")
+    if entry.size < rows * (HASH_BYTES + ROW_BYTES):  # Gristmill 0.1 wrote hashes only
+        return heapq.nsmallest(n, _scanned(store, shard, number, begin))
+    place = _position(store, path, rows, begin)
+    picks: list[_Pick] = []
+    for first, last in ((place, min(place + n, rows)), (0, min(place, n - min(n, rows - place)))):
+        if first < last:
+            picks += _picks(store, path, rows, number, begin, first, last)
+    return picks
+
+
+def _picks(store: Store, path: str, rows: int, number: int, begin: int, first: int, last: int) -> list[_Pick]:
+    """The rows at positions [first, last) of an index."""
+    hashes = store.read_range(path, first * HASH_BYTES, last * HASH_BYTES)
+    start = rows * HASH_BYTES
+    numbers = store.read_range(path, start + first * ROW_BYTES, start + last * ROW_BYTES)
+    return [
+        _pick(hashes[i * HASH_BYTES : (i + 1) * HASH_BYTES], begin, number, row)
+        for i, row in enumerate(row[0] for row in struct.iter_unpack(">I", numbers))
+    ]
+
+
+def _pick(digest: bytes, begin: int, shard: int, row: int) -> _Pick:
+    return _Pick((int.from_bytes(digest, "big") - begin) % _CIRCLE, shard, row, digest)
+
+
+def _position(store: Store, path: str, rows: int, begin: int) -> int:
+    """The position of the first hash that is not before the beginning of the draw; `rows` if there is none."""
+    low, high = 0, rows
+    while high - low > 1024:
+        middle = (low + high) // 2
+        at = store.read_range(path, middle * HASH_BYTES, (middle + 1) * HASH_BYTES)
+        low, high = (middle, high) if int.from_bytes(at, "big") < begin else (low, middle)
+    data = store.read_range(path, low * HASH_BYTES, high * HASH_BYTES)
+    hashes = load_hashes(data)
+    before = sum((int(top) << 64 | int(bottom)) < begin for top, bottom in hashes.tolist())
+    return low + before
+
+
+def _scanned(store: Store, shard: ReadShard, number: int, begin: int) -> Iterator[_Pick]:
+    """All rows of a shard, by their ids."""
+    found, path = shard.file(store)
+    for held in whole_lines(found, path, shard.shard, verified=True):
+        for row, line in zip(held.numbers, parsed(held), strict=True):
+            yield _pick(hash_of(pair_of(line, path, row)), begin, number, row)

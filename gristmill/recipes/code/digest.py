@@ -1,0 +1,212 @@
+"""The digest of a recipe's code: it shows when a function was edited under an unchanged name.
+
+A recipe's options are compared field by field. The functions that it names are not: only their code tells whether
+they are the same. The digest covers the syntax trees of the recipe's module, and of the modules that it imports from
+its own package, or from the folder that holds this package. It does not depend on comments, docstrings, line breaks or
+the version of Python.
+
+In the recipe's module only the statements count that its functions can reach. So a new rule or another description
+beside them changes nothing.
+"""
+
+import ast
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from gristmill.errors import RecipeError
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.code import Code
+from gristmill.recipes.code.reachable import imported, reachable, without_docstrings
+
+PUBLIC = ("api", "errors", "lake", "readers", "recipes", "text")
+"""The rooms of gristmill that recipes use. Their versions are in the recipes, so they are not part of the digest."""
+
+FUNCTIONS = ("convert", "document", "batch")
+"""The fields of recipes that are functions. All other fields are options, which a ledger records by themselves."""
+
+HOME = "gristmill"
+_NOT_CODE = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+
+_Stamp = tuple[int, int, int]
+_seen: dict[str, _Stamp] = {}
+"""The stamp of each file of recipes when this process first saw it, which is just after its import."""
+_declared: dict[int, tuple[object, str]] = {}
+"""Each recipe that was read from a shelf, with its module. The recipe is kept, so that no other gets its id."""
+
+
+class WithCode(Protocol):
+    """A recipe with functions: a source or a tagger."""
+
+    @property
+    def same_output(self) -> bool:
+        """Whether its author says that the edited code gives the same output."""
+
+    @property
+    def reason(self) -> str:
+        """The author's words on why the output is the same."""
+
+
+def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
+    """Remembers recipes that were just read from a shelf, and the stamps of the imported files of their package.
+
+    Args:
+        recipes: each with the module that declares it.
+        package: the package of the shelf.
+    """
+    _declared.update({id(recipe): (recipe, module) for recipe, module in recipes})
+    top = package.partition(".")[0]
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and file not in _seen and (name == top or name.startswith(f"{top}.")):
+            _seen[file] = _stamp(file)
+
+
+def _stamp(file: str) -> _Stamp:
+    """Size in bytes, time of the last write, and time of the last change, which cannot be set by hand."""
+    try:
+        found = os.stat(file)  # noqa: PTH116 - a string from an import
+    except OSError:
+        return (-1, -1, -1)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def code_of(recipe: WithCode) -> Code:
+    """The code of a recipe that a shelf declares. It is unknown for other recipes, and without source files.
+
+    Args:
+        recipe: the recipe, as read_shelf() gave it.
+    """
+    module = _declared.get(id(recipe), (None, ""))[1]
+    if not module:
+        return Code()
+    digest, files = _digest(module)
+    newer = next((file for file in files if _seen.setdefault(file, (now := _stamp(file))) != now), None)
+    if newer is not None:
+        return Code(
+            module=module,
+            problem=f"{newer} was edited after this process had imported it; start the command again, or reload the"
+            " code location in Dagster",
+        )
+    reason = recipe.reason if recipe.same_output else ""
+    return Code(digest=digest, module=module, reason=reason, reader=_reader(recipe))
+
+
+def _reader(recipe: object) -> str:
+    """The class of a source's converter, if it is one with options; else empty."""
+    convert = getattr(recipe, "convert", None)
+    return type(convert).__name__ if is_dataclass(convert) else ""
+
+
+def check_worker(code: Code, planned: str) -> None:
+    """Checks that a worker runs the code of the run that planned its work.
+
+    Args:
+        code: the code in this process.
+        planned: digest of the code in the planning process; empty: not known.
+
+    Raises:
+        RecipeError: it is other code, or its file was edited after this process had imported it.
+    """
+    if planned and code.problem:
+        raise RecipeError(code.problem)
+    if planned and code.digest != planned:
+        raise RecipeError(f"{code.module}: this worker has other code than the run; update it, or run again")
+
+
+def check_same_output(who: str, *, same_output: bool, reason: str) -> None:
+    """Checks the two fields of a recipe that declare an edit harmless.
+
+    Args:
+        who: the recipe, for the message.
+        same_output: whether the output is the same.
+        reason: why it is the same.
+
+    Raises:
+        RecipeError: one of them is given without the other, or is of another type.
+    """
+    if not isinstance(same_output, bool) or not isinstance(reason, str):
+        raise RecipeError(f"{who}: same_output= takes True or False, and reason= a sentence")
+    if same_output != bool(reason.strip()):
+        raise RecipeError(f"{who}: give same_output=True and reason='why the output is the same' together, or neither")
+
+
+@cache
+def _digest(module: str) -> tuple[str, tuple[str, ...]]:
+    """The digest of a module and of what it imports of its own package, and the files. Empty without source files."""
+    trees: dict[str, Any] = {}
+    files: list[str] = []
+    todo = [module]
+    while todo:
+        name = todo.pop()
+        file = None if name in trees else _file_of(name)
+        if file is None:
+            continue
+        tree = without_docstrings(ast.parse(Path(file).read_bytes()))
+        body = reachable(tree, FUNCTIONS) if name == module else tree.body
+        try:
+            trees[name] = [_plain(statement) for statement in body]
+        except RecursionError:  # a sum of a thousand strings: its text tells as much
+            trees[name] = Path(file).read_text(errors="replace")
+        files.append(file)
+        todo += _own(imported(body, name, is_package=file.endswith("__init__.py")), module.partition(".")[0])
+    return digest_of(sorted(trees.items())) if module in trees else "", tuple(sorted(files))
+
+
+def _own(names: Iterable[str], top: str) -> Iterator[str]:
+    """The modules of a package, or beside it, among these names; with the packages around them.
+
+    The public face of gristmill is left out.
+    """
+    for name in names:
+        parts = name.split(".")
+        if parts[0] == top or (_folder(parts[0]) and _folder(parts[0]) == _folder(top)):
+            around = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+            yield from (each for each in around if _counts(each))
+
+
+@cache
+def _folder(top: str) -> str:
+    """The folder that holds a package or module; empty if other people's packages lie there too, or none is found."""
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, AttributeError, ValueError):
+        return ""
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    place = places[0] if places else (spec.origin or "") if spec else ""
+    folder = Path(place).parent
+    shared = folder.name in {"site-packages", "dist-packages"} or folder == Path(ast.__file__).parent
+    return "" if shared or not place else str(folder)
+
+
+def _counts(name: str) -> bool:
+    """Whether a module is no part of gristmill's public face."""
+    parts = name.split(".")
+    return parts[0] != HOME or (len(parts) > 1 and parts[1] not in PUBLIC)
+
+
+def _file_of(name: str) -> str | None:
+    """The source file of a module; None if there is no such module, or no such file."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, ValueError):  # a name of a module, such as a function
+        return None
+    origin = spec.origin if spec else None
+    return origin if origin and origin.endswith(".py") and Path(origin).is_file() else None
+
+
+def _plain(value: Any) -> Any:
+    """A syntax tree as JSON. Empty fields are left out, for newer versions of Python have more of them."""
+    if isinstance(value, ast.Constant):
+        return ["Constant", type(value.value).__name__, repr(value.value)]
+    if isinstance(value, ast.AST):
+        fields = ((name, each) for name, each in ast.iter_fields(value) if name not in _NOT_CODE)
+        return [type(value).__name__, {name: _plain(each) for name, each in fields if each not in (None, [])}]
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, str | int | None) else repr(value)

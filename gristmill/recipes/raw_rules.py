@@ -1,0 +1,229 @@
+"""Rules for raw objects: to which snapshot an object belongs, and which shards it becomes."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import xxhash
+from msgspec import Meta
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import check_shard
+from gristmill.lake.rows.raw_parts import RawPart, cut, object_of, part_name
+from gristmill.recipes.option_types import check_pattern, check_types
+
+PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
+
+
+_DESKTOP = frozenset({"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"})
+"""What Windows and macOS leave in folders, in lower case; the rest of it begins with a dot: .DS_Store, ._x."""
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a raw object is hidden: a part of its name begins with a dot, or is a desktop's own file.
+
+    >>> [is_hidden(name) for name in ("a/.DS_Store", "a/Thumbs.db", "a/tales.db")]
+    [True, True, False]
+    """
+    return name.startswith(".") or "/." in name or not _DESKTOP.isdisjoint(name.lower().split("/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The snapshot is the first folder of a raw object's name, or its first `count` folders joined by '.'.
+
+    Attributes:
+        count: number of folders.
+    """
+
+    count: Annotated[int, Meta(ge=1)] = 1
+
+    def __post_init__(self) -> None:
+        check_types(self, "Folders")
+
+    def split(self, name: str) -> tuple[str, str] | None:
+        """The snapshot of a raw object.
+
+        Args:
+            name: its name below `raw/`.
+
+        Returns:
+            (snapshot, name); None if the object is in no snapshot.
+
+        >>> Folders(2).split("en/2024-01/a.jsonl")
+        ('en.2024-01', 'en/2024-01/a.jsonl')
+        """
+        parts = name.split("/")
+        if len(parts) <= self.count:
+            return None
+        return ".".join(parts[: self.count]), name
+
+    def prefix(self, snapshot: str) -> str:
+        """The prefix of all names of a snapshot's objects below `raw/`; empty without one."""
+        return f"{snapshot}/" if self.count == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The snapshot is the group `snapshot` of a pattern that is searched in a raw object's name.
+
+    Attributes:
+        pattern: a regular expression with a group `snapshot`.
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        check_types(self, "Matching")
+        if "snapshot" not in check_pattern(self.pattern, "Matching: pattern").groupindex:
+            raise RecipeError(f"Matching: pattern is {self.pattern!r}; give it a group (?P<snapshot>...)")
+
+    def split(self, name: str) -> tuple[str, str] | None:
+        """The snapshot of a raw object; see Folders.
+
+        >>> Matching(r"(?P<snapshot>[0-9]{4})").split("crawl-2024/a.jsonl")
+        ('2024', 'crawl-2024/a.jsonl')
+        """
+        match = re.search(self.pattern, name)
+        return (match["snapshot"], name) if match else None
+
+    def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
+        """No prefix; see Folders."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All raw objects are one snapshot, `all`."""
+
+    def split(self, name: str) -> tuple[str, str]:
+        """The snapshot of a raw object; see Folders."""
+        return "all", name
+
+    def prefix(self, snapshot: str) -> str:  # noqa: ARG002 - the same shape as Folders
+        """No prefix; see Folders."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class OneToOne:
+    """Each raw object becomes one shard of the same name, without the suffix of its packing."""
+
+    def shard(self, name: str) -> str:
+        """The shard of a raw object.
+
+        Args:
+            name: its name below the snapshot.
+
+        Raises:
+            DataError: the name cannot be a shard's name.
+
+        >>> OneToOne().shard("en/tales.jsonl.gz")
+        'en/tales'
+        """
+        for end in PACKED:
+            if name.endswith(end):
+                return check_shard(name.removesuffix(end))
+        return check_shard(name)
+
+    def parameters(self) -> list[Any]:
+        """The parameters in a recipe, as JSON."""
+        return ["one-to-one"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A fixed number of shards. The hash of a raw object's name draws its shard, so new objects do not move others.
+
+    Attributes:
+        count: number of shards.
+    """
+
+    count: Annotated[int, Meta(ge=1)]
+
+    def __post_init__(self) -> None:
+        check_types(self, "Hashed")
+
+    def shard(self, name: str) -> str:
+        """The shard of a raw object: XXH3-64 of its name, modulo the number of shards.
+
+        Args:
+            name: its name below the snapshot.
+
+        >>> [Hashed(24).shard(name) for name in ("a.jsonl.gz", "b.jsonl.gz")]
+        ['16', '05']
+        """
+        width = max(2, len(str(self.count - 1)))
+        return f"{xxhash.xxh3_64_intdigest(name.encode()) % self.count:0{width}d}"
+
+    def parameters(self) -> list[Any]:
+        """The parameters in a recipe, as JSON."""
+        return ["hashed", self.count]
+
+
+@dataclass(frozen=True, slots=True)
+class Split(OneToOne):
+    """As OneToOne, but an object of more than `bytes` becomes several shards, so that several workers convert it.
+
+    It is cut at lines, gzip members, Zstandard frames, bz2 blocks or row groups; see the reader for what it cuts. The
+    shards of a cut object have the first byte of their part in their names. A gzip file of one member cannot be cut:
+    its first shard holds all rows, and the others are empty.
+
+    Attributes:
+        bytes: size of a part in bytes, as the object is stored. Part of the recipe: another size gives other shards.
+    """
+
+    bytes: Annotated[int, Meta(ge=1)] = 256 << 20
+
+    def __post_init__(self) -> None:
+        check_types(self, "Split")
+
+    def parts(self, size: int) -> tuple[RawPart, ...]:
+        """The parts of an object; empty if it becomes one shard.
+
+        Args:
+            size: of the object.
+
+        >>> Split(bytes=100).parts(100), len(Split(bytes=100).parts(101))
+        ((), 2)
+        """
+        return cut(size, self.bytes) if size > self.bytes else ()
+
+    def shard(self, name: str) -> str:
+        """The shard of a raw object, or of a part.
+
+        Args:
+            name: of the object, or of the part.
+
+        Raises:
+            DataError: the name cannot be a shard's name.
+
+        >>> Split().shard("en/tales.jsonl.gz@0000268435456")
+        'en/tales@0000268435456'
+        """
+        whole, start = object_of(name)
+        shard = OneToOne.shard(self, whole)
+        return shard if start is None else part_name(shard, start)
+
+    def parameters(self) -> list[Any]:
+        """The parameters in a recipe, as JSON."""
+        return ["split", self.bytes]
+
+
+def check_cuts(convert: object, what: str) -> None:
+    """Checks that a converter can read parts of objects.
+
+    Args:
+        convert: the converter of a source.
+        what: names the source, for the message.
+
+    Raises:
+        RecipeError: it cannot.
+    """
+    cut_by = getattr(convert, "cut_by", None)
+    if cut_by is None:
+        raise RecipeError(
+            f"{what}: shards=Split(...), but its converter cannot read parts of an object (it has no method cut_by);"
+            " use shards=OneToOne(), or a reader that can, such as JsonLines, ParquetRows or a reader of WARC files"
+        )
+    cut_by("")

@@ -1,0 +1,265 @@
+"""The step of adoption: it makes the ledger of documents, or of an attribute set, that lie outside of the lake."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gristmill.errors import DataError
+from gristmill.execution.checks import Check, Verdict, counted, ids_stable, ids_unique, row_alignment
+from gristmill.execution.plan import PartitionState, Target, Want
+from gristmill.execution.work import Item, raw
+from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
+from gristmill.lake.ledger.files import read_head, read_ledger
+from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
+from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
+from gristmill.lake.store.adopted import Root
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Entry, Store
+from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.roots import adopted_root, open_raw
+from gristmill.raw_data.scan import shown
+from gristmill.recipes.adopted.dataset import Adopted, adopted_folder
+from gristmill.recipes.source import Source
+from gristmill.stages.adoption.grinder import METADATA_CHANGED, AdoptionItem, AdoptionSpec
+
+ADOPTION = 1
+"""Version of the way adopted files are read. Raising it reads all of them again."""
+
+LOOK = 1 << 30
+"""Most bytes of files that planning hashes because their ctime is another; workers read the rest again."""
+
+
+@dataclass(frozen=True)
+class AdoptionStep:
+    """One snapshot of adopted documents, or of an adopted attribute set. No row is written.
+
+    Attributes:
+        source: the recipe.
+        version: the dataset version.
+        snapshot: key of the snapshot.
+        shelves: the packages that hold the recipe.
+        name: of the attribute set; empty: the documents.
+        options: connection options of the lake's bucket, with which an `s3://` root without a RawRoot is read too.
+        vanished: whether the snapshot may have no files any more; by default it is an error.
+    """
+
+    source: Source
+    version: str
+    snapshot: str
+    shelves: tuple[str, ...]
+    name: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    vanished: bool = False
+    stage: str = "adoption"
+
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """See Step."""
+        if self.name:
+            return (attributes_asset(self.source.name, self.version, self.name),)
+        return (documents_asset(self.source.name, self.version),)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """See Step. Only an adopted dataset's files are the source's raw data; those of a set alone are not watched."""
+        files = (raw_asset(self.source.name),) if self.source.adopts else ()
+        return (*self.compared, *files)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The documents that are compared: those of a set, or of the version before."""
+        if self.name:
+            return (documents_asset(self.source.name, self.version),)
+        return (documents_asset(self.source.name, self.before),) if self._compared else ()
+
+    @property
+    def before(self) -> str:
+        """The adopted version before this one; empty for the first one, and if the step makes a set."""
+        number = self.source.versions.index(self.version)
+        return "" if self.name or not number else self.source.versions[number - 1]
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the ledger."""
+        parameters: dict[str, object] = {"adopted": self.version}
+        if self._compared:
+            parameters["before"] = self.before
+        name = self.name or self.source.name
+        return Recipe(name, ADOPTION, parameters, self.source.draft)
+
+    @property
+    def _compared(self) -> bool:
+        return bool(self.before) and isinstance(self.source, Adopted) and self.source.same_metadata
+
+    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return self.recipe.digest
+
+    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        if self.name:
+            return {"row_alignment": self._row_alignment}
+        if not self._compared:
+            return {"ids_unique": ids_unique}
+        return {"ids_unique": ids_unique, "ids_stable": self._ids_stable, "metadata_kept": metadata_kept}
+
+    def _row_alignment(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
+        documents = place(documents_asset(self.source.name, self.version), partition.snapshot)
+        return row_alignment(read_ledger(store, documents)[1], shards)
+
+    def _ids_stable(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
+        before = place(documents_asset(self.source.name, self.before), partition.snapshot)
+        return ids_stable(store, before, read_ledger(store, before)[1], partition, shards)
+
+    def plan(self, store: Store) -> "AdoptionPlan":
+        """See Step.
+
+        Raises:
+            DataError: there are no files, a file has no shard of documents beside it, or a name is not valid.
+        """
+        folder = adopted_folder(self.source, self.version, self.name)
+        files = open_raw(folder.files, store, self.options)
+        listing = list_raw(folder.files, files, self.snapshot)
+        made = place(self.makes[0], self.snapshot)
+        if not listing.entries and not self.vanished:
+            self._refuse_empty(store, made, folder.files)
+        shards = {shard: names[0] for shard, names in by_shard(folder.files, listing).items()}
+        entries = {shard: listing.entries[name] for shard, name in shards.items()}
+        upstream, beside = self._beside(store)
+        if self.name:
+            self._check_shards(shards, beside, folder.files, listing.entries)
+        known = _StampedFiles(files, raw_stamps(store, made), raw_asset(self.source.name))
+        wants = []
+        for shard, entry in entries.items():
+            partner = beside.get(shard)
+            inputs = [Input(upstream[0].asset, shard, partner.content)] if upstream and partner else []
+            wants.append(known.want(shard, folder.lead + entry.path, entry, inputs))
+        files_of = Upstream(raw_asset(self.source.name), self.snapshot, "")
+        root = adopted_root(folder.files, folder.lead, self.options)
+        target = Target(made, self.recipe, (*upstream, files_of), tuple(wants), root=root)
+        return AdoptionPlan(self, target, root, folder.lead, entries, beside)
+
+    def _beside(self, store: Store) -> tuple[list[Upstream], dict[str, Shard]]:
+        """The documents that are compared, as an input, and their shards by name."""
+        if not self.compared:
+            return [], {}
+        head, shards = read_ledger(store, place(self.compared[0], self.snapshot))
+        return [head.upstream], {shard.name: shard for shard in shards}
+
+    def _check_shards(
+        self, shards: Mapping[str, str], documents: Mapping[str, Shard], files: Source, entries: Mapping[str, Entry]
+    ) -> None:
+        missing = sorted(documents.keys() - shards.keys())
+        if missing:
+            where = shown(files, f"{files.partition.prefix(self.snapshot)}{missing[0]}")
+            raise DataError(
+                f"{where}.*: the set {self.name} has no file for the documents' shard {missing[0]}"
+                f" ({len(missing)} such shards); a set has a file for each shard"
+            )
+        foreign = sorted(shards.keys() - documents.keys())
+        if foreign:
+            raise DataError(
+                f"{shown(files, entries[shards[foreign[0]]].path)}: the documents have no shard {foreign[0]};"
+                f" remove the file, or adopt the documents again"
+            )
+
+    def _refuse_empty(self, store: Store, made: Place, files: Source) -> None:
+        """Refuses a snapshot without files, unless only another version has it, and this one never had it."""
+        head = read_head(store, made)
+        if not self.name and len(self.source.adopts) > 1 and (head is None or not head.totals.get("shards")):
+            return
+        where = shown(files, files.partition.prefix(self.snapshot))
+        raise DataError(
+            f"{made.asset}: snapshot {self.snapshot} has no files with rows (.json.gz, .jsonl.gz, .jsonl.zst, ...)"
+            f" below {where}; correct the root or the name, or mount its disk"
+        )
+
+
+def metadata_kept(store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:  # noqa: ARG001 - a Check
+    """Checks that no document has other metadata than in the version before. The files were compared when read."""
+    facts = counted(shards)
+    wrong = [shard for shard in shards if shard.counts.get(METADATA_CHANGED)]
+    if not wrong:
+        text = f"{facts['rows']:,} documents have the metadata of the version before"
+        return Verdict("metadata_kept", passed=True, description=text, metadata=facts)
+    changed = sum(shard.counts[METADATA_CHANGED] for shard in wrong)
+    facts |= {"changed": changed, "first_shard": wrong[0].name}
+    text = (
+        f"{changed:,} documents in {len(wrong)} shards have other metadata than in the version before; the first shard:"
+        f" {wrong[0].at}; ask its owner, or give the recipe same_metadata=False"
+    )
+    return Verdict("metadata_kept", passed=False, description=text, metadata=facts)
+
+
+class _StampedFiles:
+    """The known sha256 of files, as long as their size and etag are those with which they were read."""
+
+    def __init__(self, store: Store, stamps: Mapping[str, RawVersion], asset: str) -> None:
+        self._store, self._stamps, self._asset = store, stamps, asset
+        self._look = LOOK
+
+    def want(self, shard: str, name: str, entry: Entry, inputs: Sequence[Input]) -> Want:
+        """The shard of a file; a file whose ctime alone is another is hashed."""
+        stamp = self._stamps.get(name)
+        if stamp is None or (stamp.size, stamp.etag) != (entry.size, entry.etag):
+            return Want(shard, None, again=stamp is not None and stamp.size == entry.size)
+        sha256 = stamp.sha256
+        if not stamp.same(entry):
+            self._look -= entry.size
+            if self._look < 0:
+                return Want(shard, None, again=True)
+            sha256 = sha256_of(self._store, entry.path)
+        version = RawVersion.of(entry.version, sha256)
+        return Want(
+            shard,
+            (*inputs, Input(self._asset, name, sha256)),
+            raw={name: version} if version != stamp else {},
+        )
+
+
+@dataclass(frozen=True)
+class AdoptionPlan:
+    """The files of a partition, by shard.
+
+    Attributes:
+        step: the step that was planned.
+        target: the partition as it should be.
+        root: where the files are.
+        lead: the path of their folder below the root.
+        entries: the file of each shard.
+        beside: the shard of documents that each is compared with, by name.
+    """
+
+    step: AdoptionStep
+    target: Target
+    root: Root
+    lead: str
+    entries: Mapping[str, Entry]
+    beside: Mapping[str, Shard]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """See StepPlan."""
+        return (self.target,)
+
+    def spec(self, token: str) -> AdoptionSpec:
+        """See StepPlan."""
+        step, target = self.step, self.target
+        compared = place(step.compared[0], step.snapshot) if step.compared else None
+        return AdoptionSpec(
+            place=target.place,
+            token=token,
+            recipe=target.recipe.digest,
+            root=self.root,
+            raw=raw_asset(step.source.name),
+            documents=compared,
+            name=step.name,
+        )
+
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
+        """See StepPlan."""
+        items: list[Item] = []
+        for want in todo[self.target.place.asset]:
+            entry = self.entries[want.name]
+            body = AdoptionItem(self.lead + entry.path, entry.version, self.beside.get(want.name))
+            items.append(Item(want.name, entry.size, raw(body)))
+        return items

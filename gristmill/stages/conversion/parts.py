@@ -1,0 +1,137 @@
+"""Parts of large raw objects: what each shard records of its part, and the check that the parts of an object meet."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from gristmill.errors import RecipeError
+from gristmill.execution.checks import Verdict, counted
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.raw_parts import Edge, PartEdges, object_of
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.raw_object import RawObject
+
+PART = "part"
+"""The field of a shard's row of the table that holds its PartEdges."""
+
+_MEND = "convert the object whole: give its source shards=OneToOne(), or a Split with more bytes than the object has"
+
+
+def edges_of(raw: RawObject) -> PartEdges | None:
+    """The edges that a reader has reported; None if it has read a whole object.
+
+    Args:
+        raw: the object, after it was read.
+
+    Raises:
+        RecipeError: it is a part, and its reader did not report its edges.
+    """
+    if raw.part is None:
+        return None
+    if raw.edges is None:
+        raise RecipeError(
+            f"{raw.name}: the converter did not say where the records of this part begin and end, so it does not read"
+            " parts; use shards=OneToOne() in its source"
+        )
+    return PartEdges(object_of(raw.name)[0], raw.size, raw.part, *raw.edges)
+
+
+def with_edges(row: Shard, edges: PartEdges | None) -> Shard:
+    """The row of a shard with the edges of its part.
+
+    Args:
+        row: the row of the table.
+        edges: of its part; None if it was made from whole objects.
+    """
+    if edges is None:
+        return row
+    as_read = msgspec.json.decode(msgspec.json.encode(edges))  # lists, as a ledger gives them back
+    return msgspec.structs.replace(row, extra={**row.extra, PART: as_read})
+
+
+def part_of(row: Shard) -> PartEdges | None:
+    """The part that a shard was made from; None if it was made from whole objects."""
+    return msgspec.convert(row.extra[PART], PartEdges) if PART in row.extra else None
+
+
+def uncut(edges: PartEdges, units: str) -> str:
+    """What the log says of a part that has the records of others, because nothing begins there; empty: it has not.
+
+    Args:
+        edges: of the part.
+        units: at what its object is cut, such as `gzip members`.
+
+    >>> from gristmill.lake.rows.raw_parts import RawPart
+    >>> uncut(PartEdges("a.gz", 900, RawPart(0, 100), Edge(0), Edge(900)), "gzip members")
+    'a.gz: no gzip member begins behind its first 100 bytes, so it stays one shard, and 8 are empty'
+    >>> uncut(PartEdges("a.gz", 900, RawPart(200, 300), Edge(210), Edge(540, 7)), "gzip members")
+    'a.gz: no gzip member begins between the bytes 300 and 540, so shards of this range are empty: 2'
+    >>> uncut(PartEdges("a.gz", 900, RawPart(200, 300), Edge(210), Edge(340)), "gzip members")
+    ''
+    """
+    part, last = edges.part, edges.last
+    reach = last.unit - part.end if last else 0
+    width, unit = part.end - part.start, units.removesuffix("s")
+    empty = -(-reach // width) if last and last.unit == edges.size else reach // width
+    if last is None or empty <= 0:
+        return ""
+    if not part.start and last.unit == edges.size:
+        what = f"no {unit} begins behind its first {part.end:,} bytes, so it stays one shard, and {empty:,} are empty"
+    else:
+        what = (
+            f"no {unit} begins between the bytes {part.end:,} and {last.unit:,}, so shards of this range are empty:"
+            f" {empty:,}"
+        )
+    return f"{edges.object}: {what}"
+
+
+def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict:  # noqa: ARG001 - see Check
+    """Checks that the parts of each object hold each of its records once.
+
+    The first part begins where its object begins. Each other one begins where the one before it has stopped, although
+    both have looked for this place by themselves. The last one has stopped at the end of its object.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        shards: its table.
+    """
+    objects: dict[str, list[PartEdges]] = {}
+    for shard in shards:
+        part = part_of(shard)
+        if part is not None:
+            objects.setdefault(part.object, []).append(part)
+    facts = counted(shards) | {"objects": len(objects), "parts": sum(map(len, objects.values()))}
+    for name, parts in sorted(objects.items()):
+        trouble = next(_troubles(sorted(parts, key=lambda part: part.part)), None)
+        if trouble:
+            text = f"{name}: {trouble}. {_MEND}"
+            return Verdict("parts_meet", passed=False, description=text, metadata={**facts, "first_object": name})
+    text = f"{facts['parts']:,} parts of {facts['objects']:,} objects meet: no record is lost or taken twice"
+    return Verdict("parts_meet", passed=True, description=text, metadata=facts)
+
+
+def _troubles(parts: Sequence[PartEdges]) -> Iterator[str]:
+    """What is wrong with the parts of an object, in their order."""
+    at, size, nominal = Edge(0), parts[0].size, 0
+    for each in parts:
+        if each.part.start != nominal or each.size != size:
+            yield f"the part from byte {nominal:,} is missing"
+        nominal = each.part.end
+        if each.first is None or each.last is None:
+            continue
+        if each.first != at:
+            yield (
+                f"the part from byte {each.part.start:,} begins {_shown(each.first)}, but the parts before it end"
+                f" {_shown(at)}"
+            )
+        at = each.last
+    if nominal != size:
+        yield f"the part from byte {nominal:,} is missing"
+    if at != Edge(size):
+        yield f"its parts end {_shown(at)}, but it has {size:,} bytes"
+
+
+def _shown(edge: Edge) -> str:
+    return f"at byte {edge.unit:,}" + (f" and {edge.plain:,} unpacked bytes" if edge.plain else "")

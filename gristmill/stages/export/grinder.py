@@ -1,0 +1,142 @@
+"""The grinder of exports: makes one part from one shard of the mix.
+
+The name of a part's folder has the digest of everything that the part is made from. So a part is never changed: other
+inputs give another folder, and the ledger names the folder that is valid.
+"""
+
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.rows.batches import read_rows
+from gristmill.lake.rows.document import Document
+from gristmill.lake.store.hashing import HashedUpload
+from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
+from gristmill.recipes.export import format_of_parameters
+from gristmill.stages.export.codec import Codec
+from gristmill.stages.export.formats import codec_of
+from gristmill.stages.export.part import ExportedPart, PartWriter, content_of, sha256_of_objects
+
+
+class ExportSpec(msgspec.Struct, frozen=True):
+    """What all parts share.
+
+    Attributes:
+        documents: the slice of the mix.
+        place: the slice of the export.
+        token: token of the run that has claimed it.
+        recipe: digest of its recipe.
+        format: the format, as JSON.
+        validation: the share of documents that the mix holds out.
+    """
+
+    documents: Place
+    place: Place
+    token: str
+    recipe: str
+    format: dict[str, Any]
+    validation: float
+
+
+class ExportItem(msgspec.Struct, frozen=True):
+    """One part: the name of its folder, the mix's shard that it is made from, and its inputs."""
+
+    folder: str
+    shard: Shard
+    inputs: tuple[Input, ...]
+
+
+class ExportGrinder:
+    """Grinds the parts of one slice."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=ExportSpec)
+        self._store = job.lake.store()
+        self._codec = codec_of(format_of_parameters(self._spec.format))
+
+    def __call__(self, item: Item) -> Outcome:
+        body = msgspec.json.decode(item.body, type=ExportItem)
+        output = _ExportOutput(self._store, self._spec, body, self._codec)
+        path, shard = self._spec.documents.shard(body.shard.name), body.shard
+        return Outcome(
+            write_shards(self._store, [output], lambda: write_documents(self._store, path, shard, output.part))
+        )
+
+
+def write_documents(store: Store, path: str, shard: Shard, part: PartWriter) -> None:
+    """Writes all documents of a shard into a part.
+
+    Args:
+        store: the lake.
+        path: of the shard.
+        shard: its row in the mix's table.
+        part: receives them.
+
+    Raises:
+        DataError: a document contradicts itself, or the shard has other rows than its table says.
+        StoreError: the shard is being rebuilt.
+    """
+    for first, documents in read_rows(store, path, shard.sha256, Document):
+        for number, document in enumerate(documents):
+            try:
+                part.write(document)
+            except DataError as error:
+                raise DataError(f"{path}: row {first + number}: {error}") from error
+    if part.documents != shard.rows:
+        raise DataError(
+            f"shard {shard.name}: {shard.rows} documents in its ledger, but {part.documents} were read; make the mix's"
+            " slice again"
+        )
+
+
+class _ExportOutput:
+    """A part that is being written, and its future row of the table."""
+
+    def __init__(self, store: Store, spec: ExportSpec, body: ExportItem, codec: Codec) -> None:
+        self.place, self.token = spec.place, spec.token
+        self._store, self._recipe, self._body = store, spec.recipe, body
+        self._folder = f"{spec.place.folder}{body.folder}/"
+        self._objects: dict[str, tuple[str, int, ObjectVersion]] = {}
+        self.part = PartWriter(codec, self._create, spec.validation)
+
+    def _create(self, name: str) -> HashedUpload:
+        path = self._folder + name
+
+        def record_object(sha256: str, entry: Entry) -> None:
+            self._objects[path] = (sha256, entry.size, entry.version)
+
+        return HashedUpload(self._store.upload(path), record_object)
+
+    def close(self) -> Receipt:
+        files = self.part.close()
+        objects = {path: (sha256, size) for path, (sha256, size, _) in sorted(self._objects.items())}
+        record = ExportedPart(self._folder, objects, files, self.part.documents)
+        row = Shard(
+            name=self._body.shard.name,
+            rows=sum(file.facts.rows for file in files.values()),
+            bytes=sum(size for _, size in objects.values()),
+            length=sum(file.facts.length for file in files.values()),
+            sha256=sha256_of_objects(objects),
+            content=content_of(files),
+            ids=self._body.shard.ids,
+            recipe=self._recipe,
+            inputs=self._body.inputs,
+            dropped=dict(sorted(self.part.dropped.items())),
+            counts=dict(sorted(self.part.counts.items())),
+            extra=record.as_extra(),
+        )
+        return Receipt(row, {path: version for path, (_, _, version) in self._objects.items()})
+
+    def abort(self) -> None:
+        self.part.abort()
+
+
+def grinder(job: Job) -> ExportGrinder:
+    """See gristmill.execution.runner."""
+    return ExportGrinder(job)

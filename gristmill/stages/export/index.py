@@ -1,0 +1,169 @@
+"""Builds the index of an export from the ledgers in the lake, and its release. Missing partitions are listed."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from gristmill.errors import DataError, NewerSchema, RecipeError
+from gristmill.lake.address import export_asset, export_index
+from gristmill.lake.asset_kinds import EXPORT_INDEX, expression_of, ledger_of_asset
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
+from gristmill.lake.ledger.model import Ledger as Head
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export import Export, format_parameters
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.source import Source
+from gristmill.stages.export.release import Release, copy_files, release_of, small_files
+from gristmill.stages.mixing.index import Index, close_slices, finished_slices, index_path, inputs_of, why_open
+
+_RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/release-[0-9a-f]+/")
+
+WRITING = "writing.json"
+"""The object of an index that marks a release as being written. While it is there, gc removes no release."""
+
+
+def index_export(
+    store: Store, mix: Mix, export: Export, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+) -> Index:
+    """Builds the index and its release. Files that the lake has already are not written again.
+
+    Args:
+        store: the lake.
+        mix: the mix's recipe.
+        export: the export's recipe.
+        sources: the source of each stream.
+        known: the snapshots of each stream's source.
+
+    Returns:
+        The index, as it was written.
+
+    Raises:
+        DataError: a ledger is not valid, an object of a part is shorter than it says, or the format refused every
+            document of the mix.
+        RecipeError: a slice was made with other options of the format.
+        StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
+        Conflict: another run wrote the index meanwhile.
+    """
+    store.sweep()
+    slices = _slices(store, mix, export, known)
+    _check_slices(mix, export, slices)
+    index = close_slices(export_index(mix.name, export.name), slices, known, sources)
+    release = release_of(store, index.asset, export.format, index.slices)
+    _check_release(mix, export, release, slices)
+    writer = IndexWriter(store, index.asset)
+    writing = f"{index.asset}/{WRITING}"
+    digests = _kept(store, index.asset, release)
+    if digests is None:
+        store.put(writing, dump({"folder": release.folder}))
+        digests = copy_files(store, release)
+    for path, sha256 in digests.items():
+        writer.add(path, sha256)
+    for path, data in small_files(release, export.format, digests).items():
+        writer.put(path, data)
+    writer.put(index_path(index.asset), dump(index))
+    writer.close(inputs_of(index))
+    store.delete([writing])
+    return index
+
+
+def why_export_open(
+    store: Store, mix: Mix, export: Export, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Why the index of an export would be written again; empty if the lake has it. The arguments: as in index_export.
+
+    Of the large files of the release, only the sizes are compared; `verify` reads them.
+
+    Raises:
+        DataError: a ledger of a slice is not valid.
+    """
+    slices = _slices(store, mix, export, known)
+    index = close_slices(export_index(mix.name, export.name), slices, known, sources)
+    release = release_of(store, index.asset, export.format, index.slices)
+    digests = _kept(store, index.asset, release)
+    files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
+    if digests is not None:
+        files |= small_files(release, export.format, digests)
+    files[index_path(index.asset)] = dump(index)
+    killed = ("a run that wrote it was killed",) if store.head(f"{index.asset}/{WRITING}") else ()
+    return (*why_open(store, index, files, large=release.sizes), *killed)
+
+
+def release_folder(path: str) -> str:
+    """The folder of the release that an object is in, with its closing slash; empty if it is in no release.
+
+    >>> release_folder("exports/blend/oscar/index/release-1f/en/en.jsonl.gz")
+    'exports/blend/oscar/index/release-1f/'
+    """
+    found = _RELEASE.match(path)
+    return found[0] if found else ""
+
+
+def old_release(ledger: IndexLedger, path: str) -> bool:
+    """Whether an object below an index belongs to a release that its ledger does not name, or says that one is written.
+
+    Such objects stay until gc removes them, because someone may read them.
+    """
+    folder = release_folder(path)
+    return path == f"{ledger.asset}/{WRITING}" or bool(
+        folder and not any(each.startswith(folder) for each in ledger.files)
+    )
+
+
+def _slices(store: Store, mix: Mix, export: Export, known: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Head]]:
+    """The heads of the finished slices of each stream, by snapshot."""
+    return {
+        s.key: finished_slices(store, export_asset(mix.name, export.name, s.key), known[s.key]) for s in mix.streams
+    }
+
+
+def _check_slices(mix: Mix, export: Export, slices: Mapping[str, Mapping[str, Head]]) -> None:
+    """Checks that all slices were made with the options that the release would name.
+
+    Raises:
+        RecipeError: one was not.
+    """
+    declared = format_parameters(export.format)
+    for stream, heads in slices.items():
+        for snapshot, head in heads.items():
+            made = head.recipe.parameters.get("format")
+            if head.totals.get("shards") and made != declared:
+                raise RecipeError(
+                    f"{export_index(mix.name, export.name)}: the slice {stream}/{snapshot} was made with the options"
+                    f" {made}, and the recipe has {declared}; give the export another name, or make the slice again"
+                )
+
+
+def _check_release(mix: Mix, export: Export, release: Release, slices: Mapping[str, Mapping[str, Head]]) -> None:
+    """Checks that a release has documents, if the mix has some.
+
+    Raises:
+        DataError: the format refused all of them.
+    """
+    refused: Counter[str] = Counter()
+    for heads in slices.values():
+        for head in heads.values():
+            refused.update(head.dropped)
+    if refused and not release.files:
+        reasons = ", ".join(f"{reason}: {number:,}" for reason, number in refused.most_common(5))
+        raise DataError(
+            f"{export_index(mix.name, export.name)}: the release would be empty, because the format refused every"
+            f" document ({reasons}); correct the options {format_parameters(export.format)}"
+        )
+
+
+def _kept(store: Store, asset: str, release: Release) -> dict[str, str] | None:
+    """The sha256 of each large file of a release, if the index in the lake has this release; else None."""
+    try:
+        ledger = read_index_ledger(store, ledger_of_asset(asset))
+    except NewerSchema:
+        raise
+    except DataError:
+        return None
+    if ledger is None or not release.sizes.keys() <= ledger.files.keys():
+        return None
+    for path, size in release.sizes.items():
+        entry = store.head(path)
+        if entry is None or entry.size != size:
+            return None
+    return {path: ledger.files[path] for path in release.sizes}

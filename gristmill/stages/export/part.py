@@ -1,0 +1,187 @@
+"""A part of an export: the files that one shard of the mix became, in a folder that is never changed.
+
+The ledger's table has one row for each part, with the name of the mix's shard. `ExportedPart` is what the row's field
+`extra` holds. Only this module encodes and decodes it.
+"""
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import xxhash
+
+from gristmill.errors import DataError
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.draw import fraction
+from gristmill.lake.store.json_object import Integer
+from gristmill.recipes.mix import VALIDATION_SEED
+from gristmill.stages.export.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, NotTaken, Sink
+
+CONTENTS = "part.json"
+"""The file of every part that lists its other files. So a part has a file even if no document came into it."""
+
+
+def part_folder(recipe: Recipe, inputs: Sequence[Input]) -> str:
+    """The name of a part's folder. Its number is a hash of the shard's name; its digest is that of all inputs."""
+    number = xxhash.xxh3_64_intdigest(inputs[0].shard.encode()) % 100_000
+    return f"part-{number:05d}-{digest_of([recipe.digest, msgspec.to_builtins(tuple(inputs))])[:16]}"
+
+
+class PartFile(msgspec.Struct, frozen=True):
+    """A file of a part.
+
+    Attributes:
+        facts: what its codec knows of it.
+        documents: one flag for each row of the mix's shard: whether the file has it. Encoded by `pack_bits`.
+    """
+
+    facts: FileFacts
+    documents: str
+
+
+class ExportedPart(msgspec.Struct, frozen=True):
+    """The record of a part: the field `extra` of its row in the table.
+
+    Attributes:
+        folder: the part's folder in the lake, with a closing slash.
+        objects: (sha256, size in bytes) of each object, by its path in the lake.
+        files: the files with documents, by their paths below the folder.
+        documents: number of documents in the mix's shard.
+    """
+
+    folder: str
+    objects: dict[str, tuple[str, Integer]]
+    files: dict[str, PartFile]
+    documents: Integer
+
+    def sources(self) -> list[ExportedFile]:
+        """The files with documents, as a release takes them.
+
+        Raises:
+            DataError: a file is not among the objects.
+        """
+        found = []
+        for name, file in sorted(self.files.items()):
+            path = self.folder + name
+            if path not in self.objects:
+                raise DataError(f"{path}: its part's record has no such object; make this slice of the export again")
+            sha256, size = self.objects[path]
+            found.append(ExportedFile(path, name, sha256, size, file.facts))
+        return found
+
+    def line(self, row: int) -> tuple[str, int] | None:
+        """The file with a row of the mix's shard, and the row's number there, from 0; None if the format refused it."""
+        for name, file in self.files.items():
+            flags = unpack_bits(file.documents, self.documents)
+            if flags[row]:
+                return name, int(flags[:row].sum())
+        return None
+
+    def as_extra(self) -> dict[str, Any]:
+        """The record as JSON values, for the field `extra` of the table's row."""
+        extra: dict[str, Any] = msgspec.to_builtins(self)
+        return extra
+
+
+def read_part_record(row: Shard, table: str) -> ExportedPart:
+    """The record of a part, decoded from its row of an export's table.
+
+    Args:
+        row: the row.
+        table: the table's path, for the error message.
+
+    Raises:
+        DataError: the row has no record.
+    """
+    try:
+        return msgspec.convert(row.extra, ExportedPart)
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f"{table}: part {row.name}: its row does not say which files it has ({error}); make this slice of the"
+            " export again"
+        ) from error
+
+
+def part_contents(files: Mapping[str, PartFile]) -> bytes:
+    """The bytes of a part's list of files."""
+    listed = {name: {"content": file.facts.content, "rows": file.facts.rows} for name, file in files.items()}
+    return dump({"files": listed})
+
+
+class PartWriter:
+    """Writes the documents of one shard of the mix into the files of a part.
+
+    Args:
+        codec: of the format.
+        create: opens a file, by its path below the part's folder.
+        validation: the share of documents that the mix holds out.
+    """
+
+    def __init__(self, codec: Codec, create: Callable[[str], Sink], validation: float) -> None:
+        self._files, self._create, self._validation = codec.open(create), create, validation
+        self._rows: dict[str, array[int]] = {}
+        self._contents: Sink | None = None
+        self.documents = 0
+        self.dropped: dict[str, int] = {}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counters of the codec."""
+        return self._files.counts
+
+    def write(self, document: Document) -> None:
+        """Writes a document, or counts why the format refuses it.
+
+        Raises:
+            DataError: the document contradicts itself.
+        """
+        placed = self._files.write(document, self._split(document))
+        if isinstance(placed, NotTaken):
+            self.dropped[placed.reason] = self.dropped.get(placed.reason, 0) + 1
+        else:
+            self._rows.setdefault(placed, array("Q")).append(self.documents)
+        self.documents += 1
+
+    def _split(self, document: Document) -> str:
+        if not self._validation:
+            return ""
+        held = fraction((document.source, document.id), VALIDATION_SEED) < self._validation
+        return VALIDATION if held else TRAIN
+
+    def close(self) -> dict[str, PartFile]:
+        """Publishes the files, and the list of them last."""
+        facts = self._files.close()
+        files = {name: PartFile(facts[name], self._flags(name)) for name in sorted(facts)}
+        self._contents = contents = self._create(CONTENTS)
+        contents.write(part_contents(files))
+        contents.close()
+        return files
+
+    def _flags(self, name: str) -> str:
+        flags = np.zeros(self.documents, np.bool_)
+        rows = self._rows.get(name)  # a file may have no documents, such as an index
+        if rows:
+            flags[np.frombuffer(rows, dtype=np.uint64).astype(np.int64)] = True
+        return pack_bits(flags)
+
+    def abort(self) -> None:
+        """Aborts all files. Objects that are stored already are not read: readers accept only what a ledger names."""
+        self._files.abort()
+        if self._contents is not None:
+            self._contents.abort()
+
+
+def sha256_of_objects(objects: Mapping[str, tuple[str, int]]) -> str:
+    """One digest over the paths and digests of all objects of a part."""
+    return digest_of([[path, sha256] for path, (sha256, _) in sorted(objects.items())])
+
+
+def content_of(files: Mapping[str, PartFile]) -> str:
+    """The content digest of a part: of the unpacked bytes of its files, and of the rows that each has."""
+    return digest_of([[name, file.facts.content, file.documents] for name, file in sorted(files.items())])

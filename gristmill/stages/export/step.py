@@ -1,0 +1,124 @@
+"""The step that writes one snapshot of a mix's stream in the format of an export: one part for each shard."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from gristmill.execution.checks import Check, Verdict
+from gristmill.execution.plan import PartitionState, Target, Want
+from gristmill.execution.work import Item, raw
+from gristmill.lake.address import Place, export_asset, mix_asset, place
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export import Export, format_parameters
+from gristmill.recipes.mix import VALIDATION_SEED, Mix
+from gristmill.stages.export.formats import codec_of
+from gristmill.stages.export.grinder import ExportItem, ExportSpec
+from gristmill.stages.export.part import part_folder
+from gristmill.stages.export.part_table import export_complete
+
+
+@dataclass(frozen=True)
+class ExportStep:
+    """One snapshot of a stream's export."""
+
+    mix: Mix
+    stream: str
+    export: Export
+    snapshot: str
+    shelves: tuple[str, ...]
+    stage: str = "export"
+
+    @property
+    def documents(self) -> Place:
+        """The slice of the mix that is exported."""
+        return place(mix_asset(self.mix.name, self.stream), self.snapshot)
+
+    @property
+    def asset(self) -> str:
+        """The address of the export."""
+        return export_asset(self.mix.name, self.export.name, self.stream)
+
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """See Step."""
+        return (self.asset,)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """See Step."""
+        return (mix_asset(self.mix.name, self.stream),)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe, for the ledger. The options that change only the release are not in it."""
+        held = {"validation": self.mix.validation, "validation_seed": VALIDATION_SEED}
+        return Recipe(
+            f"{self.mix.name}/{self.export.name}/{self.stream}",
+            codec_of(self.export.format).version,
+            {"format": format_parameters(self.export.format), **held},
+            self.mix.draft or self.export.draft,
+        )
+
+    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return self.recipe.digest
+
+    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return {"export_complete": self._export_complete}
+
+    def _export_complete(self, store: Store, partition: Place, parts: Sequence[Shard]) -> Verdict:
+        documents = place(mix_asset(self.mix.name, self.stream), partition.snapshot)
+        return export_complete(store, read_ledger(store, documents)[1], parts, partition)
+
+    def plan(self, store: Store) -> "ExportPlan":
+        """See Step."""
+        ledger, shards = read_ledger(store, self.documents)
+        recipe = self.recipe
+        bodies: dict[str, ExportItem] = {}
+        for shard in shards:
+            inputs = (Input(self.documents.asset, shard.name, shard.content),)
+            lean = msgspec.structs.replace(shard, members=(), inputs=())
+            bodies[shard.name] = ExportItem(part_folder(recipe, inputs), lean, inputs)
+        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
+        target = Target(place(self.asset, self.snapshot), recipe, (ledger.upstream,), wants)
+        return ExportPlan(self, target, bodies)
+
+
+@dataclass(frozen=True)
+class ExportPlan:
+    """The plan of one slice.
+
+    Attributes:
+        step: the step that was planned.
+        target: the partition as it should be.
+        bodies: the work for each part, by the name of the mix's shard.
+    """
+
+    step: ExportStep
+    target: Target
+    bodies: Mapping[str, ExportItem]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """See StepPlan."""
+        return (self.target,)
+
+    def spec(self, token: str) -> ExportSpec:
+        """See StepPlan."""
+        return ExportSpec(
+            documents=self.step.documents,
+            place=self.target.place,
+            token=token,
+            recipe=self.target.recipe.digest,
+            format=self.target.recipe.parameters["format"],
+            validation=self.step.mix.validation,
+        )
+
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
+        """See StepPlan."""
+        bodies = (self.bodies[want.name] for want in todo[self.target.place.asset])
+        return [Item(body.shard.name, body.shard.length, raw(body)) for body in bodies]

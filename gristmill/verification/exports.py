@@ -1,0 +1,170 @@
+"""The audit of exports: of slices, and of the release of an index. See verification/audit.py."""
+
+import hashlib
+from collections.abc import Iterator
+
+from gristmill.errors import DataError, RecipeError, StoreError
+from gristmill.execution.finding import Finding, differs
+from gristmill.execution.work import Say
+from gristmill.lake.address import Place, place
+from gristmill.lake.asset_kinds import MIX
+from gristmill.lake.ledger.index_ledger import IndexLedger
+from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export import format_of_parameters
+from gristmill.stages.export.codec import Codec
+from gristmill.stages.export.formats import codec_of
+from gristmill.stages.export.grinder import write_documents
+from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, read_part_record
+from gristmill.stages.export.part_table import against, parts_agree
+from gristmill.stages.export.release import (
+    PieceReader,
+    Release,
+    read_release,
+    release_of,
+    release_path,
+    small_files,
+)
+from gristmill.stages.mixing.index import Slice
+from gristmill.verification.documents import table_of
+from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
+from gristmill.verification.shard import prove_object
+
+
+def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
+    """Findings on one slice of an export, in the order of reading.
+
+    The bytes of every object are compared with the ledger. Then each part is made again from the mix's shard, without
+    writing it: its files must have the same lines.
+    """
+    proof = LedgerProof(store, partition)
+    yield from proof.findings
+    if proof.head is None:
+        return
+    yield from proof.upstream()
+    yield from parts_agree(store, partition, proof.shards)
+    for part in proof.shards:
+        for path, (sha256, size) in sorted((part.objects or {}).items()):
+            yield from prove_object(store, path, sha256, size)
+    upstream = input_of(proof.head, MIX)
+    current = upstream_head(store, upstream) if upstream else None
+    if upstream and current and current.fingerprint == upstream.fingerprint:
+        documents = place(upstream.asset, upstream.snapshot)
+        shards = table_of(store, documents)
+        yield from against(partition, list(shards.values()), proof.shards)
+        yield from _again(store, partition, documents, proof, shards)
+    else:
+        say(f"{partition.asset} ({partition.snapshot}): the mix has changed, so its rows are not compared")
+    yield from part_strays(store, partition, proof.shards, say)
+
+
+class _Nowhere:
+    """A file whose bytes are not kept."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def write(self, data: bytes, /) -> None: ...
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+def _again(
+    store: Store, partition: Place, documents: Place, proof: LedgerProof, shards: dict[str, Shard]
+) -> Iterator[Finding]:
+    """Findings on parts whose files do not have the lines that their format makes of the documents."""
+    parameters = proof.head.recipe.parameters if proof.head else {}
+    try:
+        codec = codec_of(format_of_parameters(parameters["format"]))
+        held = float(parameters["validation"])
+    except (RecipeError, KeyError, TypeError, ValueError) as error:
+        yield Finding(partition.ledger, None, f"its recipe has no format that can be written ({error})")
+        return
+    for part in proof.shards:
+        if part.name in shards:
+            yield from _part_again(store, partition, documents, (part, shards[part.name]), (codec, held))
+
+
+def _part_again(
+    store: Store, partition: Place, documents: Place, rows: tuple[Shard, Shard], how: tuple[Codec, float]
+) -> Iterator[Finding]:
+    """Findings on one part: `rows` are its row and that of the mix's shard, `how` the codec and the share held out."""
+    part, shard = rows
+    writer = PartWriter(how[0], _Nowhere, how[1])
+    try:
+        record = read_part_record(part, partition.table)
+        write_documents(store, documents.shard(shard.name), shard, writer)
+        files = writer.close()
+    except DataError as error:
+        yield Finding(partition.table, None, f"part {part.name} cannot be made again: {error}")
+        return
+    if writer.dropped != part.dropped:
+        what = differs("the refused rows are", writer.dropped, part.dropped)
+        yield Finding(partition.table, None, f"part {part.name}: {what}")
+    if writer.counts != part.counts:
+        yield Finding(
+            partition.table, None, f"part {part.name}: {differs('its counts are', writer.counts, part.counts)}"
+        )
+    yield from _other_lines(record, files)
+
+
+def _other_lines(record: ExportedPart, files: dict[str, PartFile]) -> Iterator[Finding]:
+    for name in sorted(record.files.keys() | files.keys()):
+        recorded, made = record.files.get(name), files.get(name)
+        if recorded is None or made is None:
+            what = "its documents make no such file" if made is None else "its documents make this file too"
+            yield Finding(record.folder + name, None, what)
+        elif (recorded.documents, recorded.facts.rows) != (made.documents, made.facts.rows):
+            yield Finding(record.folder + name, None, "it does not have the documents that its format puts there")
+        elif (recorded.facts.content, recorded.facts.length) != (made.facts.content, made.facts.length):
+            yield Finding(record.folder + name, None, "its lines are not those that its format makes of the documents")
+
+
+def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[tuple[str, str]]:
+    """The files of a release that do not follow from the slices: (path, what is wrong).
+
+    Args:
+        store: the lake.
+        ledger: of the index; its files have the digests that it names.
+        heads: the heads of its slices, in their order.
+    """
+    path = release_path(ledger.asset)
+    slices = [Slice(head.asset.rpartition("/")[2], head.snapshot, head.fingerprint, head.totals) for head in heads]
+    try:
+        release = read_release(store, ledger.asset)
+        declared = format_of_parameters(release.format) if release else None
+        if release is None or declared is None:
+            yield path, "there is no such object, but an index of an export has one"
+            return
+        if any(head.recipe.parameters["format"]["type"] != declared.type for head in heads):
+            yield path, "its format is not that of its slices"
+        if release != release_of(store, ledger.asset, declared, slices):
+            yield path, "it does not follow from the parts of the slices"
+            return
+        if not release.sizes.keys() <= ledger.files.keys():
+            yield path, "the ledger of the index does not name all its files"
+            return
+        for file, data in small_files(release, declared, ledger.files).items():
+            if file not in ledger.files or store.read(file) != data:
+                yield file, "it does not follow from the files of the release"
+        yield from _copied(store, release, ledger)
+    except (DataError, RecipeError) as error:
+        yield path, str(error)
+
+
+def _copied(store: Store, release: Release, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
+    """The files of a release that are not what the parts give, byte for byte."""
+    reader = PieceReader(store, release)
+    for file in release.files:
+        digest = hashlib.sha256()
+        try:
+            for piece in file.pieces:
+                for data in reader.read(piece):
+                    digest.update(data)
+        except StoreError as error:
+            yield release.folder + file.name, f"a part that it was made from is damaged: {error}"
+            return
+        if digest.hexdigest() != ledger.files[release.folder + file.name]:
+            yield release.folder + file.name, "its bytes are not those of the parts"

@@ -1,0 +1,68 @@
+"""`run` and `sync`: the same lake as by `make`, and Dagster has it on record."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster_kit import BLEND_LETTERS, JOURNEY, LETTERS_V0, TINY_LETTERS, Works, letters
+
+from assets.support.keys import key_of
+from gristmill.__main__ import main
+
+
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three letters as raw data, which no Dagster has seen."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        Works(tmp_path / "lake", instance).raw(letters(1, 2, 3))
+    for name, value in (
+        ("DAGSTER_HOME", str(tmp_path / "home")), ("GRISTMILL_ENGINE", "inline"), ("GRISTMILL_SHELVES", "dagshelf")
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    return tmp_path / "lake"
+
+
+def recorded(home: Path, address: str) -> set[str]:
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        return instance.get_materialized_partitions(key_of(address))
+
+
+def test_run_registers_the_snapshot_and_makes_all_that_make_makes(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(lake), "letters"]) == 0
+    said = capsys.readouterr().out
+    assert "materialize 5 assets of 2024" in said  # documents and sets of both versions in one run
+    assert "1 run; 6 of 6 checks passed; `gristmill ui` shows them" in said
+    assert [recorded(lake.parent / "home", address) for address in JOURNEY] == [{"2024"}] * 5
+    assert main(["make", str(lake), "letters"]) == 0
+    assert "everything is up to date" in capsys.readouterr().out
+    assert main(["run", str(lake), "letters"]) == 0
+    assert "everything is up to date" in capsys.readouterr().out
+    assert main(["run", str(lake)]) == 0  # the mix, its tokenizer, its tokens and two indexes are left
+    assert "5 runs; " in capsys.readouterr().out
+    assert recorded(lake.parent / "home", TINY_LETTERS) == {"2024"}
+
+
+def test_sync_shows_what_make_made(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["make", str(lake), "letters"]) == 0
+    assert main(["sync", str(lake)]) == 0
+    assert capsys.readouterr().out.endswith(f"Dagster in {lake.parent / 'home'} shows the lake {lake}\n")
+    assert recorded(lake.parent / "home", LETTERS_V0) == {"2024"}
+    assert recorded(lake.parent / "home", BLEND_LETTERS) == set()
+
+
+def test_a_failed_run_is_an_error_and_what_waits_is_not_tried(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (raw,) = (lake / "sources" / "letters" / "raw" / "2024").iterdir()
+    raw.write_bytes(raw.read_bytes()[:-9])
+    assert main(["run", str(lake), "letters"]) == 2
+    said = capsys.readouterr()
+    assert "a.jsonl.gz" in said.out
+    assert "failed; `gristmill ui` shows it, and what was made is kept" in said.err
+    assert recorded(lake.parent / "home", LETTERS_V0) == set()
+
+
+def test_an_unknown_target_is_told_before_dagster_is_loaded(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(lake), "lettres"]) == 2
+    assert "'lettres' is on no shelf" in capsys.readouterr().err
+    assert not (lake.parent / "home" / "history").exists()

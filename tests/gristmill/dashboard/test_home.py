@@ -1,0 +1,91 @@
+"""DAGSTER_HOME is made once, and one command at a time makes things with it."""
+
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from paths import ROOT
+
+from gristmill.dashboard.home import alone, child_variables, chosen_environment, prepare_home
+from gristmill.environment import Environment, read_environment
+from gristmill.errors import RecipeError
+from gristmill.lake.store.open import Lake
+
+
+def environment(folder: Path) -> Environment:
+    return replace(read_environment({}), lake=str(folder / "lake"), home=str(folder / "home"), shelves=("a", "b"))
+
+
+def test_the_folder_gets_our_settings_unless_it_has_its_own(tmp_path: Path) -> None:
+    told = environment(tmp_path)
+    settings = prepare_home(told) / "dagster.yaml"
+    assert settings.read_bytes() == (ROOT / "dagster.yaml").read_bytes()
+    settings.write_text("telemetry: {enabled: false}\n")
+    prepare_home(told)
+    assert settings.read_text() == "telemetry: {enabled: false}\n"
+    assert [path.name for path in settings.parent.iterdir()] == ["dagster.yaml"]
+
+
+def test_the_settings_of_the_project_win_over_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pyproject.toml").write_text('[tool.gristmill]\nshelves = ["a"]\n')
+    Path("dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    settings = prepare_home(environment(tmp_path)) / "dagster.yaml"
+    assert settings.read_text() == "telemetry: {enabled: false}\n"
+    settings.unlink()
+    Path("dagster.yaml").unlink()
+    prepare_home(environment(tmp_path))
+    assert settings.read_bytes() == (ROOT / "dagster.yaml").read_bytes()
+
+
+def test_a_home_in_the_lake_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"^DAGSTER_HOME is .*, in the lake"):
+        prepare_home(replace(environment(tmp_path), home=str(tmp_path / "lake" / "home")))
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_command_line_wins_over_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = chosen_environment(environment(tmp_path), Lake("other", {"region": "eu-north-1"}), ("c",))
+    assert (found.lake, found.shelves, found.region, found.endpoint) == (
+        str(tmp_path / "other"),
+        ("c",),
+        "eu-north-1",
+        "",
+    )
+    bucket = Lake("s3://b/c", {"endpoint": "http://x:1"})
+    assert chosen_environment(found, bucket, ("c",)).options == {"endpoint": "http://x:1"}
+    with pytest.raises(RecipeError, match=r"^--option timeout: Dagster's processes take endpoint and region alone"):
+        chosen_environment(found, Lake("s3://b/c", {"timeout": "5s"}), ("c",))
+
+
+def test_children_see_lake_shelves_and_location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["", "/theirs", str(ROOT)])
+    told = child_variables(environment(tmp_path))
+    assert (told["GRISTMILL_LAKE"], told["GRISTMILL_SHELVES"]) == (str(tmp_path / "lake"), "a,b")
+    assert (told["DAGSTER_HOME"], told["PYTHONPATH"]) == (str(tmp_path / "home"), f"{ROOT}:/theirs")
+
+
+def test_a_second_command_says_that_it_waits_and_then_goes_on(tmp_path: Path) -> None:
+    said: list[str] = []
+    waits = threading.Event()
+    done: list[str] = []
+
+    def tell(line: str) -> None:
+        said.append(line)
+        waits.set()
+
+    def second() -> None:
+        with alone(tmp_path, tell):
+            done.append("second")
+
+    with alone(tmp_path, said.append):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waits.wait(20)
+        done.append("first")
+    thread.join(20)
+    assert done == ["first", "second"]
+    assert said == [f"another `gristmill run` or `make demo` works with {tmp_path}; this one waits until it has ended"]

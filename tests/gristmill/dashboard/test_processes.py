@@ -1,0 +1,38 @@
+"""What the dashboard says when it cannot start, or when one of its processes ends; the whole is in test_ui.py."""
+
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gristmill.dashboard.processes import Child, Dashboard
+from gristmill.errors import GristmillError, RecipeError
+
+
+def test_a_taken_port_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(RecipeError, match=rf"^127\.0\.0\.1:{port} is taken, .*: --port {port + 1}$"):
+            Dashboard(tmp_path, {}, "127.0.0.1", port, lambda _: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_child_that_ends_early_is_told_with_its_last_lines(tmp_path: Path) -> None:
+    words = "import sys; print('one'); sys.exit('no such module')"
+    child = Child("code server", [sys.executable, "-c", words], tmp_path, {})
+    with pytest.raises(GristmillError) as told:
+        child.wait_for(socket.AF_UNIX, str(tmp_path / "nobody"))
+    assert str(told.value).splitlines()[0] == f"the code server has ended; the end of {tmp_path}/code-server.log:"
+    assert set(str(told.value).splitlines()[1:]) == {"one", "no such module"}
+    child.end()
+
+
+def test_a_child_is_ended(tmp_path: Path) -> None:
+    sleeper = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_DFL); print(1, flush=True); time.sleep(99)"
+    child = Child("daemon", [sys.executable, "-c", sleeper], tmp_path, {})
+    while not child.log.read_text():  # an earlier test may have left SIGTERM ignored, which a child inherits
+        time.sleep(0.02)
+    child.end()
+    assert child.process.returncode == -15

@@ -1,0 +1,66 @@
+import pytest
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import place
+from gristmill.lake.ledger.code import Code, check_same_code
+
+HERE = place("sources/tales/v0/attributes/words-1", "2024")
+
+
+def test_code_is_changed_only_if_both_are_known_and_differ() -> None:
+    assert Code("b").changed({"a": "", "c": "renamed"})
+    assert not Code("c").changed({"a": "", "c": "renamed"})
+    assert not Code("b").changed({})
+    assert not Code().changed({"a": ""})
+
+
+@pytest.mark.parametrize(
+    ("code", "made", "codes", "kept"),
+    [
+        (Code("b"), "b", {"a": ""}, True),
+        (Code("b"), "a", {"a": ""}, False),
+        (Code("b", reason="r"), "a", {"a": ""}, True),
+        (Code("b", reason="r"), "c", {"a": ""}, False),  # an interrupted run of a third code
+        (Code("b"), "a", {"a": "", "b": "r"}, True),
+        (Code("b"), "c", {}, False),
+        (Code("b"), "", {"a": ""}, True),
+        (Code(), "a", {"a": ""}, True),
+    ],
+)
+def test_shards_are_kept_of_code_with_the_same_output(code: Code, made: str, codes: dict[str, str], kept: bool) -> None:  # noqa: FBT001 - parametrized
+    assert code.made(made, codes) is kept
+
+
+def test_the_note_records_each_code_with_its_reason() -> None:
+    assert Code("a").recorded({}) == {"a": ""}
+    assert Code("b", reason="r").recorded({"a": ""}) == {"a": "", "b": "r"}
+    assert Code("b", reason="r").recorded({}) == {"b": ""}
+    assert Code("b").recorded({"a": ""}) == {"b": ""}
+    assert Code().recorded({"a": ""}) == {"a": ""}
+
+
+def test_changed_code_is_refused_unless_it_is_a_draft_or_has_a_new_reason() -> None:
+    code = Code("b", "mill.taggers.words")
+    check_same_code(code, {"a": ""}, HERE, draft=True)
+    check_same_code(code, {"b": ""}, HERE, draft=False)
+    check_same_code(Code("b", "mill.taggers.words", "renamed"), {"a": ""}, HERE, draft=False)
+    words = r"words-1 \(2024\): the code of mill\.taggers\.words changed since it was made\. Declare .*next number"
+    with pytest.raises(RecipeError, match=words):
+        check_same_code(code, {"a": ""}, HERE, draft=False)
+
+
+def test_a_changed_option_of_a_reader_is_named_beside_the_code_with_all_mends() -> None:
+    code = Code("b", "corp.sources.notes", reader="TextFiles")
+    with pytest.raises(RecipeError) as caught:
+        check_same_code(code, {"a": ""}, HERE, draft=False)
+    assert str(caught.value).endswith(
+        ": the code of corp.sources.notes, or an option of its TextFiles(...), changed since it was made. Declare the"
+        " change under the next number (a source: under another name), with draft=True while you try; or, if only code"
+        " was edited and the output is the same, say same_output=True and reason='...' in the recipe"
+    )
+
+
+def test_a_reason_is_good_for_one_edit() -> None:
+    code = Code("c", "mill.taggers.words", "renamed")
+    with pytest.raises(RecipeError, match="again after the change with the reason 'renamed'"):
+        check_same_code(code, {"a": "", "b": "renamed"}, HERE, draft=True)

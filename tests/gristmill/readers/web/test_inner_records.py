@@ -1,0 +1,45 @@
+"""A record whose Content-Length swallows the next one."""
+
+from pathlib import Path
+
+import pytest
+from warcfile import http, packed, read, record
+
+from gristmill.readers.web.inner_records import InnerRecord
+from gristmill.readers.web.pages import WarcPages
+
+FIRST, SECOND, LAST = (http(f"<p>The mill number {n} grinds slowly.</p>".encode()) for n in range(3))
+
+
+def swallowing(kind: str = "response") -> list[bytes]:
+    """Three records; the first declares the length of itself and of the second."""
+    swallowed = record("response", SECOND, 2, WARC_Block_Digest=None)
+    length = str(len(FIRST) + 4 + len(swallowed) - 4)
+    first = record(kind, FIRST, 1, WARC_Block_Digest=None, Content_Length=length)
+    return [first + swallowed, record("response", LAST, 3)]
+
+
+@pytest.mark.parametrize("kind", ["response", "request"])
+@pytest.mark.parametrize("pack", [b"".join, lambda pieces: packed(*pieces)])
+def test_a_record_that_swallows_the_next_one_is_refused(tmp_path: Path, pack: object, kind: str) -> None:
+    assert callable(pack)
+    found = read(WarcPages(source="web"), tmp_path, pack(swallowing(kind)))
+    assert found.reasons == ["record shorter than its Content-Length"]
+    assert found.refused[0].where.endswith(": another record begins inside")
+    assert [document.text for document in found.documents] == ["The mill number 2 grinds slowly."]
+
+
+def test_a_page_that_shows_a_record_is_kept_if_its_digest_is_right(tmp_path: Path) -> None:
+    shown = http(b"<pre>An example:\nWARC/1.0\nWARC-Type: response\n</pre>")
+    found = read(WarcPages(source="web"), tmp_path, record("response", shown))
+    assert (len(found.documents), found.reasons) == (1, [])
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_a_record_is_found_across_pieces(size: int) -> None:
+    data = b"x" * 5000 + b"\r\n\r\nWARC/1.1\r\nContent-Length: 5\r\nWARC-Type: response\r\n"
+    inner, none = InnerRecord({}), InnerRecord({"warc-block-digest": "sha1:x"})
+    for at in range(0, len(data), size):
+        inner.look(data[at : at + size])
+        none.look(data[at : at + size])
+    assert (inner.found, none.found) == (True, False)

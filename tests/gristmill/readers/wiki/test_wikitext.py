@@ -1,0 +1,68 @@
+"""Wikitext: what is text, by example; and pages that are made to take for ever."""
+
+import time
+
+import pytest
+
+from gristmill.readers.text import Unfit
+from gristmill.readers.wiki.wikitext import ALWAYS_LEFT_OUT, OPEN_LIMIT, plain
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("'''Rye''' ''is'' a [[cereal|grass]], [[crop]], [[:Category:Food|food]].", "Rye is a grass, crop, food."),
+        ("a<ref>b</ref>c<ref name=x/>d<ref name='y' >e {{f}}</ref>", "acd"),
+        ("a<ref>b<nowiki></ref></nowiki></ref>c", "ac"),
+        ("a<!-- b <ref> -->c", "ac"),
+        ("{{stub|a={{b|c}}}}A {{lang|fr|moulin}} {{nowrap|by [[water]]}} {{PAGENAME}}", "A moulin by water Mill"),
+        ("[[File:a.jpg|thumb|A [[mill]]]][[Image:b]][[Fails:c.jpg]][[category:X]][[de:Mühle]]text", "text"),
+        ("see [[:de:Mühle]] and [[New_York#History|it]], [[Star Wars: A|B]]", "see de:Mühle and it, B"),
+        ("[[CSI: Miami]], [[Re:Zero]], [[MTV: Live]][[fr:Accueil]]", "CSI: Miami, Re:Zero, MTV: Live"),
+        ("[http://a.org a site] [http://b.org] http://c.org", "a site  http://c.org"),
+        ("* one\n** two\n# three\n: four", "- one\n- two\n- three\n four"),
+        ("x<br>y<br/>z", "x\ny\nz"),
+        ("1&nbsp;2 &amp; &#8364; &lt;b&gt; &nothing;", "1 2 & € <b> &nothing;"),
+        ("<math>a^2</math> <code>x</code> <nowiki>[[not]]</nowiki> <pre>a</pre>", "a^2 x [[not]]\na"),
+        ("__NOTOC__a __not__ b__БЕЗСЪДЪРЖАНИЕ__", "a __not__ b"),
+        ("Rye ({{IPA|x}}) and ( ; ) wheat (a)", "Rye and wheat (a)"),
+        ("{|\n! h\n|-\n| a || b\n|}\nafter", "after"),
+        ("<gallery>\nFile:a.jpg|x\n</gallery>{{{1|x}}}y", "y"),
+        ("a\n\n\n\n\nb  \nc", "a\n\nb\nc"),
+        ("lead\n== A ==\ntext\n== B ==\n{{x}}\n=== C ===\n\n== D ==\n", "lead\n\nA\n\ntext"),
+        ("== A ==\n=== B ===\ntext\n=== C ===\n<ref>x</ref>", "A\n\nB\n\ntext"),
+        ("", ""),
+        ("{{only|a|template}}", ""),
+    ],
+)
+def test_text_is_what_people_read(source: str, text: str) -> None:
+    assert plain(source, "Mill", ALWAYS_LEFT_OUT | {"fails"}) == text
+
+
+def test_tables_become_lines_if_they_are_asked_for() -> None:
+    assert plain("{|\n! h || i\n|-\n| a\n| [[b|c]]\n|-\n|\n|}", tables=True) == "h | i\na | c"
+
+
+@pytest.mark.parametrize("opener", ["[[", "''", "==\n", "'''''a", "\n* ", "&#"])
+def test_many_openers_take_no_long_time(opener: str) -> None:
+    started = time.process_time()
+    plain(opener * 5_000)
+    assert time.process_time() - started < 2
+
+
+TAGS = ("<ref name=", "<a b=", "<a b='/>", "<b></i>", "</a ")
+
+
+@pytest.mark.parametrize("opener", ["<b>", "{|\n", "[http://a ", "[//a ", "<div class=x>", "{{", "{{{", "{{a|", *TAGS])
+def test_openers_that_would_take_minutes_are_refused(opener: str) -> None:
+    with pytest.raises(
+        Unfit, match=rf"malformed wikitext: more than {OPEN_LIMIT} links, tables, templates or tags are open"
+    ):
+        plain(opener * 20_000)
+    plain(opener * 100)
+
+
+def test_deep_nesting_never_ends_the_process() -> None:
+    assert plain("{{lang|a|" * 900 + "x" + "}}" * 900).startswith("{{lang")  # the parser gives up at 40
+    with pytest.raises(Unfit, match="malformed wikitext"):
+        plain("<b>" * 39 + "{{lang|a|" * 39 + "x" + "}}" * 39 + "</b>" * 39 + "<i>" * 2000)

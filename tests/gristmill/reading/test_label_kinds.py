@@ -1,0 +1,28 @@
+from pathlib import Path
+
+import pytest
+from testkit import SHELVES
+
+from gristmill.errors import RecipeError
+from gristmill.reading.label_kinds import declared_kinds
+
+LAKE = "s3://corpus/lake"
+
+
+def test_the_kinds_are_those_that_the_tagger_declares() -> None:
+    assert declared_kinds(SHELVES, "words-1", LAKE) == {"count": "score", "first": "spans", "silent": "score"}
+    assert declared_kinds((), "length-1", LAKE) == declared_kinds(("gristmill",), "length-1", LAKE) != {}
+
+
+def test_a_set_without_a_tagger_or_without_declared_labels_has_no_kinds() -> None:
+    assert declared_kinds(SHELVES, "nobody-1", LAKE) is None
+    assert declared_kinds((), "words-1", LAKE) is None
+
+
+def test_a_shelf_in_the_lake_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "lake" / "ourmill"
+    (package / "taggers").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(package.parent))
+    with pytest.raises(RecipeError, match=r"ourmill .*is in the lake"):
+        declared_kinds(("ourmill",), "x-1", str(tmp_path / "lake"))

@@ -1,0 +1,166 @@
+"""The digest of a recipe's code: which edits change it, and which do not. Each package is new, so it is imported."""
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gristmill.errors import RecipeError
+from gristmill.lake.ledger.code import Code
+from gristmill.recipes.code.digest import check_same_output, check_worker, code_of
+from gristmill.recipes.shelf import read_shelf
+from gristmill.recipes.tagger import Tagger
+
+HELPER = "LIMIT = 3\n"
+TAGGER = '''"""Counts words."""
+from gristmill.recipes.tagger import Tagger
+from {package}._limits import LIMIT
+
+UNUSED = 1
+
+def tag(document):
+    """The words."""
+    return {{"words": float(min(LIMIT, len(document.text.split())))}}
+
+TAGGER = Tagger(name="words-1", document=tag, description="words")
+'''
+_numbers = itertools.count()
+
+
+class Desk:
+    """Writes a package with one tagger, and gives the digest of its code."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def package(self, tagger: str = TAGGER, helper: str = HELPER) -> str:
+        name = f"codemill{next(_numbers)}"
+        for path, text in (("__init__", ""), ("_limits", helper), ("taggers/__init__", ""), ("taggers/words", tagger)):
+            file = self.folder / name / f"{path}.py"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text.format(package=name) if text is tagger else text)
+        return name
+
+    def tagger(self, package: str) -> Tagger:
+        return read_shelf("taggers", Tagger, (package,))["words-1"]
+
+    def digest(self, tagger: str = TAGGER, helper: str = HELPER) -> str:
+        """The digest, without the name of the package, which is another each time."""
+        package = self.package(tagger, helper)
+        script = (
+            "import sys; from gristmill.recipes.shelf import read_shelf; from gristmill.recipes.tagger import Tagger;"
+            " from gristmill.recipes.code.digest import code_of;"
+            "print(code_of(read_shelf('taggers', Tagger, ('mill',))['words-1']).digest)"
+        )
+        (self.folder / package).rename(self.folder / "mill")
+        words = (self.folder / "mill" / "taggers" / "words.py").read_text().replace(package, "mill")
+        (self.folder / "mill" / "taggers" / "words.py").write_text(words)
+        answer = subprocess.run(
+            [sys.executable, "-B", "-c", script], cwd=self.folder, check=True, capture_output=True, text=True
+        )
+        (self.folder / "mill").rename(self.folder / package)
+        return answer.stdout.strip()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", f"{Path(__file__).resolve().parents[4]}:{tmp_path}")
+    return Desk(tmp_path)
+
+
+def test_edits_that_change_no_output_change_no_digest(desk: Desk) -> None:
+    plain = desk.digest()
+    assert len(plain) == 64
+    edited = TAGGER.replace("Counts words.", "Counts.").replace("The words.", "It.").replace("UNUSED = 1", "# 2")
+    assert desk.digest(edited.replace('description="words"', 'description="more", draft=True')) == plain
+
+
+@pytest.mark.parametrize(("old", "new"), [("min(", "max("), ('"words":', '"word":'), ("LIMIT, len", "2, len")])
+def test_edits_of_the_function_change_the_digest(desk: Desk, old: str, new: str) -> None:
+    assert desk.digest(TAGGER.replace(old, new)) != desk.digest(TAGGER)
+
+
+def test_an_unused_name_in_an_import_changes_nothing(desk: Desk) -> None:
+    helper = HELPER + "MORE = 1\n"
+    assert desk.digest(TAGGER.replace("import LIMIT", "import LIMIT, MORE"), helper) == desk.digest(TAGGER, helper)
+
+
+def test_a_module_that_nests_too_deeply_counts_by_its_text(desk: Desk) -> None:
+    deep = "LIMIT = " + " + ".join(["1"] * 2000) + "\n"
+    assert desk.digest(helper=deep) == desk.digest(helper=deep) != desk.digest(helper=deep + "# more\n")
+
+
+def test_an_edit_of_an_imported_module_of_the_package_changes_the_digest(desk: Desk) -> None:
+    assert desk.digest() != desk.digest(helper="LIMIT = 4\n")
+    assert desk.digest() == desk.digest(helper="LIMIT = 3  # words\n")
+
+
+def test_an_edit_of_a_module_beside_the_package_changes_the_digest(desk: Desk) -> None:
+    text = TAGGER.replace("from {package}._limits", "from besidemill")
+    (desk.folder / "besidemill.py").write_text("LIMIT = 3\n")
+    before = desk.digest(text)
+    (desk.folder / "besidemill.py").write_text("LIMIT = 4\n")
+    assert desk.digest(text) != before
+
+
+def test_our_own_taggers_have_code_and_the_public_face_is_no_part_of_it() -> None:
+    code = code_of(read_shelf("taggers", Tagger)["length-1"])
+    assert (len(code.digest), code.module, code.problem) == (64, "gristmill.taggers.length", "")
+
+
+def test_a_recipe_that_no_shelf_declares_has_no_known_code() -> None:
+    assert code_of(Tagger(name="free-1", document=lambda document: {"a": float(len(document.text))})) == Code()
+
+
+def test_a_file_that_was_edited_after_its_import_is_a_problem_and_no_digest(desk: Desk) -> None:
+    package = desk.package()
+    tagger = desk.tagger(package)
+    before = code_of(tagger)
+    assert before.problem == ""
+    helper = desk.folder / package / "_limits.py"
+    helper.write_text("LIMIT = 5\n")
+    after = code_of(tagger)
+    assert (after.digest, after.module) == ("", f"{package}.taggers.words")
+    assert f"{helper} was edited after this process had imported it" in after.problem
+
+
+def test_a_worker_with_other_code_is_refused() -> None:
+    check_worker(Code("a", "mill.taggers.words"), "a")
+    check_worker(Code("a", "mill.taggers.words"), "")
+    with pytest.raises(RecipeError, match=r"mill\.taggers\.words: this worker has other code than the run"):
+        check_worker(Code("b", "mill.taggers.words"), "a")
+    with pytest.raises(RecipeError, match="edited"):
+        check_worker(Code(problem="edited"), "a")
+
+
+@pytest.mark.parametrize(("same", "reason"), [(True, ""), (False, "renamed"), (True, " ")])
+def test_same_output_and_its_reason_stand_together(same: bool, reason: str) -> None:  # noqa: FBT001 - parametrized
+    with pytest.raises(RecipeError, match="tagger 'a-1': give same_output=True and reason="):
+        check_same_output("tagger 'a-1'", same_output=same, reason=reason)
+
+
+def test_a_recipe_with_a_reason_hands_it_on(desk: Desk) -> None:
+    text = TAGGER.replace("description=", 'same_output=True, reason="renamed", description=')
+    assert code_of(desk.tagger(desk.package(text))).reason == "renamed"
+
+
+def test_a_file_with_the_size_and_the_time_of_writing_of_before_is_edited_nevertheless(desk: Desk) -> None:
+    package = desk.package()
+    tagger = desk.tagger(package)
+    helper = desk.folder / package / "_limits.py"
+    before = helper.stat()
+    helper.write_text("LIMIT = 4\n")
+    os.utime(helper, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "was edited" in code_of(tagger).problem
+
+
+def test_a_file_that_is_gone_is_edited(desk: Desk) -> None:
+    package = desk.package()
+    tagger = desk.tagger(package)
+    assert code_of(tagger).problem == ""
+    (desk.folder / package / "_limits.py").unlink()
+    assert "_limits.py was edited" in code_of(tagger).problem

@@ -1,0 +1,29 @@
+import pytest
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.raw_rules import Everything, Folders, Matching
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "snapshot", "prefix"),
+    [
+        (Folders(), "2024/a.jsonl", "2024", "2024/"),
+        (Folders(), "a.jsonl", None, None),
+        (Folders(2), "en/2024/a.jsonl", "en.2024", ""),
+        (Folders(2), "en/a.jsonl", None, None),
+        (Matching(r"-(?P<snapshot>\d{4})/"), "crawl-2024/a.jsonl", "2024", ""),
+        (Matching(r"-(?P<snapshot>\d{4})/"), "crawl/a.jsonl", None, None),
+        (Everything(), "a.jsonl", "all", ""),
+    ],
+)
+def test_a_rule_gives_the_snapshot_of_a_name(
+    rule: Folders | Matching | Everything, name: str, snapshot: str | None, prefix: str | None
+) -> None:
+    assert rule.split(name) == (None if snapshot is None else (snapshot, name))
+    if snapshot is not None:
+        assert rule.prefix(snapshot) == prefix
+
+
+def test_a_pattern_needs_its_group() -> None:
+    with pytest.raises(RecipeError, match=r"Matching: pattern is 'x'; give it a group \(\?P<snapshot>...\)"):
+        Matching("x")

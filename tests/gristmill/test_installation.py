@@ -1,0 +1,135 @@
+"""Checkout, sdist and wheel are one Gristmill: the same files, the same digest of code, each with its own top level."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from paths import ROOT
+from wheel import build, run, unpacked
+
+from gristmill import installation
+from gristmill.errors import RecipeError
+from gristmill.execution.remote import environment_of
+
+TELL = """
+import json, sys
+from gristmill.execution.remote import environment_of
+from gristmill.installation import code_version, made_with, top_level
+before = {name.partition(".")[0] for name in sys.modules}
+from gristmill.commands.acquire import locks
+from gristmill.dagster_location import defs
+groups = {node.group_name for node in defs().resolve_asset_graph().asset_nodes}
+print(json.dumps({
+    "code": environment_of(("gristmill",))["gristmill"], "version": code_version(), "top": str(top_level()),
+    "packages": made_with()["gristmill"], "locks": sorted(path.name for path in locks().iterdir()),
+    "dagster": "dagster" in before, "groups": sorted(groups), "definitions": sys.modules["definitions"].__file__,
+}))
+"""
+
+AS_DAGSTER_LOADS = """
+import os
+from dagster._utils import alter_sys_path
+with alter_sys_path([os.getcwd()], []):  # around the import of a location; what it adds is taken back
+    from gristmill.dagster_location import defs
+print(sorted({node.group_name for node in defs().resolve_asset_graph().asset_nodes}))
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An sdist and a wheel of this checkout."""
+    sdist, wheel = sorted(build(ROOT, tmp_path_factory.mktemp("dist"), "sdist", "wheel"), key=lambda path: path.suffix)
+    return sdist, wheel
+
+
+def test_a_wheel_brings_one_name_and_nothing_but_gristmills_files(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[1]) as wheel:
+        names = wheel.namelist()
+    told = f"gristmill-{installation.VERSION}.dist-info"
+    assert {name.partition("/")[0] for name in names} == {"gristmill", told}
+    tracked = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, text=True,
+                             capture_output=True, check=True).stdout.splitlines()  # fmt: skip
+    here = [name for name in tracked if (ROOT / name).is_file()]
+    expected = {name for name in here if name.startswith("gristmill/")}
+    moved = ("assets/", "resources/", "sensors/", "requirements/packages-")
+    expected |= {f"gristmill/location/{name}" for name in here if name.startswith(moved)}
+    expected |= {"gristmill/location/definitions.py", "gristmill/location/dagster.yaml"}
+    assert {name for name in names if not name.startswith(told)} == expected
+    assert {"gristmill/py.typed", "gristmill/location/requirements/packages-2025-12.txt"} <= expected
+
+
+def test_the_wheel_of_the_sdist_is_that_of_the_checkout(built: tuple[Path, Path], tmp_path: Path) -> None:
+    top = unpacked(built[0], tmp_path / "sdist")
+    (wheel,) = build(top, tmp_path / "dist", "wheel")
+    assert (wheel.name, wheel.read_bytes()) == (built[1].name, built[1].read_bytes())
+
+
+def test_an_unpacked_wheel_is_whole_without_the_checkout(built: tuple[Path, Path], tmp_path: Path) -> None:
+    """Below a repository of others, in a project that wants the demo's recipes."""
+    site = tmp_path / "site"
+    with zipfile.ZipFile(built[1]) as wheel:
+        wheel.extractall(site)
+    (tmp_path / "pyproject.toml").write_text('[tool.gristmill]\nshelves = ["gristmill"]\n')
+    run("git", "init", "-q", cwd=tmp_path)
+    run("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x", cwd=tmp_path)
+    told = json.loads(run(sys.executable, "-c", f"import sys; sys.path.insert(0, {str(site)!r}){TELL}", cwd=tmp_path))
+    assert told == {
+        "code": environment_of(("gristmill",))["gristmill"],  # workers of wheel and checkout accept each other
+        "version": f"gristmill {installation.VERSION}",
+        "top": str(site / "gristmill" / "location"),
+        "packages": installation.VERSION,
+        "locks": ["packages-2023-12.txt", "packages-2024-12.txt", "packages-2025-12.txt"],
+        "dagster": False,
+        "groups": ["jsonl", "mix_starter", "packages", "stdlib", "tokenizers", "tokens_starter"],
+        "definitions": str(site / "gristmill" / "location" / "definitions.py"),
+    }
+
+
+def test_a_checkout_is_told_by_its_commit() -> None:
+    assert installation.top_level() == ROOT
+    assert installation.code_version() == run("git", "rev-parse", "HEAD", cwd=ROOT).strip()
+
+
+def test_a_module_of_others_under_a_name_of_the_location_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = ModuleType("assets")
+    theirs.__file__ = "/theirs/assets/__init__.py"
+    monkeypatch.setitem(sys.modules, "assets", theirs)
+    with pytest.raises(
+        RecipeError, match=r"^/theirs/assets/__init__\.py is imported as 'assets', a name that .*: rename"
+    ):
+        installation.load_location("definitions")
+
+
+def test_versions_of_what_is_not_installed_are_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "_MADE_WITH", ("numpy", "no-such-package"))
+    installation.made_with.cache_clear()
+    told = installation.made_with()
+    installation.made_with.cache_clear()
+    assert told["no-such-package"] == ""
+    assert told["numpy"]
+
+
+def test_the_location_can_be_loaded_twice() -> None:
+    assert installation.load_location("resources.lake") is installation.load_location("resources.lake")
+    with pytest.raises(ModuleNotFoundError):
+        installation.load_location("resources.nothing")
+
+
+def test_dagster_finds_the_recipes_of_a_project_after_it_has_set_the_path_back(tmp_path: Path) -> None:
+    for folder in ("rye", "rye/sources"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "rye" / "sources" / "rye.py").write_text(
+        "from gristmill.readers.jsonl import JsonLines\nfrom gristmill.recipes.source import Source\n"
+        'RYE = Source(name="rye", convert=JsonLines(source="rye"))\n'
+    )
+    (tmp_path / "pyproject.toml").write_text('[tool.gristmill]\nshelves = ["rye"]\n')
+    told = subprocess.run([sys.executable, "-P", "-W", "ignore", "-c", AS_DAGSTER_LOADS], cwd=tmp_path, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT), "GRISTMILL_SHELVES": ""},
+                          capture_output=True, check=False)  # fmt: skip
+    assert "rye" in told.stdout, told.stderr

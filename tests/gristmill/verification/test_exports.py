@@ -1,0 +1,117 @@
+"""What `verify` finds of exports, even if every ledger tells the same lie."""
+
+import gzip
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import xxhash
+from exported import HERE, INDEX, close, export, mix_of, records, release_of, start
+from testkit import Mill
+from wholelake import reseal_shard
+
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, content_digest, read_index_ledger
+from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.stages.export.part import ExportedPart, PartFile, content_of, sha256_of_objects
+from gristmill.verification.audit import audit_ledger
+
+LEDGER = f"{INDEX}/ledger.json"
+
+
+@pytest.fixture
+def mill(tmp_path: Path) -> Mill:
+    """A mix that holds documents out, its export and its index."""
+    made = start(tmp_path / "lake")
+    export(made, mix_of(validation=0.4))
+    close(made, mix_of(validation=0.4))
+    return made
+
+
+def found(mill: Mill, path: str = HERE.ledger) -> list[str]:
+    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
+
+
+def test_what_was_made_is_proven(mill: Mill) -> None:
+    assert found(mill) == found(mill, LEDGER) == []
+
+
+def lie(mill: Mill, old: bytes, new: bytes) -> str:
+    """Changes the lines of a file, its record, and the ledger with them; its path."""
+    record = records(mill)["a"]
+    name = "train/en.jsonl.gz"
+    path = record.folder + name
+    plain = gzip.decompress(mill.store.read(path))
+    assert old in plain
+    data = gzip_bytes(plain.replace(old, new, 1))
+    mill.store.put(path, data)
+    objects = {**record.objects, path: (hashlib.sha256(data).hexdigest(), len(data))}
+    file = record.files[name]
+    lines = gzip.decompress(data)
+    facts = msgspec.structs.replace(file.facts, content=xxhash.xxh3_128_hexdigest(lines), length=len(lines))
+    files = {**record.files, name: PartFile(facts, file.documents)}
+    told = ExportedPart(record.folder, objects, files, record.documents)
+    reseal_shard(
+        mill,
+        HERE,
+        "a",
+        extra=told.as_extra(),
+        sha256=sha256_of_objects(objects),
+        content=content_of(files),
+        bytes=sum(size for _, size in objects.values()),
+        length=sum(each.facts.length for each in files.values()),
+    )
+    return path
+
+
+def test_lines_that_are_not_those_of_the_documents_are_found(mill: Mill) -> None:
+    path = lie(mill, b'"content":"word', b'"content":"lord')
+    assert any(f"{path}: its lines are not those that its format makes" in each for each in found(mill))
+
+
+def test_a_changed_count_is_found(mill: Mill) -> None:
+    reseal_shard(mill, HERE, "a", counts={"rows not from OSCAR": 9})
+    assert any("part a: its counts are" in each for each in found(mill))
+
+
+def told(mill: Mill, **files: bytes) -> Iterator[str]:
+    """Writes files of the index, and a ledger that agrees with them."""
+    ledger = read_index_ledger(mill.store, LEDGER)
+    assert isinstance(ledger, IndexLedger)
+    digests = dict(ledger.files)
+    for path, data in files.items():
+        mill.store.put(path, data)
+        digests[path] = content_digest(data, path, mill.store.url)
+    mill.store.put(LEDGER, dump(compose_index(INDEX, ledger.inputs, digests)))
+    yield from found(mill, LEDGER)
+
+
+def test_a_file_of_the_release_that_is_not_that_of_the_parts_is_found(mill: Mill) -> None:
+    folder = release_of(mill).folder
+    path = f"{folder}train/en/en.jsonl.gz"
+    mine = bytearray(mill.store.read(path))
+    mine[4] ^= 1  # the time in gzip's header
+    assert any(f"{path}: its bytes are not those of the parts" in each for each in told(mill, **{path: bytes(mine)}))
+
+
+def test_checksums_that_are_not_those_of_the_files_are_found(mill: Mill) -> None:
+    path = f"{release_of(mill).folder}train/en/en_sha256.txt"
+    wrong = mill.store.read(path).replace(b"  ", b" ")
+    assert any(f"{path}: it does not follow from the files" in each for each in told(mill, **{path: wrong}))
+
+
+def test_a_release_that_does_not_follow_from_the_slices_is_found(mill: Mill) -> None:
+    path = f"{INDEX}/release.json"
+    release = release_of(mill)
+    wrong = dump(msgspec.structs.replace(release, files=release.files[1:]))
+    assert any(f"{path}: it does not follow from the parts" in each for each in told(mill, **{path: wrong}))
+    wrong = dump(msgspec.structs.replace(release, format={"type": "energon"}))
+    assert any("known formats" in each for each in told(mill, **{path: wrong}))
+
+
+def test_a_foreign_file_in_the_release_is_found(mill: Mill) -> None:
+    path = f"{release_of(mill).folder}train/en/more.jsonl.gz"
+    mill.store.put(path, b"")
+    assert any(f"{path}: no ledger names this object" in each for each in found(mill, LEDGER))
