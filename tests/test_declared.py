@@ -45,10 +45,15 @@ def imported(path: Path) -> Iterator[tuple[str, int]]:
                 yield top, node.lineno
 
 
+NAMED_OTHERWISE = {"PIL": ["pillow"]}
+"""Packages of extras whose distribution has another name. They need not be installed where these tests run."""
+
+
 def undeclared(path: Path, declared: set[str], installed: Mapping[str, list[str]], mend: str) -> Iterator[str]:
     """What a file imports without a declaration."""
     for package, line in imported(path):
-        distributions = {canonical(name) for name in installed.get(package, [package])}
+        names = installed.get(package) or NAMED_OTHERWISE.get(package, [package])
+        distributions = set(map(canonical, names))
         if not distributions & declared:
             yield f"{path}:{line}: {package} is of {' or '.join(sorted(distributions))}, which {mend}"
 

@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lake.ledger": {"lake.store", "lake.rows", *HUBS},
     "formats.levanter": {"lake.store", "errors"},
     "formats.oscar": {"lake.rows", "text", "errors"},
+    "formats.energon": {"errors"},
     "recipes": {"formats.levanter", *LAKE},
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
     "execution": {"installation", "formats.levanter", *LAKE},
