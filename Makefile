@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WITH_LEVANTER = GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)"
+WITH_PEERS = $(WITH_LEVANTER) GRISTMILL_ENERGON_PYTHON="$$(ls $(CURDIR)/.cache/energon/bin/python 2>/dev/null)"
+PEERS := .cache/levanter/.done .cache/energon/.done
+PEER_ENVIRONMENT := tests/support/drivers/peer_environment.py
 BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
 SCALE := journey s3 sensor many-shards definitions tick engines
 # The lake of this checkout unless GRISTMILL_LAKE names another; Dagster's own files beside it.
@@ -55,11 +58,11 @@ lint: $(VENV)/.test  ## ruff, format and rules
 types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
-proofs: $(VENV)/.test .cache/levanter/.done  ## all slow tests: real Levanter, kills, S3, clusters
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not attack" -rs $(BESIDE) $(ARGS)
+proofs: $(VENV)/.test $(PEERS)  ## all slow tests: real Levanter, real Energon, kills, S3, clusters
+	@$(WITH_PEERS) $(BIN)/python -m pytest -m "slow and not live and not attack" -rs $(BESIDE) $(ARGS)
 
-sample: $(VENV)/.test .cache/levanter/.done  ## the slow tests that CI runs: one comparison of each kind, some of the kills
-	@$(WITH_LEVANTER) $(BIN)/python -m pytest -m "slow and not live and not exhaustive and not attack" -rs $(BESIDE) $(ARGS)
+sample: $(VENV)/.test $(PEERS)  ## the slow tests that CI runs: one comparison of each kind, some of the kills
+	@$(WITH_PEERS) $(BIN)/python -m pytest -m "slow and not live and not exhaustive and not attack" -rs $(BESIDE) $(ARGS)
 
 samples: $(VENV)/.app  ## the sample data, if they are there: v0 of every source format, and a table of documents, reasons and MB/s
 	@$(BIN)/python -m scripts.samples $(ARGS)
@@ -73,8 +76,13 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 
 .cache/levanter/.done: requirements/levanter.txt
 	@mkdir -p .cache/levanter
-	@$(PYTHON) tests/real_levanter/environment.py .cache/levanter >/dev/null && touch $@ || \
+	@$(PYTHON) $(PEER_ENVIRONMENT) levanter .cache/levanter >/dev/null && touch $@ || \
 	  echo "the proofs against real Levanter are skipped: they need a Python 3.12 (GRISTMILL_PYTHON312)"
+
+.cache/energon/.done: requirements/energon.txt requirements/torch.txt
+	@mkdir -p .cache/energon
+	@$(PYTHON) $(PEER_ENVIRONMENT) energon .cache/energon >/dev/null && touch $@ || \
+	  echo "the proofs against real Energon are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
 	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves $(BIN)/python -m mishaps.suite
@@ -104,6 +112,9 @@ lock:  ## resolves the requirement files anew (needs uv)
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/extras.txt
 	uv pip compile tests/real_levanter/levanter.in --python-version 3.12 --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/levanter.txt
+	uv pip compile tests/real_energon/energon.in --config-file tests/real_energon/uv.toml --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --no-emit-package torch \
+	  --quiet -o requirements/energon.txt
 	uv pip compile --group test pyproject.toml -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/test.txt
 

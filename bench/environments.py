@@ -38,8 +38,8 @@ def levanter() -> Path:
     named = os.environ.get(LEVANTER)
     if named:
         return Path(named)
-    maker = ROOT / "tests" / "real_levanter" / "environment.py"
-    return Path(_succeed([sys.executable, str(maker), str(ROOT / ".cache" / "levanter")]).strip())
+    maker = ROOT / "tests" / "support" / "drivers" / "peer_environment.py"
+    return Path(_succeed([sys.executable, str(maker), "levanter", str(ROOT / ".cache" / "levanter")]).strip())
 
 
 def environment(folder: Path, requirements: Path, fitting: Sequence[str] = FITTING) -> Path:

@@ -103,16 +103,17 @@ def run(folder: Path) -> tuple[list[Span], list[float]]:
     """Runs everything; the steps as they ended, and the yardsticks."""
     yardsticks = [yardstick()]
     packages = Step("install packages", ["make", ".venv/.test"], log=folder / "packages.log", install=True)
-    peer = Step("install Levanter", ["make", ".cache/levanter/.done"], log=folder / "levanter.log", install=True)
+    levanter = Step("install Levanter", ["make", ".cache/levanter/.done"], log=folder / "levanter.log", install=True)
+    energon = Step("install Energon", ["make", ".cache/energon/.done"], log=folder / "energon.log", install=True)
     wheel = Step("install for the wheel", [sys.executable, WHEEL], log=folder / "wheel.log", install=True)
     spans = [packages.wait()]
     if not spans[0].ok:
         packages.show()
-        return [*spans, peer.wait(), wheel.wait()], yardsticks
+        return [*spans, levanter.wait(), energon.wait(), wheel.wait()], yardsticks
     spans.append(Step(FAST, FAST.split()).wait())
     yardsticks.append(yardstick())
     live = Step("make live", ["make", "live", f"ARGS={LIVE}"], log=folder / "live.log")
-    for install in (peer, wheel):
+    for install in (levanter, energon, wheel):
         spans.append(install.wait())
         if not spans[-1].ok:
             install.show()
