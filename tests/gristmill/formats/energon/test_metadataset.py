@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from gristmill.errors import RecipeError
 from gristmill.formats.energon.metadataset import (

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as some
 
