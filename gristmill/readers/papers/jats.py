@@ -6,6 +6,7 @@ Source: ANSI/NISO Z39.96, "JATS: Journal Article Tag Suite" (https://jats.nlm.ni
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from msgspec import UNSET
@@ -36,33 +37,41 @@ _IDS = {
     "pmc": "pmc", "pmcid": "pmc", "pmcaid": "pmc", "pmid": "pubmed", "doi": "doi", "arxiv": "arxiv",
     "publisher-id": "publisher_id", "manuscript": "manuscript",
 }  # fmt: skip
-_DATES = ("epub", "pub", "ppub", "collection", "pmc-release")
+_DATES = ("epub", "pub", "electronic", "ppub", "print", "collection", "pmc-release")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_FLOATS_GROUPS = ("floats-group", "floats-wrap")
+"""Figures and tables behind the article. `floats-wrap` is the name of JATS's forerunner."""
 _TEX = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class JatsArticles(FileDocuments):
-    """Reads each article as one document: its title, its abstracts, and its body. Use it as the `convert` of a source.
+    """Reads each article as one document: its title, its abstract, and its body. Use it as the `convert` of a source.
 
     The raw objects are XML files, packed or not, or tar or zip archives of them. Metadata, as far as the article gives
-    them, are `kind` (`paper`), `pmc`, `pubmed`, `doi`, `arxiv` and other ids as they are written, `title`, `authors`,
-    `journal`, `issn`, `keywords`, `article_type`, `language`, `license` (an SPDX name), `license_url` and, in archives,
-    `path`. The id is `PMC` with the number of PubMed Central; else the DOI, or the first other id. `created` is the
-    date of publication, if it names a day.
+    them, are `kind` (`paper`), `pmc`, `pubmed`, `doi`, `arxiv` and other ids as they are written, `title`, `subtitle`,
+    `translated_titles` (by language), `authors`, `journal`, `issn`, `keywords`, `article_type`, `language`, `license`
+    (an SPDX name), `license_url` and, in archives, `path`. The id is `PMC` with the number of PubMed Central; else the
+    DOI, or the first other id. `created` is the date of publication, if it names a day; a day that no calendar has is
+    counted as `impossible date`, and the next date is taken.
 
     References are left out. So are reviews, replies and translations inside an article (`sub-article`, `response`):
-    they are counted as `article inside an article`. Formulas are LaTeX where the article gives it, else the text of
-    their MathML.
+    they are counted as `article inside an article`. Abstracts in other words, such as teasers, are counted as `abstract
+    in other words`, and those in other languages as `translated abstract`. Formulas are LaTeX where the article gives
+    it, else the text of their MathML.
 
     Attributes:
         select: a pattern for the names of an archive's files; others are not read.
         floats: what is kept of figures and tables: `none`, `captions`, or `all` with the cells of tables.
+            They stand where the article has them: in the body, or in a group behind it.
         back: whether acknowledgements, appendices and notes behind the body are kept.
+        translations: whether translated titles and abstracts are part of the text.
     """
 
     select: str = r"\.n?xml$"
     floats: Floats = "captions"
     back: bool = False
+    translations: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,7 +93,7 @@ class JatsArticles(FileDocuments):
                 yield Refused(TOO_LONG, where, line[:1024], len(line))
                 continue
             try:
-                yield self._article(article, member)
+                yield self._article(article, member, raw)
             except Unfit as unfit:
                 yield Refused(unfit.reason, f"{where} ({unfit.detail})" if unfit.detail else where, line)
             if inner := sum(1 for name in ("sub-article", "response") for _ in article.below(name)):
@@ -92,7 +101,7 @@ class JatsArticles(FileDocuments):
         if not number:
             raise Unfit("no article", "no element <article>")
 
-    def _article(self, article: XmlElement, path: str) -> Document:
+    def _article(self, article: XmlElement, path: str, raw: RawObject) -> Document:
         about = article.find("front", "article-meta") or article.find("front-stub")
         if about is None:
             raise Unfit("no metadata of the article", "no element <article-meta>")
@@ -107,17 +116,36 @@ class JatsArticles(FileDocuments):
             kept=("preformat", "code"),
         )
         _keep_latex(article)
-        title = about.find("title-group", "article-title")
-        parts = [*([title] if title else []), *_abstracts(about), *article.elements("body")]
-        back = [*article.elements("back"), *article.elements("floats-group")] if self.back else []
-        created = _created(about)
+        floats = [each for name in _FLOATS_GROUPS for each in article.elements(name)]
+        back = [*article.elements("back")] if self.back else []
+        front = [*self._titles(about), *self._abstracts(about, raw)]
+        created = _created(about, raw)
         return Document(
             id=f"PMC{ids['pmc'].removeprefix('PMC')}" if "pmc" in ids else ids.get("doi", next(iter(ids.values()))),
-            text=fit_text(text(*parts, *back)) + "\n",
+            text=fit_text(text(*front, *article.elements("body"), *floats, *back)) + "\n",
             source=self.source,
             created=created or UNSET,
             metadata=_metadata(article, about, ids, path),
         )
+
+    def _titles(self, about: XmlElement) -> Iterator[XmlElement]:
+        """The title, the subtitles, and the translations of both if they are wanted."""
+        for group in about.elements("title-group"):
+            for name in ("article-title", "subtitle"):
+                yield from group.elements(name)
+            for translated in group.elements("trans-title-group") if self.translations else ():
+                yield from translated.elements()
+            yield from group.elements("trans-title") if self.translations else ()
+
+    def _abstracts(self, about: XmlElement, raw: RawObject) -> list[XmlElement]:
+        """The abstract; without one, the abstracts for tables of contents, as graphics, or in other words."""
+        given, translated = list(about.elements("abstract")), list(about.elements("trans-abstract"))
+        plain = [each for each in given if "abstract-type" not in each.attributes]
+        if plain and len(plain) < len(given):
+            raw.count("abstract in other words", len(given) - len(plain))
+        if translated and not self.translations:
+            raw.count("translated abstract", len(translated))
+        return (plain or given) + (translated if self.translations else [])
 
 
 def _flat(element: XmlElement | None) -> str:
@@ -135,13 +163,6 @@ def _ids(about: XmlElement) -> dict[str, str]:
     return ids
 
 
-def _abstracts(about: XmlElement) -> list[XmlElement]:
-    """The abstracts, without those that repeat one: for tables of contents, as graphics, or in other words."""
-    return [each for each in about.elements("abstract") if "abstract-type" not in each.attributes] or list(
-        about.elements("abstract")
-    )
-
-
 def _keep_latex(element: XmlElement) -> None:
     """Leaves of each formula its LaTeX, without the document around it, if the article gives it."""
     for each in element.elements():
@@ -154,7 +175,7 @@ def _keep_latex(element: XmlElement) -> None:
         _keep_latex(each)
 
 
-def _created(about: XmlElement) -> str:
+def _created(about: XmlElement, raw: RawObject) -> str:
     """The date of publication as RFC 3339; empty if no date names a day."""
     dates = {
         each.attributes.get("pub-type")
@@ -163,15 +184,37 @@ def _created(about: XmlElement) -> str:
         for each in about.elements("pub-date")
     }
     for kind in _DATES:
-        parts = [_flat(dates[kind].find(name)) for name in ("year", "month", "day")] if kind in dates else []
-        if parts and all(part.isdigit() and len(part) <= width for part, width in zip(parts, (4, 2, 2), strict=True)):
-            return f"{parts[0]:0>4}-{parts[1]:0>2}-{parts[2]:0>2}T00:00:00Z"
+        year, month, day = (_flat(dates[kind].find(name)) if kind in dates else "" for name in ("year", "month", "day"))
+        if not (year and month and day):
+            continue
+        made = _day(year, month, day)
+        if made:
+            return made
+        raw.count("impossible date")
     return ""
+
+
+def _day(year: str, month: str, day: str) -> str:
+    """A day as RFC 3339; empty if no calendar has it.
+
+    >>> _day("2019", "Sept.", "8"), _day("2019", "february", "29"), _day("2020", "2", "29")
+    ('2019-09-08T00:00:00Z', '', '2020-02-29T00:00:00Z')
+    """
+    named = [number for number, name in enumerate(_MONTHS, start=1) if month.lower().startswith(name)]
+    if not (year.isascii() and year.isdigit() and day.isascii() and day.isdigit()):
+        return ""
+    if not named and not (month.isascii() and month.isdigit()):
+        return ""
+    try:
+        made = datetime(int(year), named[0] if named else int(month), int(day), tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{made.date().isoformat()}T00:00:00Z"
 
 
 def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path: str) -> dict[str, Any]:
     """The metadata of an article; what it does not give is left out."""
-    journal = article.find("front", "journal-meta")
+    journal, titles = article.find("front", "journal-meta"), about.find("title-group")
     licences = list(about.below("license"))
     addresses = [value for each in licences for value in _addresses(each)]
     found = [creative_commons(words) for words in [*addresses, *map(_flat, licences)]]
@@ -179,6 +222,8 @@ def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path:
         "kind": "paper",
         **ids,
         "title": _flat(about.find("title-group", "article-title")),
+        "subtitle": ": ".join(_flat(each) for each in titles.elements("subtitle")) if titles else "",
+        "translated_titles": _translated(titles) if titles else {},
         "authors": _authors(about),
         "journal": _flat(next(journal.below("journal-title"), None)) if journal else "",
         "issn": [_flat(each) for each in journal.elements("issn")] if journal else [],
@@ -190,6 +235,18 @@ def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path:
         "path": path,
     }
     return {key: value for key, value in metadata.items() if value}
+
+
+def _translated(titles: XmlElement) -> dict[str, str]:
+    """The translated titles by their languages. Without a language the key is `und`."""
+    found: dict[str, str] = {}
+    for group in titles.elements("trans-title-group"):
+        language = group.attributes.get("xml:lang", "")
+        for each in group.elements("trans-title"):
+            found.setdefault(each.attributes.get("xml:lang") or language or "und", _flat(each))
+    for each in titles.elements("trans-title"):
+        found.setdefault(each.attributes.get("xml:lang", "und"), _flat(each))
+    return found
 
 
 def _authors(about: XmlElement) -> list[str]:

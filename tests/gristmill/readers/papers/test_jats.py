@@ -99,6 +99,75 @@ def test_a_set_of_articles_gives_each_and_refuses_a_bad_one(tmp_path: Path) -> N
     )
 
 
+def test_subtitles_are_text_and_translations_are_text_or_counted(tmp_path: Path) -> None:
+    paper = PAPER.replace("&auml;", "ä").replace(
+        "</title-group>",
+        '<subtitle>A study</subtitle><trans-title-group xml:lang="de"><trans-title>Mühlen</trans-title>'
+        "</trans-title-group></title-group>",
+    )
+    paper = paper.replace("<kwd-group>", '<trans-abstract xml:lang="de"><p>Wir mahlen.</p></trans-abstract><kwd-group>')
+    raw = talk_file(tmp_path, "a.nxml", paper.encode())
+    (made,) = JatsArticles(source="talks")(raw)
+    assert isinstance(made, Document)
+    assert made.text.startswith("On mills\n\nA study\n\nAbstract\n\nWe grind.\n\nResults")
+    assert isinstance(made.metadata, dict)
+    assert made.metadata["title"] == "On mills"
+    assert made.metadata["subtitle"] == "A study"
+    assert made.metadata["translated_titles"] == {"de": "Mühlen"}
+    assert raw.counts == {"abstract in other words": 1, "translated abstract": 1}
+    (made,) = read(tmp_path, paper, translations=True)
+    assert made.text.startswith("On mills\n\nA study\n\nMühlen\n\nAbstract\n\nWe grind.\n\nWir mahlen.\n\nResults")
+
+
+@pytest.mark.parametrize(
+    ("day", "month", "created", "impossible"),
+    [
+        ("31", "12", "2018-12-31T00:00:00Z", 0),
+        ("8", "Dec", "2018-12-08T00:00:00Z", 0),
+        ("8", "december", "2018-12-08T00:00:00Z", 0),
+        ("8", "Sept.", "2018-09-08T00:00:00Z", 0),
+        ("29", "2", None, 1),
+        ("31", "Nov", None, 1),
+        ("8", "13", None, 1),
+        ("0", "1", None, 1),
+        ("8", "Brumaire", None, 1),
+        ("²", "1", None, 1),
+    ],
+)
+def test_a_date_that_no_calendar_has_is_counted(
+    tmp_path: Path, day: str, month: str, created: str | None, impossible: int
+) -> None:
+    paper = PAPER.replace("&auml;", "ä").replace(
+        "<day>8</day><month>12</month>", f"<day>{day}</day><month>{month}</month>"
+    )
+    raw = talk_file(tmp_path, "a.nxml", paper.encode())
+    (made,) = JatsArticles(source="talks")(raw)
+    assert isinstance(made, Document)
+    assert (made.created or None) == created
+    assert raw.counts.get("impossible date", 0) == impossible
+
+
+def test_an_impossible_date_gives_way_to_the_next_one(tmp_path: Path) -> None:
+    paper = PAPER.replace("&auml;", "ä").replace("<day>8</day><month>12</month>", "<day>31</day><month>4</month>")
+    paper = paper.replace("<year>2019</year>", "<day>1</day><month>May</month><year>2019</year>")
+    assert [each.created for each in read(tmp_path, paper)] == ["2019-05-01T00:00:00Z"]
+
+
+@pytest.mark.parametrize("group", ["floats-group", "floats-wrap"])
+def test_figures_behind_the_article_are_read_as_those_in_it(tmp_path: Path, group: str) -> None:
+    floats = (
+        "<fig><label>Fig 2</label><caption><p>A stone</p></caption></fig><table-wrap><caption><p>Costs</p></caption>"
+    )
+    floats = f"<{group}>{floats}<table><tr><td>9</td></tr></table></table-wrap></{group}></article>"
+    paper = PAPER.replace("&auml;", "ä").replace("</article>", floats)
+    ends = {
+        option: read(tmp_path, paper, floats=option)[0].text[len(BEGIN) :] for option in ("none", "captions", "all")
+    }
+    assert ends["none"] == "\n"
+    assert ends["captions"] == "\n\nA wheel\n\nSizes\n\nA stone\n\nCosts\n"
+    assert ends["all"] == "\n\nA wheel\n\nSizes\n\n1\t2\n\nA stone\n\nCosts\n\n9\n"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
