@@ -11,6 +11,7 @@ from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.tar_archive import tar_members
 from gristmill.readers.zip_archive import Member, MemberRules, file_members
 from gristmill.recipes.raw_object import RawObject, Refused
+from gristmill.recipes.raw_rules import is_of_desktop
 
 TAR = (
     ".tar",
@@ -24,6 +25,8 @@ TAR = (
 """The endings of tar archives, packed or not."""
 ZIP = (".zip", ".whl", ".epub", ".jar")
 """The endings of zip archives."""
+DESKTOP = "file of a desktop in an archive"
+"""The counter for files that macOS or Windows has put into an archive by itself."""
 
 
 def is_archive(name: str) -> bool:
@@ -43,6 +46,9 @@ def archive_members(
     total_limit: int | None = None,
 ) -> Iterator[Member]:
     """The files of an archive that are accepted, in its order. Folders are passed over.
+
+    So are files that macOS or Windows puts there by itself, such as `__MACOSX/._a.txt`, `.DS_Store` and `Thumbs.db`.
+    They are counted by `RawObject.count` as `file of a desktop in an archive`, and `accept` is not asked.
 
     A tar archive is read as a stream, in the memory of its largest accepted entry. A zip archive is copied to a
     temporary file if it is larger than 32 MiB, because its directory is at its end.
@@ -70,7 +76,8 @@ def archive_members(
         DataError: the name has no ending of an archive; or the archive is truncated or damaged, more follows behind its
             end, or it unpacks to far more than honest data do.
     """
-    rules = MemberRules(accept, raw.limits.row if entry_limit is None else entry_limit, total_limit)
+    limit = raw.limits.row if entry_limit is None else entry_limit
+    rules = MemberRules(without_desktop(accept, raw), limit, total_limit)
     if raw.name.lower().endswith(TAR):
         with raw.open(unpack=True) as file:
             yield from _placed(tar_members(file, raw.path, rules), raw)
@@ -79,6 +86,24 @@ def archive_members(
             yield from _placed(file_members(file, raw.path, rules), raw)
     else:
         raise DataError(f"{raw.path}: not known as an archive; its name must end with one of {', '.join(TAR + ZIP)}")
+
+
+def without_desktop(accept: Callable[[str], bool], raw: RawObject | None) -> Callable[[str], bool]:
+    """The same choice, but that no file of a desktop is accepted.
+
+    Args:
+        accept: whether to read the entry of this name.
+        raw: the archive, which counts such files; None: they are counted already.
+    """
+
+    def accept_others(name: str) -> bool:
+        if not is_of_desktop(name):
+            return accept(name)
+        if raw is not None:
+            raw.count(DESKTOP)
+        return False
+
+    return accept_others
 
 
 def _placed(members: Iterator[Member], raw: RawObject) -> Iterator[Member]:

@@ -25,7 +25,17 @@ def is_hidden(name: str) -> bool:
     >>> [is_hidden(name) for name in ("a/.DS_Store", "a/Thumbs.db", "a/tales.db")]
     [True, True, False]
     """
-    return name.startswith(".") or "/." in name or not _DESKTOP.isdisjoint(name.lower().split("/"))
+    return name.startswith(".") or "/." in name or is_of_desktop(name)
+
+
+def is_of_desktop(name: str) -> bool:
+    """Whether Windows or macOS has put a file there by itself; the packers of both put such files into archives.
+
+    >>> [is_of_desktop(name) for name in ("__MACOSX/a/._b.txt", "a/._b.txt", "a/.DS_Store", "a/Thumbs.db", ".github/a")]
+    [True, True, True, True, False]
+    """
+    *_, last = parts = name.lower().split("/")
+    return last.startswith("._") or last == ".ds_store" or not _DESKTOP.isdisjoint(parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,9 @@ The header begins with a sentence that names the book. Its fields follow: `Title
 Date: ... [EBook #1342]`, `Character set encoding:`. The book is between the lines `*** START OF ... ***` and
 `*** END OF ... ***`. Older files begin it with `*END*THE SMALL PRINT!`, and end it with `End of Project Gutenberg's`.
 Many files have these words directly before `*** END OF`; they are no part of the book either. Elsewhere they are.
+
+Behind the end there are a few lines about the file, and the licence. What else is there was lost without a word: a
+transcriber's note, or a part of the book behind a mark that stands too early. So it is counted.
 """
 
 import codecs
@@ -25,6 +28,9 @@ from gristmill.recipes.raw_object import Converted, RawObject
 LICENCE = "LicenseRef-Project-Gutenberg"
 """The licence of the files as a whole. The books' own texts are in the public domain of the United States."""
 
+BEHIND = "characters behind the book"
+"""The counter for text behind the end of a book."""
+
 _HEAD = 64 << 10
 _START = re.compile(
     r"^[ \t]*(?:\*{3} ?START OF (?:THE|THIS) PROJECT GUTENBERG[^\n]*(?:\n[^\n*]+)?\*{3}"
@@ -33,6 +39,22 @@ _START = re.compile(
 )
 _END = re.compile(r"^[ \t]*\*{3} ?END OF (?:THE|THIS) PROJECT GUTENBERG", re.MULTILINE | re.IGNORECASE)
 _OLD_END = re.compile(r"^[ \t]*End of (?:The |This )?Project Gutenberg\b", re.MULTILINE | re.IGNORECASE)
+_END_LINE = re.compile(r"[ \t]*\*{3}[^\n]*(?:\n[^\n*]+)?\*{3}[ \t]*\n?|[^\n]*\n?")
+"""The mark itself, which may take two lines; or the line of an old mark."""
+_LICENCE = re.compile(
+    r"^[ \t]*(?:\*{3} ?START: FULL LICENSE|START: FULL LICENSE|Updated editions will replace the previous one"
+    r"|Creating the works from (?:public domain )?print editions)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LICENCE_END = re.compile(
+    r"subscribe\s+to\s+our\s+email\s+newsletter\s+to\s+hear\s+about\s+new\s+eBooks\.", re.IGNORECASE
+)
+_ABOUT_FILE = re.compile(
+    r"^[ \t]*(?:\*{3,} ?This file should be named|This and all associated files|Produced by"
+    r"|End of (?:the |this )?Project)[^\n]*\n(?:[ \t]*\S[^\n]*(?:\n|\Z))*",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Paragraphs behind the end that say where the file is, and who has made it."""
 _FIELD = re.compile(r"([A-Z][A-Za-z ]{2,30}):[ \t]*(\S.*)?")
 _INNER = re.compile(r"[ \t]+(?=(?:Last Updated|Most recently updated|Release Date|Posting Date):)")
 _NUMBER = re.compile(r"\[\s*(?:EBook|EText|E-?text)[^\[\]#]*#\s*(\d+)", re.IGNORECASE)
@@ -69,6 +91,9 @@ class GutenbergTexts(FileDocuments):
     `kind` (`book`), `path`, and the other fields of the header by their names in lower case with `_`. `created` is the
     release date, if it names a day. Line ends become line feeds.
 
+    Text behind the end that is not Project Gutenberg's is no part of the document. `characters behind the book` counts
+    it, without white space.
+
     Attributes:
         select: a pattern for the names of an archive's files; others are not read.
         encoding: of files that do not state theirs.
@@ -87,14 +112,16 @@ class GutenbergTexts(FileDocuments):
         """Whether the pattern takes the name."""
         return re.search(self.select, name) is not None
 
-    def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:  # noqa: ARG002 - see FileDocuments
+    def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:
         text = _decoded(file.raw, self.encoding).replace("\r\n", "\n")
         start = _START.search(text)
         if start is None:
             raise Unfit("no start of the book", "no line `*** START OF THE PROJECT GUTENBERG EBOOK ... ***`")
-        head, body = text[: start.start()], _body(text, start.end())
+        head, (body, rest) = text[: start.start()], _body(text, start.end())
         if _START.search(text, start.end()):
             raise Unfit("two books in one file", "a second line `*** START OF THE PROJECT GUTENBERG EBOOK ... ***`")
+        if behind := _foreign(rest):
+            raw.count(BEHIND, behind)
         fields = _fields(head)
         number = _NUMBER.search(head)
         if number is None:
@@ -120,8 +147,8 @@ _CREDITS = re.compile(
 )
 
 
-def _body(text: str, start: int) -> str:
-    """The book from here to its end mark, without the words that may be directly before the mark.
+def _body(text: str, start: int) -> tuple[str, str]:
+    """The book from here to its end mark, without the words that may be directly before it; and what is behind it.
 
     Raises:
         Unfit: it has no end mark.
@@ -131,10 +158,30 @@ def _body(text: str, start: int) -> str:
         end = _OLD_END.search(text, start)
         if end is None:
             raise Unfit("no end of the book", "no line `*** END OF THE PROJECT GUTENBERG EBOOK ... ***`; truncated?")
-        return text[start : end.start()]
+        return text[start : end.start()], text[end.start() :]
     body = text[start : end.start()].rstrip()
     words = _OLD_END.search(body, body.rfind("\n\n") + 1)
-    return f"{body[: words.start()]}\n" if words else text[start : end.start()]
+    return f"{body[: words.start()]}\n" if words else text[start : end.start()], text[end.start() :]
+
+
+def _foreign(rest: str) -> int:
+    r"""The characters behind a book's end that are not Project Gutenberg's, without white space.
+
+    Args:
+        rest: the text from the end mark on.
+
+    >>> licence = "Updated editions will replace the previous one. ... to hear\nabout new eBooks."
+    >>> _foreign(f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\n{licence}\n")
+    0
+    >>> _foreign(f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\nA note.\n\n{licence}\n")
+    6
+    """
+    rest = _END_LINE.sub("", rest, count=1)
+    licence = _LICENCE.search(rest)
+    if licence:
+        end = _LICENCE_END.search(rest, licence.end())
+        rest = rest[: licence.start()] + (rest[end.end() :] if end else "")
+    return len("".join(_ABOUT_FILE.sub("", rest).split()))
 
 
 def _decoded(data: bytes, encoding: str) -> str:

@@ -6,7 +6,7 @@ from typing import Self
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.archive import TAR, ZIP
+from gristmill.readers.archive import TAR, ZIP, without_desktop
 from gristmill.readers.tar_archive import tar_members
 from gristmill.readers.zip_archive import Member, MemberRules, file_members
 from gristmill.recipes.raw_object import RawObject
@@ -31,6 +31,7 @@ class ArchivePasses:
                 f"{raw.path}: not known as an archive; its name must end with one of {', '.join(TAR + ZIP)}"
             )
         self._raw, self._is_tar = raw, name.endswith(TAR)
+        self._is_first = True
         self._file = raw.open(seekable=True, unpack=self._is_tar)
 
     def __enter__(self) -> Self:
@@ -48,6 +49,8 @@ class ArchivePasses:
             accept: whether to read the file of this name.
             entry_limit: largest file in unpacked bytes; None: the longest row of the source.
         """
+        accept = without_desktop(accept, self._raw if self._is_first else None)  # each file is counted once
+        self._is_first = False
         rules = MemberRules(accept, self._raw.limits.row if entry_limit is None else entry_limit, None)
         self._file.seek(0)
         read = tar_members if self._is_tar else file_members

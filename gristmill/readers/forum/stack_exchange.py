@@ -23,6 +23,8 @@ from gristmill.recipes.raw_object import MOST_SEEKABLE, TOO_LONG, Converted, Lef
 
 QUESTION, ANSWER = "1", "2"
 _STEP = 1 << 20
+_HEAD = 1 << 10
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _BITS = 62  # of numbers that the index takes
 _TAG = re.compile(r"<([^<>]+)>|\|?([^|<>]+)\|?")
 
@@ -33,8 +35,8 @@ Attributes = dict[str, str]
 class StackExchangePosts:
     """Reads each question with its answers as one document. Use it as the `convert` of a source.
 
-    A raw object is a `Posts.xml` of one site, packed or not. It is read twice: the places of its posts are sorted on
-    disk, then each thread is read. The memory is that of one thread.
+    A raw object is a `Posts.xml` of one site, packed or not, in the encoding that it declares. It is read
+    twice: the places of its posts are sorted on disk, then each thread is read. The memory is that of one thread.
 
     The text is `Q: `, the title and the question, then each answer behind `A: `, the best score first. The id is
     `site/id`. Metadata are `kind` (`forum`), `url`, `title`, `tags`, `score`, `answers` (id, score, creation date, and
@@ -67,9 +69,10 @@ class StackExchangePosts:
                 f"StackExchangePosts of source {self.source!r}: {raw.path} is not in a folder; give the option site"
             )
         with raw.open(seekable=True, unpack=True, most=self.most) as file, PostIndex() as index:
+            declared = _declaration(file)
             yield from self._indexed(file, raw, index)
             for places in index.threads():
-                yield from self._thread(places, file, raw, site)
+                yield from self._thread(places, file, raw, site, declared)
 
     def _indexed(self, file: IO[bytes], raw: RawObject, index: PostIndex) -> Iterator[Converted]:
         """Adds all questions and answers to the index; other rows are yielded."""
@@ -95,7 +98,9 @@ class StackExchangePosts:
         if others:
             yield LeftOut("other kind of post", others)
 
-    def _thread(self, places: list[PostPlace], file: IO[bytes], raw: RawObject, site: str) -> Iterator[Converted]:
+    def _thread(
+        self, places: list[PostPlace], file: IO[bytes], raw: RawObject, site: str, declared: bytes
+    ) -> Iterator[Converted]:
         first = places[0]
         if first.post != first.thread:
             for place in places:
@@ -111,7 +116,7 @@ class StackExchangePosts:
                 low += 1
             else:
                 seen.add(place.post)
-                posts.append((place, parsed([_bytes(file, place)], where=raw.path).attributes))
+                posts.append((place, parsed([declared, _bytes(file, place)], where=raw.path).attributes))
         if low:
             yield LeftOut("answer of a low score", low)
         if len(posts) == 1 and not self.unanswered:
@@ -184,6 +189,20 @@ def _time(post: Attributes) -> str | None:
     """When a post was written. Dumps write UTC without saying so."""
     created = post.get("CreationDate")
     return f"{created}Z" if created and created[-1:].isdigit() else created
+
+
+def _declaration(file: IO[bytes]) -> bytes:
+    """The byte order mark and the XML declaration, which say in which encoding each post is read again."""
+    head = file.read(_HEAD)
+    file.seek(0)
+    mark = next((each for each in _MARKS if head.startswith(each)), b"")
+    wide = head[len(mark) :].startswith((b"<\0", b"\0<"))
+    unit = 2 if wide else 1
+    for at in range(len(mark), len(head), unit):
+        two = head[at : at + 2 * unit].replace(b"\0", b"")
+        if two == b"?>":
+            return head[: at + 2 * unit] if head[len(mark) :].replace(b"\0", b"").startswith(b"<?xml") else mark
+    return mark
 
 
 def _bytes(file: IO[bytes], place: PostPlace) -> bytes:

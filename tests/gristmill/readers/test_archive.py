@@ -15,8 +15,11 @@ import zstandard
 from talklake import talk_file
 
 from gristmill.errors import DataError
+from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.archive import archive_members, is_archive, refused_member
+from gristmill.readers.code.code_files import CodeFiles
+from gristmill.readers.texts import TextFiles
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.raw_object import Limits, RawObject, Refused
 
@@ -110,3 +113,36 @@ def test_a_name_without_the_ending_of_an_archive_is_an_error_that_lists_them(tmp
     assert not is_archive("x.7z")
     with pytest.raises(DataError, match=r"x\.7z: not known as an archive; its name must end with one of \.tar, "):
         found(talk_file(tmp_path, "x.7z", b""))
+
+
+DESKTOP = {
+    "__MACOSX/a/._one.txt": b"\0\5\x16\7",
+    "a/._one.txt": b"\0\5\x16\7",
+    "a/.DS_Store": b"Bud1",
+    "Thumbs.db": b"x",
+    "a/desktop.ini": b"[x]",
+}
+
+
+@pytest.mark.parametrize("pack", [tarred, zipped])
+def test_files_of_a_desktop_are_counted_and_not_read(tmp_path: Path, pack: Callable[[dict[str, bytes]], bytes]) -> None:
+    raw = talk_file(tmp_path, f"x.{'tar' if pack is tarred else 'zip'}", pack({**DESKTOP, **FILES, "a/.keep": b"k"}))
+    asked: list[str] = []
+
+    def accept(name: str) -> bool:
+        asked.append(name)
+        return True
+
+    assert [each.name for each in archive_members(raw, accept)] == [*FILES, "a/.keep"]
+    assert asked == [*FILES, "a/.keep"]
+    assert raw.counts == {"file of a desktop in an archive": 5}
+
+
+def test_readers_of_archives_count_files_of_a_desktop_once(tmp_path: Path) -> None:
+    """CodeFiles goes through an archive twice."""
+    for reader in (TextFiles(source="talks"), CodeFiles(source="talks")):
+        raw = talk_file(tmp_path, "x.zip", zipped({**DESKTOP, "a/one.py": b"x = 1\n"}))
+        assert [row.id for row in reader(raw) if isinstance(row, Document)] == [
+            "x.zip/a/one.py" if isinstance(reader, TextFiles) else "x/a/one.py"
+        ]
+        assert raw.counts == {"file of a desktop in an archive": 5}

@@ -184,3 +184,42 @@ def test_the_names_of_encodings_in_headers_are_known(tmp_path: Path, stated: str
     assert read(tmp_path, book.encode(codec)).text == TEXT.replace("Rad", f"Rad{dash}")
     wrong = book.encode(codec).replace(b"Das", b"\x81 Das")  # no letter in any of them
     assert read(tmp_path, wrong).reason == "not in its declared encoding"
+
+
+LICENCE = """Updated editions will replace the previous one--the old editions
+will be renamed.
+
+This Web site includes how to subscribe to our email
+newsletter to hear about new eBooks.
+"""
+
+
+@pytest.mark.parametrize(
+    ("behind", "characters"),
+    [
+        (LICENCE, 0),
+        (f"This and all associated files are at\n  http://example.org\n\nProduced by Ben\n\n{LICENCE}\n\n", 0),
+        ("\n", 0),
+        (f"A note.\n\n{LICENCE}", 6),
+        (f"{LICENCE}\nKapitel 2\n", 8),
+        (f"A note.\n\n{LICENCE}\nKapitel 2\n", 14),
+        ("Kapitel 2\n", 8),
+    ],
+)
+def test_text_behind_the_end_is_counted_but_not_the_licence(tmp_path: Path, behind: str, characters: int) -> None:
+    head, mark, _ = BOOK.partition("DIE MÜHLE ***\n\n*****")
+    raw = talk_file(tmp_path, "22367-8.txt", f"{head}{mark[:-5]}{behind}".encode("latin-1"))
+    (made,) = GutenbergTexts(source="talks")(raw)
+    assert isinstance(made, Document)
+    assert made.text == TEXT
+    assert raw.counts == ({"characters behind the book": characters} if characters else {})
+
+
+def test_a_mark_of_two_lines_is_no_text_behind_the_end(tmp_path: Path) -> None:
+    book = BOOK.replace(
+        "*** END OF THIS PROJECT GUTENBERG EBOOK DIE MÜHLE ***",
+        "*** END OF THIS PROJECT GUTENBERG EBOOK\nDIE MÜHLE ***",
+    )
+    raw = talk_file(tmp_path, "22367-8.txt", book.encode("latin-1"))
+    assert [type(each) for each in GutenbergTexts(source="talks")(raw)] == [Document]
+    assert raw.counts == {}

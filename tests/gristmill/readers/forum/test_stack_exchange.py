@@ -134,3 +134,52 @@ def test_elements_that_are_no_rows_are_refused(tmp_path: Path) -> None:
     assert [row.reason for row in refused] == ["unknown element"] * 2
     assert refused[0].where.endswith("(<Row>, not <row>)")
     assert isinstance(alone, Document)
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        ("ISO-8859-1", "latin-1"),
+        ("windows-1252", "cp1252"),
+        ("koi8-r", "koi8-r"),
+        ("UTF-8", "utf-8"),
+        ("UTF-8", "utf-8-sig"),
+        ("UTF-16", "utf-16"),
+        ("UTF-16", "utf-16-le"),
+        ("UTF-16", "utf-16-be"),
+        ("", "utf-8"),
+        ("", "utf-16"),
+    ],
+)
+def test_posts_are_read_in_the_encoding_that_the_file_declares(tmp_path: Path, declared: str, encoding: str) -> None:
+    word = "мельница" if encoding == "koi8-r" else "Mühle"
+    rows = (row(n, 1, Score=1, Body=f"<p>{word} {n}?></p>", Title=word) for n in range(1, 4))
+    declaration = f'<?xml version="1.0" encoding="{declared}"?>\n' if declared else ""
+    data = f"{declaration}<posts>\n{''.join(rows)}</posts>".encode(encoding)
+    made = read(tmp_path, data)
+    assert [(each.id, each.text) for each in made] == [
+        (f"mills.example.org/{n}", f"Q: {word}\n\n{word} {n}?>\n") for n in range(1, 4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding", "place"),
+    [
+        ("UTF-8", "latin-1", "line 3, byte "),
+        ("windows-1252", "cp1252 with 0x81", "line 3, byte "),
+        ("no-such", "utf-8", "line 1, byte 30: "),
+        ("shift_jis", "utf-8", "line 1, byte "),
+        ("UTF-16", "utf-8", "line 1, byte "),
+        ("ISO-8859-1", "utf-16", "line 1, byte "),
+    ],
+)
+def test_an_encoding_that_is_wrong_or_unknown_is_an_error_with_its_place(
+    tmp_path: Path, declared: str, encoding: str, place: str
+) -> None:
+    codec, _, extra = encoding.partition(" with ")
+    text = f'<?xml version="1.0" encoding="{declared}"?>\n<posts>\n{row(1, 1, Title="Mühle")}</posts>'
+    data = text.encode(codec)
+    if extra:
+        data = data.replace("ü".encode(codec), b"\x81")
+    with pytest.raises(DataError, match=rf"mills.example.org/Posts.xml: {place}.*malformed xml.*acquire it again"):
+        read(tmp_path, data)

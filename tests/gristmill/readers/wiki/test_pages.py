@@ -9,13 +9,14 @@ from xml.sax.saxutils import escape, quoteattr
 import pytest
 from msgspec import UNSET
 from partkit import flattened, read_parts, read_whole
+from talklake import talk_file
 from warcfile import Reading, read
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.wiki.pages import MediaWikiPages
-from gristmill.recipes.raw_object import Limits
+from gristmill.recipes.raw_object import Limits, Refused
 
 WIKI = MediaWikiPages(source="wiki")
 SITE = (
@@ -79,6 +80,44 @@ def test_a_page_becomes_a_document(tmp_path: Path, pack: type[bytes], encoding: 
     ]
     if encoding == "utf-8":
         assert found.spans == [RawSpan(whole.index(b"<page>"), whole.index(b"</page>") + 7)]
+
+
+RUDZI = "ib4cm3x1mo0sjk5b86tifdfkzmxynuj"
+"""Base 36 of the SHA-1 of `Rudzi`."""
+
+
+@pytest.mark.parametrize(
+    ("made", "differs"),
+    [
+        (page("Rudzi", sha1=RUDZI), False),
+        (page("Rudzi!", sha1=RUDZI), True),
+        (page("Rudzi", sha1="no base 36"), True),
+        (page("Rudzi", sha1="x" * 5000), True),
+        (page("Rudzi"), False),
+        (page("Rudzi").replace("</id><timestamp", "</id><sha1/><timestamp"), False),
+        (page("Rudzi!", sha1=RUDZI).replace("<text>", "<content><text>aside</text></content><text>"), False),
+        (page("Rudzi", sha1="1").replace("<text>", f'<text sha1="{RUDZI}">'), False),
+        (page("Rudzi", sha1=RUDZI).replace("<text>", '<text sha1="1">'), True),
+    ],
+)
+def test_a_text_with_another_sha1_than_stated_is_counted_or_refused(
+    tmp_path: Path,
+    made: str,
+    differs: bool,  # noqa: FBT001 - a parameter of the table above
+) -> None:
+    raw = talk_file(tmp_path, "d.xml", dump(made))
+    assert [type(each) for each in WIKI(raw)] == [Document]
+    assert raw.counts == ({"other sha1 than stated": 1} if differs else {})
+    raw = talk_file(tmp_path, "d.xml", dump(made, page("Maize", 2)))
+    first, second = MediaWikiPages(source="wiki", wrong_sha1="refuse")(raw)
+    assert isinstance(second, Document)
+    if differs:
+        assert isinstance(first, Refused)
+        assert (first.reason, first.id, first.row) == ("other sha1 than stated", "1", 0)
+        assert first.where.startswith("d.xml row 0 (bytes ")
+    else:
+        assert isinstance(first, Document)
+    assert raw.counts == {}
 
 
 REDIRECT = f"<redirect title={quoteattr('Maize & co')} />"
