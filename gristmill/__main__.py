@@ -11,7 +11,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 
 from gristmill import commands
-from gristmill.errors import GristmillError
+from gristmill.errors import GristmillError, visible
 from gristmill.project import find_project
 
 
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             project.put_on_path()
         return int(parsed.run(parsed))
     except GristmillError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write("\n".join(map(visible, str(error).split("\n"))) + "\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")

@@ -13,6 +13,7 @@
     + Superseded       a newer run has taken over the partition: leave it to that run
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from traceback import walk_tb
@@ -21,6 +22,8 @@ from typing import NamedTuple
 
 _NAMED = 20
 """Names that a message lists; the others are counted."""
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, those that turn the direction of a line, and lone surrogates."""
 
 
 def shorten(text: str, most: int = 80) -> str:
@@ -30,6 +33,22 @@ def shorten(text: str, most: int = 80) -> str:
     'a long...'
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def visible(text: str) -> str:
+    r"""A text of the data for a terminal or a log: its control characters are escaped, as in Python and JSON.
+
+    A terminal obeys them: they move the cursor, turn the direction of a line, or end it.
+
+    >>> print(visible("a\x1b[31m\nb"), visible("caf\u00e9 \u202e"))
+    a\x1b[31m\nb café \u202e
+    """
+    return _CONTROLS.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
+    return character.encode("unicode_escape").decode() if character < " " else f"\\u{ord(character):04x}"
 
 
 def known_names(name: object, names: Iterable[str]) -> str:

@@ -1,35 +1,30 @@
 """Shared by all subcommands: output, and the arguments for the lake, the shelves and the engine."""
 
-import re
 import sys
 from argparse import ArgumentParser, Namespace
 
 from gristmill.engines.kinds import ENGINES
 from gristmill.engines.open import OpenEngine, open_engine
 from gristmill.environment import read_environment
-from gristmill.errors import RecipeError
+from gristmill.errors import RecipeError, visible
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import Lake
 from gristmill.project import find_project
 from gristmill.recipes.shelf import check_outside
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, those that turn the direction of a line, and lone surrogates."""
-
 
 def show(line: str = "") -> None:
-    """Writes a line without buffering it, so that a person or a pipe sees progress at once."""
-    sys.stdout.write(line + "\n")
+    """Writes a line without buffering it, so that a person or a pipe sees progress at once.
+
+    Names and texts of the data may be in it: its control characters are escaped. JSON stays the same JSON.
+    """
+    sys.stdout.write(visible(line) + "\n")
     sys.stdout.flush()
 
 
-def visible(text: str) -> str:
-    r"""A text of the data with its control characters escaped: a terminal obeys them, and they make lines.
-
-    >>> print(visible("a\x1b[31m\nb"), visible("caf\u00e9"))
-    a\x1b[31m\nb café
-    """
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+def complain(text: str) -> None:
+    """Writes an error or a remark, of one or several lines, to the standard error."""
+    sys.stderr.write("\n".join(map(visible, text.split("\n"))) + "\n")
 
 
 def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:

@@ -10,7 +10,6 @@ command could not run; 130 if it was stopped by Ctrl-C or SIGTERM. What was fini
 """
 
 import signal
-import sys
 import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from types import FrameType
 from gristmill.commands._plan import show_estimate, show_plan
 from gristmill.commands._progress import Progress
 from gristmill.commands._targets import add_targets, asked_for, counted
-from gristmill.commands._terminal import add_engine, add_options, add_shelves, engine_of, lake_of, show
+from gristmill.commands._terminal import add_engine, add_options, add_shelves, complain, engine_of, lake_of, show
 from gristmill.lake.ledger.model import Ledger
 from gristmill.pipeline.estimate import Estimator
 from gristmill.pipeline.make import Maker
@@ -72,7 +71,7 @@ def run(arguments: Namespace) -> int:
         except KeyboardInterrupt:
             progress.end()
             for line in (*maker.kept(), "stopped; the same command goes on from here"):
-                sys.stderr.write(f"{line}\n")
+                complain(line)
             return STOPPED
     progress.end()
     return _report(maker)
@@ -120,5 +119,5 @@ def _report(maker: Maker) -> int:
     waits = [each for each in failures if each not in failed]
     show(f"{made}{len(failed)} failed{f', {len(waits)} must wait' if waits else ''}")
     for each in (*failed, *waits):
-        sys.stderr.write(f"{each}\n")
+        complain(str(each))
     return 1

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from gristmill.commands._terminal import show, visible
+from gristmill.commands._terminal import show
 from gristmill.errors import RecipeError, shorten
 from gristmill.peeking.look import (
     LONGEST_ROW,
@@ -51,15 +51,15 @@ def run(arguments: Namespace) -> int:
     files = files_of(path) if path.is_dir() else [path]
     guesses = [guess(each) for each in chosen(files)]
     for each in passed_over(path) if path.is_dir() else ():
-        _say(f"{each}: neither a regular file nor a folder; passed over")
+        show(f"{each}: neither a regular file nor a folder; passed over")
     if not guesses:
         raise RecipeError(f"{path}: the folder has no file")
     if path.is_dir():
-        _say(f"{path}: {len(files):,} files, {len(guesses):,} of them looked at")
+        show(f"{path}: {len(files):,} files, {len(guesses):,} of them looked at")
         _formats(guesses)
         if len(guesses) < len(files):
             left = len(files) - len(guesses)
-            _say(f"  {left:,} files were not looked at; check that the patterns of `select` fit them")
+            show(f"  {left:,} files were not looked at; check that the patterns of `select` fit them")
     made = drafts(path, guesses)
     for example in _examples(guesses, made):
         _file(example)
@@ -68,14 +68,9 @@ def run(arguments: Namespace) -> int:
     return 0 if made else 1
 
 
-def _say(line: str) -> None:
-    """Shows a line with words of the data."""
-    show(visible(line))
-
-
 def _formats(guesses: list[Guess]) -> None:
     for name, count in Counter(each.format.name for each in guesses).most_common():
-        _say(f"  {count:>6,}  {name}")
+        show(f"  {count:>6,}  {name}")
 
 
 def _examples(guesses: list[Guess], made: list[Draft]) -> list[Guess]:
@@ -88,40 +83,40 @@ def _file(each: Guess) -> None:
     head = each.head
     size = head.path.stat().st_size
     show()
-    _say(f"{head.path} ({size:,} bytes)")
-    _say(f"  format:    {each.format.name}")
-    _say(f"  packing:   {head.packing or 'none'}{' (' + head.archive[1:] + ')' if head.archive else ''}")
+    show(f"{head.path} ({size:,} bytes)")
+    show(f"  format:    {each.format.name}")
+    show(f"  packing:   {head.packing or 'none'}{' (' + head.archive[1:] + ')' if head.archive else ''}")
     if head.encoding and not head.archive and each.format.name != "parquet":
-        _say(f"  encoding:  {head.encoding}")
+        show(f"  encoding:  {head.encoding}")
     for number, field in enumerate(each.facts.fields):
-        _say(f"  {'' if number else 'has:':<10} {shorten(field, _WIDTH)}")
+        show(f"  {'' if number else 'has:':<10} {shorten(field, _WIDTH)}")
     for note in each.facts.notes:
-        _say(f"  note:      {note}")
+        show(f"  note:      {note}")
     if head.name != head.path.name and each.format.module:
-        _say(f"  note:      readers go by the name's ending, which misleads here: rename it to {head.name}")
+        show(f"  note:      readers go by the name's ending, which misleads here: rename it to {head.name}")
 
 
 def _draft(draft: Draft, seen: FirstResults, *, several: bool) -> None:
     for number, (document, file) in enumerate(zip(seen.documents, seen.files, strict=True), start=1):
         show()
-        _say(f"document {number}: id {shorten(document.id, _WIDTH)}, {len(document.text):,} characters")
+        show(f"document {number}: id {shorten(document.id, _WIDTH)}, {len(document.text):,} characters")
         if several:
-            _say(f"  file:     {file}")
+            show(f"  file:     {file}")
         metadata = document.metadata if isinstance(document.metadata, dict) else {}
         if metadata:
-            _say(f"  metadata: {shorten(', '.join(metadata), _WIDTH)}")
-        _say(f"  | {shorten(' '.join(document.text[: 2 * _TEXT].split()), _TEXT)}")
+            show(f"  metadata: {shorten(', '.join(metadata), _WIDTH)}")
+        show(f"  | {shorten(' '.join(document.text[: 2 * _TEXT].split()), _TEXT)}")
     for words, counted in (("refused", seen.refused), ("left out", seen.left_out)):
         for reason, rows in counted.most_common():
-            _say(f"{words} until then: {rows:,} {reason}")
+            show(f"{words} until then: {rows:,} {reason}")
     if seen.refused[TOO_LONG]:
-        _say(f"peek reads rows of at most {LONGEST_ROW:,} bytes; a run takes {Limits().row:,}")
+        show(f"peek reads rows of at most {LONGEST_ROW:,} bytes; a run takes {Limits().row:,}")
     if seen.error:
-        _say(f"the draft does not read it: {seen.error}")
+        show(f"the draft does not read it: {seen.error}")
     elif not seen.documents:
         show("the draft makes no document of it")
     show()
     show("a draft to paste into a file of sources/, and to check:")
     show()
     for line in draft.text.split("\n"):
-        _say(line)
+        show(line)

@@ -2,10 +2,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from testkit import Mill
 
 from gristmill.__main__ import main
+from gristmill.commands._progress import Progress
+from gristmill.commands._terminal import complain, show
+from gristmill.errors import RecipeError
 
 
 def test_usage_errors_exit_with_2(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,3 +55,40 @@ def test_a_command_that_is_stopped_during_its_imports_says_so(
     monkeypatch.setattr(sys, "meta_path", [Stopped(), *sys.meta_path])
     assert main(["gc", "--help"]) == 130
     assert capsys.readouterr().err == "stopped\n"
+
+
+NASTY = "a\x1b]0;owned\x07\u202e\udcff\r\x9b31m"
+SHOWN = r"a\x1b]0;owned\x07\u202e\udcff\r\u009b31m"
+
+
+def test_errors_show_control_characters_of_names_and_obey_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["peek", str(tmp_path / NASTY)]) == 2
+    assert capsys.readouterr().err == f"{tmp_path}/{SHOWN}: nothing is there; give a file or a folder\n"
+
+
+def test_an_error_keeps_its_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_: object) -> int:
+        raise RecipeError(f"one\n  {NASTY}")
+
+    monkeypatch.setattr("gristmill.commands.peek.run", fail)
+    assert main(["peek", "x"]) == 2
+    assert capsys.readouterr().err == f"one\n  {SHOWN}\n"
+
+
+def test_what_commands_show_and_complain_of_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    show(f"{NASTY}\nz")
+    complain(f"{NASTY}\nz")
+    Progress()(NASTY)
+    seen = capsys.readouterr()
+    assert seen.out == f"{SHOWN}\\nz\n{SHOWN}\n"
+    assert seen.err == f"{SHOWN}\nz\n"
+
+
+def test_shown_json_stays_the_same_json(capsys: pytest.CaptureFixture[str]) -> None:
+    value = [NASTY.replace("\udcff", ""), "\x7f\x85\u2028"]
+    show(msgspec.json.encode(value).decode())
+    out = capsys.readouterr().out
+    assert msgspec.json.decode(out) == value
+    assert out.isascii()

@@ -80,7 +80,7 @@ def test_control_characters_of_the_data_are_escaped(tmp_path: Path, capsys: pyte
         assert main(["peek", str(given)]) == 0
         told = capsys.readouterr().out
         assert [each for each in told if not each.isprintable() and each != "\n"] == []
-        for words in (r"a\x1b[2J\nb.jsonl (", r"id \x1b[30m, ", r"| \x1b]0;t\x07 \x9b2J\u202e 0", r"k\ney\x1b: number"):
+        for words in (r"a\x1b[2J\nb.jsonl (", r" \x1b[30m, ", r"| \x1b]0;t\x07 \u009b2J\u202e 0", r"k\ney\x1b: number"):
             assert words in told
 
 
