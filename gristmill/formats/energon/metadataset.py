@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gristmill.errors import RecipeError
-from gristmill.formats.energon.yaml_text import Scalar, compose_yaml
+from gristmill.formats.energon.yaml_text import yaml_bytes
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -36,7 +36,7 @@ class DatasetReference:
 
     path: str
     split_part: str = ""
-    subflavors: Mapping[str, Scalar] = field(default_factory=dict)
+    subflavors: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
     aux: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -113,22 +113,21 @@ def compose_metadataset(splits: Mapping[str, DatasetReference | Blend | Epoch]) 
     Raises:
         RecipeError: there is no split; a blend is empty, or has a share that is not a finite number above zero; or a
             split has the same dataset twice, which would give the same samples in the same order twice.
-        ValueError: a value cannot be written as YAML.
 
     >>> tales = DatasetReference(path="tales", subflavors={"version": "12e4"})
-    >>> print(compose_metadataset({"train": Blend(((3, tales),)), "val": DatasetReference(path="tales")}).decode())
+    >>> splits = {"train": Blend(((3, tales),)), "val": DatasetReference(path="tales")}
+    >>> print(compose_metadataset(splits).decode(), end="")
     __module__: "megatron.energon"
     __class__: "MetadatasetV2"
     splits:
       train:
         blend:
-        - weight: 3
-          path: "tales"
-          subflavors:
-            version: "12e4"
+          - weight: 3
+            path: "tales"
+            subflavors:
+              version: "12e4"
       val:
         path: "tales"
-    <BLANKLINE>
     >>> compose_metadataset({"train": Blend(((3, tales), (1, DatasetReference(path="./tales"))))})
     Traceback (most recent call last):
         ...
@@ -141,7 +140,7 @@ def compose_metadataset(splits: Mapping[str, DatasetReference | Blend | Epoch]) 
             _check(name, split)
     entries = {name: split.entry() for name, split in splits.items()}
     kind = {"__module__": "megatron.energon", "__class__": "MetadatasetV2"}
-    return compose_yaml({**kind, "splits": entries}).encode()
+    return yaml_bytes({**kind, "splits": entries})
 
 
 def _check(name: str, split: Blend | Epoch) -> None:

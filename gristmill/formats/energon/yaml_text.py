@@ -1,104 +1,115 @@
-"""YAML as Energon's files have it: written so that Energon's parser and every other one read the same values.
+"""YAML that energon reads as it was meant.
 
-Energon reads YAML with rapidyaml, and decides for itself what a plain scalar is: `1e5` becomes a number there, and a
-string elsewhere. So every string is written in double quotes. Text stays UTF-8, because rapidyaml does not understand
-a character that is written as two escapes.
+Energon reads plain scalars with a rule of its own: what Python's `int` or `float` takes becomes a number. PyYAML writes
+the string `1e5` plain, and energon reads 100000.0. So strings are written in double quotes.
 """
 
-import math
 import re
-from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-Scalar = str | int | float | bool | None
-"""One value of a YAML file."""
+import yaml  # type: ignore[import-untyped]
 
-_PLAIN_KEY = re.compile(r"[a-z_]{3,}")
-_WORDS = {"null", "true", "false", "yes", "off"}
-"""Keys that other parsers take for something else than a string."""
-_ESCAPED = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]')
-"""Quotes, the backslash, and what YAML takes for the end of a line or does not allow."""
+from gristmill.errors import DataError
+
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TEXT: Final = "tag:yaml.org,2002:str"
+_LIKE_OTHERS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"})
 
 
-def compose_yaml(value: object) -> str:
-    r"""A YAML file in block style, ended by a line feed.
+class _QuotedDumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes strings in double quotes, keys that are plain words without."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        super().increase_indent(flow, indentless=False)
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - energon reads no anchors
+        return True
+
+
+def _mapping(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Node:
+    node = dumper.represent_mapping("tag:yaml.org,2002:map", value.items())
+    for key, _ in node.value:
+        if _PLAIN_KEY.fullmatch(key.value) and key.value.lower() not in _LIKE_OTHERS:
+            key.style = None
+    return node
+
+
+_QuotedDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_TEXT, text, style='"'))
+_QuotedDumper.add_representer(dict, _mapping)
+
+
+def yaml_bytes(value: dict[str, Any]) -> bytes:
+    """A YAML document. The order of keys stays, and every string is in double quotes.
 
     Args:
-        value: a mapping whose keys are strings; its values are mappings, lists, tuples or scalars. Order is kept.
+        value: mappings, lists, strings, numbers and booleans.
 
-    Raises:
-        ValueError: a number is infinite or not a number, a string has half a surrogate pair, or a value is of a type
-            that YAML has no form for.
-
-    >>> print(compose_yaml({"path": "a b", "subflavors": {"version": "12e4"}, "blend": [{"weight": 3}], "aux": []}))
-    path: "a b"
+    >>> print(yaml_bytes({"path": "a.jsonl", "subflavors": {"version": "12e4567"}, "weight": 3}).decode(), end="")
+    path: "a.jsonl"
     subflavors:
-      version: "12e4"
-    blend:
-    - weight: 3
-    aux: []
-    <BLANKLINE>
+      version: "12e4567"
+    weight: 3
     """
-    return "".join(f"{line}\n" for line in _lines(value))
+    text = yaml.dump(value, Dumper=_QuotedDumper, sort_keys=False, allow_unicode=True, width=float("inf"))
+    return str(text).encode()
 
 
-def _lines(value: object) -> Iterator[str]:
-    if isinstance(value, Mapping) and value:
-        for key, each in value.items():
-            if isinstance(each, Mapping | list | tuple) and each:
-                yield f"{_key(key)}:"
-                indent = "  " if isinstance(each, Mapping) else ""
-                yield from (f"{indent}{line}" for line in _lines(each))
-            else:
-                yield f"{_key(key)}: {_flow(each)}"
-    elif isinstance(value, list | tuple) and value:
-        for each in value:
-            for n, line in enumerate(_lines(each)):
-                yield f"  {line}" if n else f"- {line}"
-    else:
-        yield _flow(value)
+class _UsualDumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes as PyYAML does, but for strings that energon would take for numbers: it quotes them."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - energon reads no anchors
+        return True
 
 
-def _key(key: object) -> str:
-    if not isinstance(key, str):
-        raise ValueError(f"the key {key!r} is not a string")  # noqa: TRY004 - one error for all that has no form
-    return key if _PLAIN_KEY.fullmatch(key) and key not in _WORDS else quoted(key)
+def _usual_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    plain = dumper.resolve(yaml.ScalarNode, text, (True, False)) == _TEXT
+    return dumper.represent_scalar(_TEXT, text, style='"' if plain and _is_number(text) else None)
 
 
-def _flow(value: object) -> str:
-    if isinstance(value, str):
-        return quoted(value)
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float) and math.isfinite(value):
-        text = repr(value)
-        return text if "." in text else text.replace("e", ".0e")  # other parsers take 1e-05 for a string
-    if isinstance(value, Mapping):
-        return "{}"
-    if isinstance(value, list | tuple):
-        return "[]"
-    raise ValueError(f"{value!r} cannot be written as YAML")
+def _is_number(text: str) -> bool:
+    """Whether energon takes a plain scalar for a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
-def quoted(text: str) -> str:
-    r"""A string in double quotes.
+_UsualDumper.add_representer(str, _usual_text)
+
+
+def usual_yaml_bytes(value: dict[str, Any]) -> bytes:
+    """A YAML document as PyYAML writes it, with quotes only where they are needed.
+
+    Args:
+        value: mappings, lists and strings. The order of keys stays.
+
+    >>> print(usual_yaml_bytes({"train": ["0.tar", "{1..2}.tar", "1e5"]}).decode(), end="")
+    train:
+    - 0.tar
+    - '{1..2}.tar'
+    - "1e5"
+    """
+    return str(yaml.dump(value, Dumper=_UsualDumper, sort_keys=False)).encode()
+
+
+def read_yaml(data: bytes, where: str) -> dict[str, Any]:
+    """The mapping of a YAML or JSON document.
+
+    Args:
+        data: the file.
+        where: its path, for messages.
 
     Raises:
-        ValueError: it has half a surrogate pair, which UTF-8 cannot hold.
+        DataError: it is not valid, or not a mapping.
 
-    >>> print(quoted('a "b"\n\u2028é'))
-    "a \"b\"\x0a\u2028é"
+    >>> read_yaml(b"exclude: []", "split.yaml")
+    {'exclude': []}
     """
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{text!r} has half a surrogate pair, which UTF-8 cannot hold") from None
-    return f'"{_ESCAPED.sub(_escape, text)}"'
-
-
-def _escape(found: re.Match[str]) -> str:
-    char = found[0]
-    if char in '"\\':
-        return f"\\{char}"
-    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"
+        value = yaml.safe_load(data)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise DataError(f"{where}: not valid YAML: {str(error)[:400]}; mend it") from error
+    if not isinstance(value, dict):
+        raise DataError(f"{where}: it is not a mapping of names to values; mend it")
+    return value
