@@ -1,0 +1,156 @@
+"""Names of members: the key of their sample, and the part that they are.
+
+The key of a member is its folder and its name up to the first dot; the part is the rest: `cats/tom.seg.png` is part
+`seg.png` of sample `cats/tom`. Neighbours with the same key are one sample.
+
+Source: NVIDIA/Megatron-Energon 7.4.1, where `prepare` passes over members whose name gives no key.
+"""
+
+import re
+from typing import Final
+
+from gristmill.errors import DataError
+
+NAME: Final = re.compile(r"((?:.*/)?[^.]+)\.([^/]*)")
+"""A name that gives a key and a part; to be matched in full."""
+META: Final = re.compile(r"__[^/]*__(?:$|/)")
+"""The start of a name that is passed over: a member or a folder such as `__meta__`."""
+
+_SAFE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_ESCAPED: Final = re.compile(rb"=([0-9A-F]{2})")
+_UNUSABLE: Final = re.compile(r"[{}\\#%?\x00-\x1f\x7f\u0085\u2028\u2029]")
+_LONGEST_KEY = 900
+"""Bytes of a key: readers of archives refuse names of more than 1,000 characters."""
+
+
+def split_name(name: str) -> tuple[str, str] | None:
+    """The key and the part of a member's name; None if the loader passes over it.
+
+    Args:
+        name: of a regular file in a tar.
+
+    >>> split_name("cats/tom.seg.png"), split_name("dir.v1/.hidden.json"), split_name("__meta__/a.json")
+    (('cats/tom', 'seg.png'), None, None)
+    >>> split_name("./a.txt"), split_name("a."), split_name("__meta__.json")
+    (('./a', 'txt'), ('a', ''), ('__meta__', 'json'))
+    """
+    if META.match(name):
+        return None
+    match = NAME.fullmatch(name)
+    return (match[1], match[2]) if match else None
+
+
+def safe_key(document_id: str) -> str:
+    """A key for a document's id. Two ids never have the same key, and `document_id` gives the id back.
+
+    ASCII letters, digits, `-` and `_` stay. Each other byte of the UTF-8 text becomes `=` and two hex digits, as does
+    the first of two leading underscores. So no key has a dot, a slash, a brace or a letter outside of ASCII.
+
+    Args:
+        document_id: the id.
+
+    Raises:
+        DataError: the id is empty, is not valid Unicode, or gives a key of more than 900 bytes.
+
+    >>> safe_key("web/a.html:7"), safe_key("__meta__")
+    ('web=2Fa=2Ehtml=3A7', '=5F_meta__')
+    """
+    try:
+        raw = document_id.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"the id {document_id!r:.100} is not valid Unicode, so it gives no sample key") from error
+    if not raw:
+        raise DataError("an empty id gives no sample key; give the document an id")
+    key = "".join(chr(byte) if byte in _SAFE else f"={byte:02X}" for byte in raw)
+    if key.startswith("__"):
+        key = f"=5F{key[1:]}"
+    if len(key) > _LONGEST_KEY:
+        raise DataError(
+            f"the id {document_id!r:.100} gives a sample key of {len(key)} bytes, at most {_LONGEST_KEY} are written;"
+            " give the document a shorter id"
+        )
+    return key
+
+
+def document_id(key: str) -> str:
+    """The id that `safe_key` made a key of.
+
+    Args:
+        key: from `safe_key`.
+
+    Raises:
+        DataError: `safe_key` does not make such a key.
+
+    >>> document_id("web=2Fa=2Ehtml=3A7")
+    'web/a.html:7'
+    """
+    try:
+        text = _ESCAPED.sub(lambda match: bytes([int(match[1], 16)]), key.encode("ascii")).decode()
+        matches = safe_key(text) == key
+    except (UnicodeError, DataError):
+        matches = False
+    if not matches:
+        raise DataError(f"{key!r:.100} is not a sample key that was made of a document's id")
+    return text
+
+
+def check_part(part: str) -> None:
+    """Checks a part's name, the ending of a member: `txt`, `json`, `seg.png`.
+
+    Args:
+        part: the name, without a leading dot.
+
+    Raises:
+        DataError: it is not made of ASCII letters, digits, `_`, `-` and inner dots.
+
+    >>> check_part("seg.png")
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*", part):
+        raise DataError(
+            f"{part!r:.100} cannot name a part of a sample; use letters, digits, `_`, `-` and dots between them"
+        )
+
+
+def check_media_name(name: str) -> tuple[str, str]:
+    """The key and the part of the name by which a document refers to a media file; the name is checked.
+
+    Args:
+        name: relative to the auxiliary data, such as `photos/tom.jpg`.
+
+    Raises:
+        DataError: the name is absolute, has an empty part, `.` or `..`, a brace, a backslash, `#`, `%`, `?` or a
+            control character (the loader cannot use those), or gives no key.
+
+    >>> check_media_name("photos/tom.jpg")
+    ('photos/tom', 'jpg')
+    >>> check_media_name("../tom.jpg")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    gristmill.errors.DataError: media name '../tom.jpg': it leaves its folder, or has an empty part; give a plain ...
+    """
+    if name.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name):
+        reason = "it is absolute"
+    elif any(piece in {"", ".", ".."} for piece in name.split("/")):
+        reason = "it leaves its folder, or has an empty part"
+    elif _UNUSABLE.search(name):
+        reason = "it has a character that the loader cannot use (braces, `\\`, `#`, `%`, `?` or a control character)"
+    else:
+        pair = split_name(name)
+        if pair is not None and not pair[0].endswith("/") and pair[1]:
+            return pair
+        reason = "it has no name before its first dot, or no ending"
+    raise DataError(f"media name {name!r:.200}: {reason}; give a plain relative name such as 'photos/tom.jpg'")
+
+
+def unusable_characters(path: str) -> str:
+    """The characters of a shard's path that the loader cannot use, in order; empty if it can use the path.
+
+    Shard names are brace-expanded, and `#`, `%` and `?` in a path break random access.
+
+    Args:
+        path: of a shard, relative to its dataset.
+
+    >>> unusable_characters("train{1}/50%.tar"), unusable_characters("train/a.tar")
+    ('{}%', '')
+    """
+    return "".join(dict.fromkeys(_UNUSABLE.findall(path)))
