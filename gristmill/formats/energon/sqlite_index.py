@@ -13,11 +13,12 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 
 from gristmill.errors import DataError, DuplicateId
+from gristmill.formats.energon.media import MediaFilter, MediaRow
 from gristmill.formats.energon.samples import Samples
 
 _TABLES: Final = """
@@ -44,34 +45,6 @@ _ORDERED: Final = {
     "media_metadata": "SELECT * FROM media_metadata ORDER BY entry_key",
     "media_filters": "SELECT strategy, patterns FROM media_filters ORDER BY strategy, patterns",
 }
-
-
-class MediaRow(NamedTuple):
-    """What is known about one media file.
-
-    Attributes:
-        entry_key: its name: key, dot, part.
-        kind: `image` or `av`.
-        facts: compact JSON.
-    """
-
-    entry_key: str
-    kind: str
-    facts: str
-
-
-class MediaFilter(NamedTuple):
-    """A way in which media files were selected.
-
-    Attributes:
-        strategy: `EXTENSION`, `HEADER` or `GLOB`.
-        patterns: of a GLOB, separated by commas; else empty.
-        created: UTC, such as `2025-01-01 12:00:00`.
-    """
-
-    strategy: str
-    patterns: str
-    created: str
 
 
 class DuplicateKey(DuplicateId):
@@ -161,18 +134,19 @@ class SqliteIndexWriter:
         self._db.close()
 
 
-def add_media(path: Path, rows: Iterable[MediaRow], filters: Iterable[MediaFilter]) -> None:
+def add_media(path: Path, rows: Iterable[MediaRow], filters: Iterable[MediaFilter], created: str) -> None:
     """Adds media metadata to an index; what it says about the same entry, and the same filter, is replaced.
 
     Args:
         path: of the index, on a local disk; made if it does not exist.
         rows: of the media files.
         filters: how they were selected.
+        created: the time that the filters get, UTC, such as `2025-01-01 12:00:00`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "index.sqlite"
-    >>> selected = MediaFilter("EXTENSION", "", "2025-01-01 12:00:00")
-    >>> add_media(path, [MediaRow("a.png", "image", '{"width":8}')], [selected])
+    >>> rows = [MediaRow("a.png", "image", '{"width":8}')]
+    >>> add_media(path, rows, [MediaFilter("EXTENSION")], "2025-01-01 12:00:00")
     >>> list(index_rows(path, "media_metadata")), list(index_rows(path, "media_filters"))
     ([('a.png', 'image', '{"width":8}')], [('EXTENSION', '')])
     """
@@ -180,7 +154,8 @@ def add_media(path: Path, rows: Iterable[MediaRow], filters: Iterable[MediaFilte
         db.executescript(f"PRAGMA journal_mode = DELETE; BEGIN; {_MEDIA_TABLES}")
         db.executemany("INSERT OR REPLACE INTO media_metadata VALUES (?, ?, ?)", rows)
         db.executemany(
-            "INSERT OR IGNORE INTO media_filters (strategy, patterns, created_at_utc) VALUES (?, ?, ?)", filters
+            "INSERT OR IGNORE INTO media_filters (strategy, patterns, created_at_utc) VALUES (?, ?, ?)",
+            [(each.strategy, each.patterns, created) for each in filters],
         )
         db.execute("COMMIT")
 

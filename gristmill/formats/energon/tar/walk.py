@@ -57,7 +57,7 @@ class _Parts(NamedTuple):
 class TarWalk:
     """The samples of one tar, in batches. Memory is bounded by a window and the largest number of parts in a sample.
 
-    Neighbours with the same key are one sample. TarMembers that are no part of a sample are counted, with their reason:
+    Neighbours with the same key are one sample. Members that are no part of a sample are counted, with their reason:
     "folder", "link", "device or FIFO", "unknown kind", "no key in its name". They belong to the sample before them.
 
     Args:

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError
+from gristmill.formats.energon.media import MediaFilter, MediaRow
 from gristmill.formats.energon.samples import Samples
 from gristmill.formats.energon.sqlite_index import (
     DuplicateKey,
-    MediaFilter,
-    MediaRow,
     SqliteIndexWriter,
     add_media,
     index_digest,
@@ -20,6 +19,7 @@ from gristmill.formats.energon.sqlite_index import (
     index_uuid,
 )
 
+NEW_YEAR = "2025-01-01 12:00:00"
 SHARDS = ["shards/0.tar", "shards/1.tar"]
 
 
@@ -102,16 +102,14 @@ def test_an_index_that_exists_is_not_written_over(tmp_path: Path) -> None:
 def test_media_are_added_and_replaced(tmp_path: Path) -> None:
     path = written(tmp_path / "index.sqlite", samples("a"))
     before = index_digest(path)
-    chosen = MediaFilter("GLOB", "*.png", "2025-01-01 12:00:00")
-    add_media(path, [MediaRow("a.png", "image", "{}"), MediaRow("b.png", "image", "{}")], [chosen])
-    add_media(
-        path, [MediaRow("a.png", "image", '{"width":8}')], [chosen, MediaFilter("HEADER", "", "2025-01-02 12:00:00")]
-    )
+    first, second = MediaFilter("GLOB", "*.png"), MediaFilter("HEADER")
+    add_media(path, [MediaRow("a.png", "image", "{}"), MediaRow("b.png", "image", "{}")], [first], NEW_YEAR)
+    add_media(path, [MediaRow("a.png", "image", '{"width":8}')], [first, second], "2025-01-02 12:00:00")
     assert list(index_rows(path, "media_metadata")) == [("a.png", "image", '{"width":8}'), ("b.png", "image", "{}")]
     assert list(index_rows(path, "media_filters")) == [("GLOB", "*.png"), ("HEADER", "")]
     assert index_digest(path) != before
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("SELECT created_at_utc FROM media_filters").fetchone() == ("2025-01-01 12:00:00",)
+        assert db.execute("SELECT created_at_utc FROM media_filters").fetchone() == (NEW_YEAR,)
 
 
 def test_what_is_no_index_is_named(tmp_path: Path) -> None:
@@ -122,6 +120,6 @@ def test_what_is_no_index_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="unable to open"):
         index_digest(tmp_path / "absent")
     empty = tmp_path / "empty"
-    add_media(empty, [], [])
+    add_media(empty, [], [], NEW_YEAR)
     with pytest.raises(DataError, match="no such table: samples"):
         list(index_rows(empty, "samples"))
