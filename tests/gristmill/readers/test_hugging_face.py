@@ -39,11 +39,129 @@ def chosen(pattern: str) -> list[str]:
 
 def test_splits_and_configurations_choose_files_and_the_card_is_never_one() -> None:
     assert chosen(data_files()) == NAMES[3:]
-    assert chosen(data_files("train")) == [NAMES[3], NAMES[4], NAMES[7], NAMES[9]]
+    assert chosen(data_files("train")) == [NAMES[3], NAMES[4], NAMES[6], NAMES[7], NAMES[9]]
     assert chosen(data_files("test", "validation")) == [NAMES[5], NAMES[8]]
     assert chosen(data_files("train", config="en")) == [NAMES[9]]
     assert chosen(data_files(config="en")) == NAMES[8:]
     assert chosen(data_files("tr.in")) == []
+
+
+SPLIT_OF = {
+    "train.csv": "train",
+    "training.csv": "train",
+    "my_train_file.csv": "train",
+    "2019-train.csv": "train",
+    "train1.csv": "train",
+    "train/a.csv": "train",
+    "x/train-set/y/a.csv": "train",
+    "train/test.csv": "test",
+    "test/train-1.csv": "train",
+    "data/train-00000-of-00002.parquet": "train",
+    "data/train-00000-of-00002-c0ffee.parquet": "train",
+    "validation.csv": "validation",
+    "valid.csv": "validation",
+    "val.csv": "validation",
+    "dev.csv": "validation",
+    "a.dev.jsonl.gz": "validation",
+    "dev/a.csv": "validation",
+    "testing.csv": "test",
+    "eval.csv": "test",
+    "evaluation.csv": "test",
+    "my eval 2/a.csv": "test",
+    "trainer.csv": "",
+    "strain.csv": "",
+    "contest.csv": "",
+    "Train.csv": "",
+    "a.csv": "",
+    "data/train_sft-00000-of-00001.parquet": "train_sft",
+    "data/holdout-00000-of-00001.parquet": "holdout",
+    ".cache/train.csv": None,
+    "__pycache__/train.csv": None,
+    "train.png": None,
+    "dataset_info.json": None,
+    "train/dataset_infos.json": None,
+}
+
+
+@pytest.mark.parametrize("name", SPLIT_OF)
+def test_a_name_belongs_to_the_split_that_the_hub_gives_it(name: str) -> None:
+    split = SPLIT_OF[name]
+    taken = {
+        each for each in ("train", "validation", "test", "train_sft", "holdout") if re.search(data_files(each), name)
+    }
+    assert taken == ({split} if split else set())
+    assert bool(re.search(data_files(), name)) == (split is not None)
+
+
+def test_a_split_may_be_called_by_any_of_its_words() -> None:
+    assert [bool(re.search(data_files(word), "valid.csv")) for word in ("dev", "val", "validation", "eval")] == [
+        True, True, True, False,
+    ]  # fmt: skip
+
+
+CARD = """---
+license: cc0-1.0
+configs:
+- config_name: first
+  data_files: "a/*.csv"
+- config_name: second
+  default: true
+  data_files:
+  - split: train
+    path: ["b/one.csv", "b/two?.csv"]
+  - split: holdout
+    path: b/**/[h-j].csv
+- config_name: third
+  data_dir: c
+- config_name: fourth
+  data_dir: d
+  data_files: ["x.csv", "y.csv"]
+---
+# Poems
+"""
+LISTED = ["README.md", "a/1.csv", "a/x/1.csv", "b/one.csv", "b/two2.csv", "b/x/y/h.csv", "b/h.csv", "b/k.csv"]
+LISTED += ["c/train.csv", "c/dev.csv", "d/x.csv", "d/y.csv", "x.csv", "train.csv"]
+
+
+@pytest.mark.parametrize(
+    ("splits", "config", "names"),
+    [
+        (("train",), None, ["b/one.csv", "b/two2.csv"]),
+        (("holdout",), "second", ["b/x/y/h.csv", "b/h.csv"]),
+        ((), None, ["b/one.csv", "b/two2.csv", "b/x/y/h.csv", "b/h.csv"]),
+        (("train",), "first", ["a/1.csv"]),
+        (("train",), "third", ["c/train.csv"]),
+        (("validation",), "third", ["c/dev.csv"]),
+        (("train",), "fourth", ["d/x.csv", "d/y.csv"]),
+    ],
+)
+def test_a_card_lists_the_files_of_its_configurations(
+    splits: tuple[str, ...], config: str | None, names: list[str]
+) -> None:
+    pattern = data_files(*splits, config=config, card=CARD)
+    assert [name for name in LISTED if re.search(pattern, name)] == names
+
+
+@pytest.mark.parametrize(
+    ("splits", "config", "card", "words"),
+    [
+        (("test",), None, CARD, "the card lists no split 'test'; known: train, holdout"),
+        (("train",), "frist", CARD, "no configuration 'frist'; did you mean 'first'"),
+        (("train",), None, CARD.replace("  default: true\n", ""), "give config=, one of first, second, third, fourth"),
+        ((), None, "---\nconfigs: x\n---\nA\n", "is no list of configurations"),
+        ((), None, "---\nconfigs:\n- data_files:\n  - split: a\n---\nA\n", "has no path"),
+        ((), None, "---\nconfigs: [\n---\nA\n", "the card cannot be read: invalid front matter"),
+    ],
+)
+def test_a_card_that_does_not_have_what_is_asked_is_an_error(
+    splits: tuple[str, ...], config: str | None, card: str, words: str
+) -> None:
+    with pytest.raises(RecipeError, match=re.escape(words)):
+        data_files(*splits, config=config, card=card)
+
+
+def test_a_card_without_configurations_leaves_the_names() -> None:
+    assert data_files("train", card="---\nlicense: cc0-1.0\n---\nA\n") == data_files("train")
 
 
 @pytest.mark.parametrize("name", ["", "data/train"])
