@@ -32,6 +32,7 @@ class Format:
 
 
 FORMATS = (
+    Format("for paper", sniffers.paper),
     Format("parquet", sniffers.parquet, "parquet", "ParquetRows"),
     Format("WARC with texts of a crawl (WET)", sniffers.wet, "web.wet", "WetPages"),
     Format("WARC with metadata of a crawl (WAT)", sniffers.wat, "web.wet", "WatPages"),
@@ -58,6 +59,8 @@ FORMATS = (
     Format("JSON lines", sniffers.json_lines, "jsonl", "JsonLines"),
     Format("JSON array of conversations", sniffers.turns_array, "json_array", "JsonArray"),
     Format("JSON array", sniffers.json_array, "json_array", "JsonArray"),
+    Format("JSON in UTF-16 or UTF-32", sniffers.wide_json),
+    Format("JSON", sniffers.other_json),
     Format("checksums", sniffers.checksums),
     Format("Project Gutenberg book", sniffers.gutenberg, "books.gutenberg", "GutenbergTexts"),
     Format("IRC log", sniffers.irc, "chats.irc_logs", "IrcLogs"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from gristmill.errors import DataError
 from gristmill.peeking.packing import named_by_content, packing_of, plain_head, unpacking_file
 from gristmill.readers.zip_archive import BoundedDirectory
+from gristmill.recipes.raw_object import is_of_desktop
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -138,7 +139,7 @@ def _tarred(path: Path) -> Iterator[Inside]:
     read = listed = 0
     with unpacking_file(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
         for info in archive:
-            if not info.isfile():
+            if not info.isfile() or is_of_desktop(info.name):
                 continue
             listed += 1
             opened = archive.extractfile(info) if read < READ else None
@@ -151,7 +152,9 @@ def _tarred(path: Path) -> Iterator[Inside]:
 def _zipped(path: Path) -> Iterator[Inside]:
     with path.open("rb") as file, zipfile.ZipFile(bounded := BoundedDirectory(file, path.name)) as archive:
         bounded.opened = True
-        files = [info for info in archive.infolist() if not info.is_dir()][:MEMBERS]
+        files = [info for info in archive.infolist() if not info.is_dir() and not is_of_desktop(info.filename)][
+            :MEMBERS
+        ]
         for number, info in enumerate(files):
             if number >= READ or info.flag_bits & 1:
                 yield Inside(info.filename, None)

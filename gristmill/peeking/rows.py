@@ -45,7 +45,9 @@ def json_rows(head: Head) -> tuple[list[dict[str, Any]], int]:
     Args:
         head: of the file.
     """
-    if head.encoding not in {"utf-8", "utf-8-sig"} or not head.text.lstrip("\ufeff \t\r\n").startswith("{"):
+    if head.encoding not in {"utf-8", "utf-8-sig"} or not head.text.lstrip("\ufeff \t\r\n").startswith(
+        ("{", "//", "#")  # comments, which readers refuse
+    ):
         return [], 0
     rows: list[dict[str, Any]] = []
     lines = [line for line in head.lines if line.strip()][:_ROWS]

@@ -20,6 +20,9 @@ _YAML = re.compile(r"(\s*-\s|\s*[\w\"'./$-]+:(\s|$)|\s*#|\s*$|---)")
 _HEADED = re.compile(r"[A-Z][A-Za-z-]{1,30}:([ \t]|$)")
 _MARKDOWN = re.compile(r"(#{1,6} \S|```|\[[^\]]+\]\([^)]+\)|[-*] \S|> \S|\|.*\|)")
 _WARC_TYPE = re.compile(rb"^WARC-Type: *([a-z]+)", re.MULTILINE | re.IGNORECASE)
+_JSON = re.compile(r"\s*(?:\{\s*\"[^\"\n]{0,200}\"\s*:|\[\s*[{\"]|(?:\[\s*){4})")
+_PAPER = {b"%PDF-": "PDF", b"%!PS": "PostScript", b"{\\rtf": "RTF"}
+"""Beginnings of formats for paper."""
 _ROOT = re.compile(r"<([A-Za-z_][\w.:-]*)[\s/>]")
 
 
@@ -252,8 +255,32 @@ def html(head: Head) -> Facts | None:
 def other_xml(head: Head) -> Facts | None:
     """XML of another kind."""
     root = root_of(head)
-    declared = head.text.removeprefix("\ufeff").startswith("<?xml")
+    declared = head.text.removeprefix("\ufeff").startswith(("<?xml", "<!DOCTYPE"))
     return Facts(notes=(f"XML with the root <{root}>: no reader knows it",)) if root and declared else None
+
+
+def wide_json(head: Head) -> Facts | None:
+    """JSON in UTF-16 or UTF-32."""
+    wide = head.encoding.startswith(("utf-16", "utf-32"))
+    return (
+        Facts(notes=(f"JSON in {head.encoding}: rewrite it in UTF-8, as iconv does",)) if wide and _json(head) else None
+    )
+
+
+def other_json(head: Head) -> Facts | None:
+    """JSON of which no object could be read."""
+    note = "JSON of which no whole object is at the beginning: it is too long, too deep, or of one value"
+    return Facts(notes=(note,)) if _json(head) else None
+
+
+def _json(head: Head) -> bool:
+    return not head.archive and _JSON.match(head.text.removeprefix("\ufeff")) is not None
+
+
+def paper(head: Head) -> Facts | None:
+    """A file for printers or word processors, which may look like text."""
+    name = next((name for begin, name in _PAPER.items() if head.data.startswith(begin)), "")
+    return Facts(notes=(f"{name}: no reader knows it; take the text out of it first",)) if name else None
 
 
 def _share(head: Head, pattern: re.Pattern[str]) -> float:
