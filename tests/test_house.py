@@ -1,6 +1,6 @@
 """The house: which room may import which, and how large a room, a file and a function may be.
 
-One test for each file, so that a message names the file, the line and the import.
+A message names the file, the line and the import.
 """
 
 import ast
@@ -15,6 +15,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TOPS = ("gristmill", "resources", "assets", "sensors")
 FILES = sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py"))
+each_top = pytest.mark.parametrize("files", [[p for p in FILES if (ROOT / top) in p.parents] for top in TOPS], ids=TOPS)
+"""One test for all files of a top: a test of each of 400 files would cost more time than what it looks at."""
+
 SHELVES = ("sources", "taggers", "mixes", "tokenizers", "exports")
 TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p.parent.name in SHELVES)
 
@@ -152,9 +155,14 @@ MODULES = frozenset(".".join(path.relative_to(ROOT).with_suffix("").parts) for p
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports(path: Path) -> tuple[tuple[str, int], ...]:
     found: list[tuple[str, int]] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -174,37 +182,39 @@ def room_of(module: str) -> str:
     return ".".join(parts[:2]) if deep else parts[0] if parts else "gristmill"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_file_imports_only_rooms_that_its_room_may_import(path: Path) -> None:
-    here = module_of(path)
-    top = here.split(".")[0]
-    for module, line in imports(path):
-        where = f"{path.relative_to(ROOT)}:{line}: {module}"
-        other = module.split(".")[0]
-        assert other != "definitions", f"{where}: nobody imports definitions"
-        if other in TOPS:
-            assert TOPS.index(other) <= TOPS.index(top), f"{where} reaches up"
-        if top != "gristmill":
-            continue
-        assert CLIENTS.get(other, here) == here, f"{where}: only lake/store speaks to buckets"
-        assert other not in ORCHESTRATORS, f"{where}: gristmill knows no orchestrator and no other cloud client"
-        room, target = room_of(here), room_of(module)
-        if other == "gristmill" and target not in {room, "gristmill"}:
-            assert target in MAY_IMPORT[room], f"{where}: {room} may not import {target}"
-        if room in SHELVES and other == "gristmill":
-            assert target != room, f"{where}: recipes do not import each other"
-        if room == "readers" and target == "recipes":
-            assert module in READERS_TAKE, (
-                f"{where}: of recipes, readers import raw_object, row_format and option_types"
-            )
+@each_top
+def test_a_file_imports_only_rooms_that_its_room_may_import(files: list[Path]) -> None:
+    for path in files:
+        here = module_of(path)
+        top = here.split(".")[0]
+        for module, line in imports(path):
+            where = f"{path.relative_to(ROOT)}:{line}: {module}"
+            other = module.split(".")[0]
+            assert other != "definitions", f"{where}: nobody imports definitions"
+            if other in TOPS:
+                assert TOPS.index(other) <= TOPS.index(top), f"{where} reaches up"
+            if top != "gristmill":
+                continue
+            assert CLIENTS.get(other, here) == here, f"{where}: only lake/store speaks to buckets"
+            assert other not in ORCHESTRATORS, f"{where}: gristmill knows no orchestrator and no other cloud client"
+            room, target = room_of(here), room_of(module)
+            if other == "gristmill" and target not in {room, "gristmill"}:
+                assert target in MAY_IMPORT[room], f"{where}: {room} may not import {target}"
+            if room in SHELVES and other == "gristmill":
+                assert target != room, f"{where}: recipes do not import each other"
+            if room == "readers" and target == "recipes":
+                assert module in READERS_TAKE, (
+                    f"{where}: of recipes, readers import raw_object, row_format and option_types"
+                )
 
 
-@pytest.mark.parametrize("path", TEST_SHELVES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_recipe_imports_the_public_face_alone(path: Path) -> None:
-    for module, line in imports(path):
-        if module.split(".")[0] == "gristmill":
-            shipped = path.parent.name  # a team may put a recipe of ours on its own shelf
-            assert room_of(module) in {*SHELF, shipped}, f"{path.relative_to(ROOT)}:{line}: a recipe imports {module}"
+def test_a_recipe_imports_the_public_face_alone() -> None:
+    for path in TEST_SHELVES:
+        for module, line in imports(path):
+            if module.split(".")[0] == "gristmill":
+                shipped = path.parent.name  # a team may put a recipe of ours on its own shelf
+                where = f"{path.relative_to(ROOT)}:{line}"
+                assert room_of(module) in {*SHELF, shipped}, f"{where}: a recipe imports {module}"
 
 
 def test_a_recipe_that_imports_a_stage_is_found(tmp_path: Path) -> None:
@@ -231,14 +241,15 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
     yield from (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_files_and_functions_are_short(path: Path) -> None:
-    text = path.read_text()
-    assert text.count("\n") < LINES_IN_A_FILE, f"{path.relative_to(ROOT)} is long: make it two"
-    for function in functions(ast.parse(text)):
-        lines = (function.end_lineno or 0) - function.lineno + 1
-        where = f"{path.relative_to(ROOT)}:{function.lineno}: {function.name}"
-        assert lines < LINES_IN_A_FUNCTION, f"{where} has {lines} lines"
+@each_top
+def test_files_and_functions_are_short(files: list[Path]) -> None:
+    for path in files:
+        text = path.read_text()
+        assert text.count("\n") < LINES_IN_A_FILE, f"{path.relative_to(ROOT)} is long: make it two"
+        for function in functions(parsed(path)):
+            lines = (function.end_lineno or 0) - function.lineno + 1
+            where = f"{path.relative_to(ROOT)}:{function.lineno}: {function.name}"
+            assert lines < LINES_IN_A_FUNCTION, f"{where} has {lines} lines"
 
 
 def test_folders_hold_few_files() -> None:
@@ -246,19 +257,20 @@ def test_folders_hold_few_files() -> None:
     assert {str(folder.relative_to(ROOT)): n for folder, n in counts.items() if n > FILES_IN_A_FOLDER} == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_code_asserts_prints_or_swallows(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    printing_allowed = "commands" in path.parts or path.name == "__main__.py"
-    for node in ast.walk(tree):
-        where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
-        assert not isinstance(node, ast.Assert), f"{where}: assert outside tests"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not printing_allowed:
-            assert node.func.id != "print", f"{where}: print"
-        if isinstance(node, ast.ExceptHandler):
-            assert node.type is not None, f"{where}: bare except"
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
-            assert node.exc.func.id != "Exception", f"{where}: bare Exception"
+@each_top
+def test_no_code_asserts_prints_or_swallows(files: list[Path]) -> None:
+    for path in files:
+        tree = parsed(path)
+        printing_allowed = "commands" in path.parts or path.name == "__main__.py"
+        for node in ast.walk(tree):
+            where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            assert not isinstance(node, ast.Assert), f"{where}: assert outside tests"
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not printing_allowed:
+                assert node.func.id != "print", f"{where}: print"
+            if isinstance(node, ast.ExceptHandler):
+                assert node.type is not None, f"{where}: bare except"
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+                assert node.exc.func.id != "Exception", f"{where}: bare Exception"
 
 
 def test_environment_variables_are_read_in_one_file() -> None:
@@ -277,13 +289,11 @@ def test_asset_files_import_only_what_they_share() -> None:
                 assert module.split(".")[1] in {"support", "checks"}, f"{path.name}:{line} imports {module}"
 
 
-@pytest.mark.parametrize("path", [*(ROOT / "gristmill").rglob("__init__.py"), *(ROOT / "assets").rglob("__init__.py")])
-def test_package_files_are_empty(path: Path) -> None:
-    if path == ROOT / "gristmill" / "__init__.py":
-        reason = "a notebook begins with `import gristmill`, which loads nothing until a name is asked for"
-        assert {module for module, _ in imports(path)} == {"typing", "importlib"}, reason
-    else:
-        assert not path.read_text().strip()
+def test_package_files_are_empty() -> None:
+    first, *others = [ROOT / "gristmill" / "__init__.py", *(path for path in FILES if path.name == "__init__.py")]
+    reason = "a notebook begins with `import gristmill`, which loads nothing until a name is asked for"
+    assert {module for module, _ in imports(first)} == {"typing", "importlib"}, reason
+    assert [str(path) for path in others if path != first and path.read_text().strip()] == []
 
 
 def file_of_tests(module: str) -> Path:
@@ -305,7 +315,7 @@ def test_every_module_that_decides_has_a_test_file_of_its_name() -> None:
 def test_no_two_classes_have_one_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
@@ -337,10 +347,11 @@ def test_the_drawing_of_the_rooms_is_that_of_the_imports() -> None:
     assert "\n".join(lines) in page
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_private_names_stay_in_their_module(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in TOPS:
-            names = [alias.name for alias in node.names if f"{node.module}.{alias.name}" not in MODULES]
-            private = [name for name in names if name.startswith("_")]
-            assert private == [], f"{path.relative_to(ROOT)}:{node.lineno}: {private} of {node.module}"
+@each_top
+def test_private_names_stay_in_their_module(files: list[Path]) -> None:
+    for path in files:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in TOPS:
+                names = [alias.name for alias in node.names if f"{node.module}.{alias.name}" not in MODULES]
+                private = [name for name in names if name.startswith("_")]
+                assert private == [], f"{path.relative_to(ROOT)}:{node.lineno}: {private} of {node.module}"

@@ -23,6 +23,12 @@ lake.
 """
 
 
+def cases(fast: int, all_: int) -> pytest.MarkDecorator:
+    """The cases of a test: a few for each commit, which draws others, and all for `make proofs`."""
+    more = [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.exhaustive]) for n in range(fast, all_)]
+    return pytest.mark.parametrize("number", [*range(fast), *more])
+
+
 def dice(request: pytest.FixtureRequest, number: int) -> random.Random:
     return random.Random(f"{SEED}/{request.node.originalname}/{number}")
 
@@ -37,7 +43,7 @@ def bucket(seaweed: Seaweed) -> servers.Bucket:
     return servers.Bucket(seaweed)
 
 
-@pytest.mark.parametrize("number", range(5))
+@cases(2, 5)
 def test_a_stage_killed_again_and_again_ends_as_if_undisturbed(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -45,7 +51,7 @@ def test_a_stage_killed_again_and_again_ends_as_if_undisturbed(
     assert 0 <= killed <= 4
 
 
-@pytest.mark.parametrize("number", range(8))
+@cases(3, 8)
 def test_a_stage_killed_right_before_one_of_its_changes_ends_as_if_undisturbed(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -58,7 +64,7 @@ def test_the_next_run_may_come_while_workers_of_a_killed_one_are_there(
     assert stages.kill_run_alone(lakes, dice(request, 0), kills.NUMBER) <= 1
 
 
-@pytest.mark.parametrize("number", range(2))
+@cases(1, 2)
 def test_a_run_whose_workers_are_killed_goes_on_or_is_taken_up(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -82,7 +88,7 @@ def test_runs_that_meet_end_as_one(lakes: Lakes, request: pytest.FixtureRequest)
     assert meetings.meet(lakes, dice(request, 1), 1) >= 1
 
 
-@pytest.mark.parametrize("number", range(2))
+@cases(1, 2)
 def test_raw_objects_may_be_replaced_while_they_are_read(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -90,7 +96,7 @@ def test_raw_objects_may_be_replaced_while_they_are_read(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted, which takes root")
-@pytest.mark.parametrize("number", range(2))
+@cases(1, 2)
 def test_a_full_disk_is_said_and_once_there_is_room_nothing_is_lost(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -105,7 +111,9 @@ def test_a_stage_over_a_bucket_is_killed(bucket: servers.Bucket, lakes: Lakes, r
     assert servers.kill_stage(bucket, lakes, dice(request, 0), 0) <= 4
 
 
-@pytest.mark.parametrize("number", [0, 4])  # 500; answers that are lost
+@pytest.mark.parametrize(
+    "number", [pytest.param(0, marks=[pytest.mark.slow, pytest.mark.exhaustive]), 4]
+)  # 500; answers that are lost
 def test_a_server_may_answer_badly_as_long_as_it_answers_well_at_last(
     bucket: servers.Bucket, lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:

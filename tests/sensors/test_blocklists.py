@@ -1,7 +1,7 @@
 """The blocklist sensor: which slices a changed list asks for, tick by tick, and what becomes of them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,29 @@ class Watch:
         return asked
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
+    """One snapshot with letters of two and three words, mixed."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        works = Works(tmp_path_factory.mktemp("finished") / "lake", instance)
+        mixed(works, y2024=(2, 3))
+        yield works
+
+
+@pytest.fixture
+def two(finished: Works, tmp_path: Path) -> Iterator[Works]:
+    """A copy of it."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield finished.copy(tmp_path / "lake", instance)
+
+
+def watched(works: Works) -> Watch:
+    """The sensor has seen the lake, and asks for nothing."""
+    watch = Watch(works)
+    assert watch.tick() == []
+    return watch
+
+
 def mixed(works: Works, **snapshots: Sequence[int]) -> Watch:
     """Snapshots with letters of so many words, mixed; the sensor has seen them."""
     for name, numbers in snapshots.items():
@@ -84,9 +107,7 @@ def mixed(works: Works, **snapshots: Sequence[int]) -> Watch:
     for name in snapshots:
         for job in ("letters_journey", "blend_letters_documents"):
             assert works.run(job, name.removeprefix("y")).success
-    watch = Watch(works)
-    assert watch.tick() == []
-    return watch
+    return watched(works)
 
 
 def test_a_new_entry_asks_for_the_slices_that_hold_it_once_and_for_no_others(works: Works) -> None:
@@ -100,35 +121,35 @@ def test_a_new_entry_asks_for_the_slices_that_hold_it_once_and_for_no_others(wor
     ]
 
 
-def test_an_entry_that_stands_nowhere_asks_for_nothing_and_leaves_nothing_to_do(works: Works) -> None:
-    watch = mixed(works, y2024=(2, 3))
-    before = works.fingerprint(BLEND_LETTERS)
-    works.block("letter-77")
-    works.block("letter-2", source="diary")
+def test_an_entry_that_stands_nowhere_asks_for_nothing_and_leaves_nothing_to_do(two: Works) -> None:
+    watch = watched(two)
+    before = two.fingerprint(BLEND_LETTERS)
+    two.block("letter-77")
+    two.block("letter-2", source="diary")
     assert watch.event() == []
-    steps = list(mix_steps(works.catalogue.mixes["blend"], "letters", "2024", SHELVES))
-    assert {found.state for found in survey_steps(steps, works.store)} == {"finished"}
-    assert works.run("blend_letters_documents").success
-    assert works.fingerprint(BLEND_LETTERS) == before  # made again, it is the same to all that lies below
+    steps = list(mix_steps(two.catalogue.mixes["blend"], "letters", "2024", SHELVES))
+    assert {found.state for found in survey_steps(steps, two.store)} == {"finished"}
+    assert two.run("blend_letters_documents").success
+    assert two.fingerprint(BLEND_LETTERS) == before  # made again, it is the same to all that lies below
 
 
-def test_a_list_that_goes_back_and_forth_is_followed_every_time(works: Works) -> None:
-    watch = mixed(works, y2024=(2, 3))
+def test_a_list_that_goes_back_and_forth_is_followed_every_time(two: Works) -> None:
+    watch = watched(two)
     for _ in range(2):
-        works.block("letter-3")
+        two.block("letter-3")
         assert watch.event() == [(BLEND_LETTERS, "2024")]
-        assert works.ids(BLEND_LETTERS) == ["letter-2"]
-        works.block()
+        assert two.ids(BLEND_LETTERS) == ["letter-2"]
+        two.block()
         assert watch.event() == [(BLEND_LETTERS, "2024")]
-        assert works.ids(BLEND_LETTERS) == ["letter-2", "letter-3"]
+        assert two.ids(BLEND_LETTERS) == ["letter-2", "letter-3"]
 
 
-def test_a_list_that_is_written_again_with_other_reasons_asks_for_nothing(works: Works) -> None:
-    watch = mixed(works, y2024=(2, 3))
-    works.block("letter-3")
+def test_a_list_that_is_written_again_with_other_reasons_asks_for_nothing(two: Works) -> None:
+    watch = watched(two)
+    two.block("letter-3")
     watch.event()
-    held = works.store.read("blocklists/takedowns.jsonl")
-    works.store.put("blocklists/takedowns.jsonl", held.replace(b"asked for", b"a second time"))
+    held = two.store.read("blocklists/takedowns.jsonl")
+    two.store.put("blocklists/takedowns.jsonl", held.replace(b"asked for", b"a second time"))
     assert watch.event() == []
 
 
@@ -143,9 +164,9 @@ def test_a_lost_cursor_rebuilds_nothing_and_misses_nothing(works: Works) -> None
     assert watch.tick() == [(BLEND_LETTERS, "2025")]
 
 
-def test_a_run_that_failed_is_not_asked_for_again(works: Works) -> None:
-    watch = mixed(works, y2024=(2, 3))
-    works.block("letter-3")
+def test_a_run_that_failed_is_not_asked_for_again(two: Works) -> None:
+    watch = watched(two)
+    two.block("letter-3")
     assert watch.tick() == [(BLEND_LETTERS, "2024")]
     assert [watch.tick() for _ in range(3)] == [[], [], []]
 
@@ -184,25 +205,25 @@ def test_a_slice_that_is_being_made_is_looked_at_when_that_is_over(works: Works)
     assert watch.tick() == []
 
 
-def test_a_row_that_is_none_is_an_error_that_names_it_until_it_is_mended(works: Works) -> None:
-    watch = mixed(works, y2024=(2, 3))
-    works.store.put("blocklists/takedowns.jsonl", b'{"source":"letters","id":"letter-3","reason":"x"}\n{"id":1}\n')
+def test_a_row_that_is_none_is_an_error_that_names_it_until_it_is_mended(two: Works) -> None:
+    watch = watched(two)
+    two.store.put("blocklists/takedowns.jsonl", b'{"source":"letters","id":"letter-3","reason":"x"}\n{"id":1}\n')
     assert watch.tick() == []
     assert "blocklists/takedowns.jsonl: row 1: " in watch.said
     for _ in range(2):
         with pytest.raises(DataError, match=r"blocklists/takedowns\.jsonl: row 1: "):
             watch.tick()
-    works.block("letter-3")
+    two.block("letter-3")
     assert watch.event() == [(BLEND_LETTERS, "2024")]
 
 
-def test_a_list_that_is_taken_away_is_an_error_and_no_empty_list(works: Works) -> None:
-    watch = mixed(works, y2024=(2, 3))
-    works.store.delete(["blocklists/takedowns.jsonl"])
+def test_a_list_that_is_taken_away_is_an_error_and_no_empty_list(two: Works) -> None:
+    watch = watched(two)
+    two.store.delete(["blocklists/takedowns.jsonl"])
     watch.tick()
     with pytest.raises(DataError, match=r"blocklists/takedowns\.jsonl: a selection names this blocklist"):
         watch.tick()
-    works.block()
+    two.block()
     assert watch.event() == []
 
 

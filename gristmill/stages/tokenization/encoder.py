@@ -100,7 +100,7 @@ class Encoder:
             os.environ.setdefault(name, value)
         self._json = tokenizer_json
         if facts is None:
-            facts = ask_reference(tokenizer_json, self.reference)
+            facts = ask_reference(tokenizer_json)
         self.vocab_size, self._breaks = facts.size, facts.breaks
         self.options = options
         self.special_strings = special_strings(facts.special)

@@ -39,6 +39,25 @@ def works(tmp_path: Path) -> Iterator[Works]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
+    """The same two shards, taken from raw to tokens and indexes."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        made = Works(tmp_path_factory.mktemp("finished") / "lake", instance)
+        made.raw(letters(1, 2, 3), "a")
+        made.raw(letters(4, 5, 6), "b")
+        made.arrive("letters")
+        made.whole()
+        yield made
+
+
+@pytest.fixture
+def ground(finished: Works, tmp_path: Path) -> Iterator[Works]:
+    """A copy of them."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield finished.copy(tmp_path / "lake", instance)
+
+
 class Plan:
     """One dry run: its exit code, and what it says of each partition."""
 
@@ -77,51 +96,45 @@ def test_of_raw_data_that_nobody_has_touched_everything_would_be_made(
 
 
 def test_a_finished_lake_has_nothing_to_do_and_the_dry_run_leaves_no_trace(
-    works: Works, capsys: pytest.CaptureFixture[str]
+    ground: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    works.arrive("letters")
-    works.whole()
-    before = {entry.path: entry.etag for entry in works.store.list("")}
-    plan = Plan(works, capsys)
+    before = {entry.path: entry.etag for entry in ground.store.list("")}
+    plan = Plan(ground, capsys)
     assert (plan.code, plan.text) == (0, ["7 partitions: 7 finished"])
-    assert {entry.path: entry.etag for entry in works.store.list("")} == before
+    assert {entry.path: entry.etag for entry in ground.store.list("")} == before
 
 
-def test_each_cause_is_named(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
-    works.arrive("letters")
-    works.whole()
-    works.block("letter-5")
-    assert Plan(works, capsys).text[:2] == [
+def test_each_cause_is_named(ground: Works, capsys: pytest.CaptureFixture[str]) -> None:
+    ground.block("letter-5")
+    assert Plan(ground, capsys).text[:2] == [
         f"make     {BLEND_LETTERS} (2024): 1 to grind, 1 to keep; blocklists/takedowns changed: shard b",
         f"follow   {TINY_LETTERS} (2024): after {BLEND_LETTERS}",
     ]
-    works.block()
-    works.raw(letters(4, 5), "b")
-    works.raw(letters(7), "c")
-    plan = Plan(works, capsys)
+    ground.block()
+    ground.raw(letters(4, 5), "b")
+    ground.raw(letters(7), "c")
+    plan = Plan(ground, capsys)
     assert plan.why(LETTERS_V0) == ["raw data changed: shard b", "new: shard c"]
     assert plan.state(LETTERS_V0, COUNT_V0, TINY_LETTERS) == ["make", "follow", "follow"]
-    works.raw(letters(4, 5, 6), "b")
-    works.store.delete([f"sources/letters/raw/2024/{name}.jsonl.gz" for name in "ac"])
-    assert Plan(works, capsys).why(LETTERS_V0)[-1] == "no longer has input: shard a"
-    works.raw(letters(1, 2, 3), "a")
-    works.store.delete([f"{MOODY_V1}/2024/a.jsonl.gz"])
-    assert Plan(works, capsys).why(MOODY_V1)[-1] == "its own objects are missing or changed: shard a"
+    ground.raw(letters(4, 5, 6), "b")
+    ground.store.delete([f"sources/letters/raw/2024/{name}.jsonl.gz" for name in "ac"])
+    assert Plan(ground, capsys).why(LETTERS_V0)[-1] == "no longer has input: shard a"
+    ground.raw(letters(1, 2, 3), "a")
+    ground.store.delete([f"{MOODY_V1}/2024/a.jsonl.gz"])
+    assert Plan(ground, capsys).why(MOODY_V1)[-1] == "its own objects are missing or changed: shard a"
 
 
 def test_a_list_that_is_gone_and_a_tokenizer_that_changed_are_told_apart(
-    works: Works, capsys: pytest.CaptureFixture[str]
+    ground: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    works.arrive("letters")
-    works.whole()
-    works.store.delete(["blocklists/takedowns.jsonl"])
-    plan = Plan(works, capsys)
+    ground.store.delete(["blocklists/takedowns.jsonl"])
+    plan = Plan(ground, capsys)
     assert plan.state(BLEND_LETTERS, TINY_LETTERS) == ["refused", "finished"]
     assert plan.why(BLEND_LETTERS)[0].startswith("blocklists/takedowns.jsonl: a selection names this blocklist")
-    works.block()
-    works.store.put("tokenizers/tiny-1/tokenizer.json", b"{}")
+    ground.block()
+    ground.store.put("tokenizers/tiny-1/tokenizer.json", b"{}")
     capsys.readouterr()
-    assert main(["plan", str(works.root), "--shelves", "dagshelf"]) == 1
+    assert main(["plan", str(ground.root), "--shelves", "dagshelf"]) == 1
     said = [line for line in capsys.readouterr().out.splitlines() if "tiny-1" in line]
     assert said[0].startswith(f"wrong    {TINY}: {TINY}/tokenizer.json: changed under its name")
     assert said[1] == f"wait     {TINY_LETTERS} (2024): for {TINY}"
@@ -156,12 +169,10 @@ def edited(works: Works, address: str, kind: str) -> str:
 @pytest.mark.parametrize("kind", ["head torn", "table torn", "table edited", "head of another table"])
 @pytest.mark.parametrize("address", [LETTERS_V0, COUNT_V0, BLEND_LETTERS])
 def test_a_torn_or_edited_ledger_is_one_line_and_the_rest_is_planned(
-    works: Works, capsys: pytest.CaptureFixture[str], address: str, kind: str
+    ground: Works, capsys: pytest.CaptureFixture[str], address: str, kind: str
 ) -> None:
-    works.arrive("letters")
-    works.whole()
-    path = edited(works, address, kind)
-    plan = Plan(works, capsys)
+    path = edited(ground, address, kind)
+    plan = Plan(ground, capsys)
     assert plan.code == 1
     assert [each["asset"] for each in plan.found] == list(MADE)
     wrong = [each for each in plan.found if each["state"] == "wrong"]
@@ -171,26 +182,22 @@ def test_a_torn_or_edited_ledger_is_one_line_and_the_rest_is_planned(
 
 
 def test_while_a_run_is_between_table_and_head_what_lies_below_follows(
-    works: Works, capsys: pytest.CaptureFixture[str]
+    ground: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    works.arrive("letters")
-    works.whole()
-    edited(works, LETTERS_V0, "head of another table")
-    works.store.put(place(LETTERS_V0, "2024").claim, b'{"token":"killed"}')
-    plan = Plan(works, capsys)
+    edited(ground, LETTERS_V0, "head of another table")
+    ground.store.put(place(LETTERS_V0, "2024").claim, b'{"token":"killed"}')
+    plan = Plan(ground, capsys)
     assert plan.state(*MADE) == ["make", *["follow"] * 6]
 
 
-def test_an_edited_total_is_named_and_mended(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
-    works.arrive("letters")
-    works.whole()
+def test_an_edited_total_is_named_and_mended(ground: Works, capsys: pytest.CaptureFixture[str]) -> None:
     head = place(COUNT_V0, "2024").ledger
-    before = works.store.read(head)
-    works.store.put(head, before.replace(b'"rows":6', b'"rows":7'))
-    plan = Plan(works, capsys)
+    before = ground.store.read(head)
+    ground.store.put(head, before.replace(b'"rows":6', b'"rows":7'))
+    plan = Plan(ground, capsys)
     assert plan.why(COUNT_V0) == [f"{head} was changed by hand (totals); it is written again"]
-    assert works.run("letters_journey").success
-    assert works.store.read(head) == before
+    assert ground.run("letters_journey").success
+    assert ground.store.read(head) == before
 
 
 def test_an_unknown_snapshot_is_an_error_that_lists_the_known_ones(

@@ -63,12 +63,14 @@ def packed(rows: Iterable[Any]) -> bytes:
     return gzip.compress(lines(rows), mtime=0)
 
 
-def link(source: Path, target: Path) -> Path:
+def link(source: Path, target: Path, *, shared: bool = True) -> Path:
     """A lake as if it had been made at `target`, in no time.
 
     Objects are never changed in place, so their files may have two names. Files that name the lake are written anew.
+    A test that changes bytes, times or modes of a file in place asks for files of its own: `shared=False`.
     """
-    shutil.copytree(source, target, copy_function=os.link, ignore=shutil.ignore_patterns(".lock"))
+    copy = os.link if shared else shutil.copy2
+    shutil.copytree(source, target, copy_function=copy, ignore=shutil.ignore_patterns(".lock"))
     for path in [*target.rglob("data.yaml"), *target.rglob("cache_catalog.json")]:
         data = path.read_bytes().replace(f'"{source}/'.encode(), f'"{target}/'.encode())
         path.unlink()

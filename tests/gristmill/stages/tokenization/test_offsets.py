@@ -72,7 +72,7 @@ def reference(tokenizer: Tokenizer, text: str, begin: int, end: int) -> list[boo
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=300)
+@settings(max_examples=75)
 @given(data=st.data())
 def test_masks_are_those_of_the_reference(kind: str, data: st.DataObject) -> None:
     tokenizer, offsets = KINDS[kind], READY[kind]
