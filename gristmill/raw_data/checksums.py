@@ -2,11 +2,13 @@
 
 import hashlib
 import posixpath
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from gristmill.errors import DataError
-from gristmill.formats.oscar.checksums import Checksum, read_checksums
+from gristmill.formats.oscar.checksums import read_checksums
 from gristmill.formats.oscar.names import natural_key
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.protocol import Entry, Store
@@ -20,6 +22,20 @@ READ = "sha256"
 _NAMED = 3
 _MOST = 64 << 20
 """Greatest size of a checksum file in bytes: half a million names."""
+
+
+class NamedHash(msgspec.Struct, frozen=True):
+    """A hash that a checksum file names for an object.
+
+    Attributes:
+        file: the checksum file, by its name below the snapshot.
+        algorithm: `sha256`, `sha384`, ...; a name of hashlib.
+        digest: the hash in hex, in lower case.
+    """
+
+    file: str
+    algorithm: str
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -100,17 +116,14 @@ def compare_checksums(source: Source, store: Store, snapshot: str, known: Mappin
     """
     entries = _entries(source, store, snapshot)
     result = ChecksumResult(source.checksums or "")
-    named: dict[str, list[tuple[str, Checksum]]] = {}
-    for name in sorted(filter(source.is_checksums, entries), key=natural_key):
-        result.files.append(name)
-        for checksum in _read(source, store, entries[name]):
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), checksum.name))
-            named.setdefault(target, []).append((name, checksum))
+    files = {name: entry for name, entry in entries.items() if source.is_checksums(name)}
+    result.files.extend(sorted(files, key=natural_key))
+    named = named_hashes(source, store, files)
     for target in sorted(named, key=natural_key):
         if not source.wants(target) and not target.startswith("../"):
             result.unread.append(target)
         elif target not in entries:
-            result.absent.append(f"{target} (in {named[target][0][0]})")
+            result.absent.append(f"{target} (in {named[target][0].file})")
         else:
             result.compared.append(target)
             result.wrong.extend(_wrong(store, entries[target], target, named[target], known))
@@ -118,6 +131,44 @@ def compare_checksums(source: Source, store: Store, snapshot: str, known: Mappin
     for name in sorted((n for n in entries if source.wants(n) and n not in named), key=natural_key):
         (result.unlisted if _is_below(name, folders) else result.apart).append(name)
     return result
+
+
+def named_hashes(source: Source, store: Store, files: Mapping[str, Entry]) -> dict[str, tuple[NamedHash, ...]]:
+    """The hashes that checksum files name, by the names of the objects below the snapshot.
+
+    Args:
+        source: the recipe.
+        store: holds the raw objects.
+        files: the checksum files, by their names below the snapshot.
+
+    Raises:
+        DataError: a checksum file is not valid; the message names its line.
+        StoreError: the store does not answer.
+    """
+    named: dict[str, list[NamedHash]] = {}
+    for file in sorted(files, key=natural_key):
+        for line in read_checksums(_bytes(source, store, files[file]), shown(source, files[file].path)):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(file), line.name))
+            named.setdefault(target, []).append(NamedHash(file, line.algorithm, line.digest))
+    return {target: tuple(hashes) for target, hashes in named.items()}
+
+
+def differences(name: str, named: Iterable[NamedHash], found: Mapping[str, str]) -> list[str]:
+    """What is wrong with an object, in words; empty if it has all its hashes.
+
+    Args:
+        name: of the object.
+        named: the hashes that checksum files name for it.
+        found: its hashes in hex, by algorithm.
+
+    >>> differences("a.gz", [NamedHash("SHA256SUMS", "sha256", "00")], {"sha256": "ff"})
+    ['a.gz has sha256 ff, but SHA256SUMS says 00']
+    """
+    return [
+        f"{name} has {each.algorithm} {found[each.algorithm]}, but {each.file} says {each.digest}"
+        for each in named
+        if found[each.algorithm] != each.digest
+    ]
 
 
 def digest_of_files(source: Source, store: Store, entries: Mapping[str, Entry]) -> str:
@@ -170,10 +221,6 @@ def _is_below(name: str, folders: Collection[str]) -> bool:
     return False
 
 
-def _read(source: Source, store: Store, entry: Entry) -> list[Checksum]:
-    return read_checksums(_bytes(source, store, entry), shown(source, entry.path))
-
-
 def _bytes(source: Source, store: Store, entry: Entry) -> bytes:
     if entry.size > _MOST:
         raise DataError(
@@ -183,20 +230,14 @@ def _bytes(source: Source, store: Store, entry: Entry) -> bytes:
     return store.read(entry.path)
 
 
-def _wrong(
-    store: Store, entry: Entry, name: str, checksums: list[tuple[str, Checksum]], known: Mapping[str, str]
-) -> list[str]:
+def _wrong(store: Store, entry: Entry, name: str, named: Iterable[NamedHash], known: Mapping[str, str]) -> list[str]:
     """What is wrong with an object, in words; empty if it has all its hashes."""
     found = {READ: known[name]} if name in known else {}
-    missing = sorted({checksum.algorithm for _, checksum in checksums} - found.keys())
+    missing = sorted({each.algorithm for each in named} - found.keys())
     if missing:
         digests = [hashlib.new(algorithm, usedforsecurity=False) for algorithm in missing]
         for piece in store.stream(entry.path, entry.version):
             for digest in digests:
                 digest.update(piece)
         found |= {algorithm: digest.hexdigest() for algorithm, digest in zip(missing, digests, strict=True)}
-    return [
-        f"{name} has {checksum.algorithm} {found[checksum.algorithm]}, but {file} says {checksum.digest}"
-        for file, checksum in checksums
-        if found[checksum.algorithm] != checksum.digest
-    ]
+    return differences(name, named, found)

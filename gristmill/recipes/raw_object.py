@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO, NamedTuple
 
 from gristmill.errors import DataError, RecipeError, StoreError
@@ -128,6 +128,7 @@ class RawObject:
         limits: of its rows, and of its unpacked size.
         version: that was listed; reading any other is an error. None: only the size is compared.
         part: the part of it that is converted; None: all of it.
+        algorithms: names of hashlib, by which its bytes are hashed besides sha256.
 
     Attributes:
         raw_span: where the document is that the converter yields next. A converter may set it, for `trace`. It is reset
@@ -147,6 +148,7 @@ class RawObject:
         limits: Limits | None = None,
         version: ObjectVersion | None = None,
         part: RawPart | None = None,
+        algorithms: Collection[str] = (),
     ) -> None:
         self.name, self.size, self.path = name, size, path
         self.limits = limits or Limits()
@@ -156,6 +158,7 @@ class RawObject:
         self.edges: tuple[Edge | None, Edge | None] | None = None
         self._store, self._version = store, version
         self._digest = hashlib.sha256()
+        self._others = {each: hashlib.new(each, usedforsecurity=False) for each in algorithms if each != "sha256"}
         self._seen, self._hashed = 0, part.start if part else 0
         self._pieces: Iterator[bytes] | None = None
         self.raw_span: RawSpan | None = None
@@ -206,7 +209,9 @@ class RawObject:
         end = at + len(piece)
         if at <= self._hashed < end:
             end = min(end, self.part.end) if self.part else end
-            self._digest.update(piece[self._hashed - at : end - at] if self._hashed > at or self.part else piece)
+            fresh = piece[self._hashed - at : end - at] if self._hashed > at or self.part else piece
+            for digest in (self._digest, *self._others.values()):
+                digest.update(fresh)
             self._hashed = max(end, self._hashed)
 
     def read_at(self, start: int, end: int) -> bytes:
@@ -347,3 +352,11 @@ class RawObject:
         if self._hashed != end:
             raise StoreError(f"{self.path}: {end} bytes when listed, {self._hashed} when read; try again")
         return self._digest.hexdigest()
+
+    def hashes(self) -> dict[str, str]:
+        """The hex hashes of all its bytes, by algorithm: sha256, and those that were asked for.
+
+        Raises:
+            StoreError: as for sha256().
+        """
+        return {"sha256": self.sha256(), **{name: digest.hexdigest() for name, digest in self._others.items()}}

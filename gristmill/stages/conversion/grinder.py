@@ -23,6 +23,7 @@ from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter, SpannedRows
 from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
 from gristmill.lake.store.protocol import ObjectVersion, Store
 from gristmill.lake.store.read_ahead import reading_ahead
+from gristmill.raw_data.checksums import NamedHash, differences
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.code.digest import check_worker, code_of
 from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, LeftOut, RawObject, Refused, TooLong
@@ -55,12 +56,21 @@ class ConversionSpec(msgspec.Struct, frozen=True):
 
 
 class RawEntry(msgspec.Struct, frozen=True):
-    """One raw object of a shard, or a part of one, as it was when the step was planned."""
+    """One raw object of a shard, or a part of one, as it was when the step was planned.
+
+    Attributes:
+        name: its name below the snapshot.
+        path: its path in the store.
+        version: that was listed.
+        part: the part that is converted; None: all of it.
+        hashes: that the checksum files name for it; empty for a part, which is not what they name.
+    """
 
     name: str
     path: str
     version: ObjectVersion
     part: RawPart | None = None
+    hashes: tuple[NamedHash, ...] = ()
 
 
 class ConversionItem(msgspec.Struct, frozen=True):
@@ -308,7 +318,8 @@ class ConversionGrinder:
         with reading_ahead(self._raw_store, [(entry.path, entry.version) for entry in body.objects]) as streams:
             for entry in body.objects:
                 size, limits = entry.version.size, self._source.limits
-                yield entry, RawObject(streams, entry.path, entry.name, size, limits, entry.version, entry.part)
+                kinds = {each.algorithm for each in entry.hashes}
+                yield entry, RawObject(streams, entry.path, entry.name, size, limits, entry.version, entry.part, kinds)
 
     def _same(self, body: ConversionItem) -> Receipt | None:
         """The finished shard, if its raw objects have new stamps but the same bytes, as in a copied lake; else None."""
@@ -339,9 +350,20 @@ class ConversionGrinder:
             output.refuse(raw.take_refused())
             add_counts(output.counts, raw.counts)
             output.end(asset, entry, raw)
+            self._check_hashes(entry, raw)
         output.flush()
         if any(entry.version.size for entry in body.objects):  # an empty file is counted, but it loses nothing
             output.quarantine.check(self._source.quarantine_limit, output.documents.rows, output.bytes)
+
+    def _check_hashes(self, entry: RawEntry, raw: RawObject) -> None:
+        """Checks a raw object against the checksum files, before the shard takes the place of an earlier one.
+
+        Raises:
+            DataError: it has another hash than they name.
+        """
+        if wrong := differences(entry.name, entry.hashes, raw.hashes()):
+            top = f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}"
+            raise DataError(f"{top}: wrong checksum: {'; '.join(wrong)}; acquire this object again")
 
 
 def grinder(job: Job) -> ConversionGrinder:

@@ -1,7 +1,8 @@
 """The step of conversion: it makes the v0 documents of a raw snapshot."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, Verdict, ids_unique
@@ -11,7 +12,7 @@ from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.checksums import compare_checksums, digest_of_files
+from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of_files, named_hashes
 from gristmill.raw_data.listing import RawListing, by_shard, list_raw
 from gristmill.raw_data.roots import open_raw, raw_address
 from gristmill.raw_data.scan import raw_top, shown
@@ -106,9 +107,10 @@ class ConversionStep:
         known = _Known(asset, listing, stamps, raw_store)
         wants = tuple(known.want(shard, names) for shard, names in shards.items())
         checked = digest_of_files(self.source, raw_store, listing.checksums)
+        hashes = partial(named_hashes, self.source, raw_store, listing.checksums)
         upstream = (Upstream(asset, self.snapshot, ""),)
         target = Target(partition, self.recipe, upstream, wants, code_of(self.source), checked=checked)
-        return ConversionPlan(self.source.name, store, listing, shards, target, raw_address(self.source))
+        return ConversionPlan(self.source.name, store, listing, shards, target, raw_address(self.source), hashes)
 
 
 def _check_twins(
@@ -187,6 +189,7 @@ class ConversionPlan:
         shards: names of the raw objects, by shard.
         target: the documents as they should be.
         raw: see ConversionSpec.
+        hashes: reads the checksum files; see named_hashes.
     """
 
     source: str
@@ -195,6 +198,7 @@ class ConversionPlan:
     shards: Mapping[str, list[str]]
     target: Target
     raw: str = ""
+    hashes: Callable[[], Mapping[str, tuple[NamedHash, ...]]] = dict
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -210,12 +214,15 @@ class ConversionPlan:
         """See StepPlan."""
         asset = self.target.place.asset
         items: list[Item] = []
+        hashes = self.hashes() if todo[asset] else {}
         for want in todo[asset]:
             names = self.shards[want.name]
             entries = [self.listing.entries[name] for name in names]
             parts = self.listing.parts
-            each = zip(names, entries, strict=True)
-            objects = tuple(RawEntry(name, e.path, e.version, parts.get(name)) for name, e in each)
+            objects = tuple(
+                RawEntry(name, e.path, e.version, parts.get(name), hashes.get(name, ()))
+                for name, e in zip(names, entries, strict=True)
+            )
             body = ConversionItem(objects, self._before(want, states[asset]))
             items.append(Item(want.name, sum(map(self.listing.size, names)), raw(body)))
         return items

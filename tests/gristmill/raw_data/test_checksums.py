@@ -62,7 +62,7 @@ def test_without_checksums_in_the_recipe_nothing_is_compared(mill: Mill) -> None
 def test_one_other_byte_stops_the_snapshot_and_names_the_object(mill: Mill, source: Source) -> None:
     mill.raw(NAMES[1], packed(make_documents(5, start=100)))
     wrong = hashlib.sha256(packed(make_documents(5, start=100))).hexdigest()
-    with pytest.raises(DataError, match="not published: checksums_match: 1 checksums do not match; ") as error:
+    with pytest.raises(DataError, match="wrong checksum: en/en_part_2") as error:
         mill.make(step(source))
     right = hashlib.sha256(DATA[NAMES[1]]).hexdigest()
     assert f"en/en_part_2.jsonl.gz has sha256 {wrong}, but en/en_sha256.txt says {right}" in str(error.value)
@@ -77,7 +77,26 @@ def test_only_the_object_that_was_wrong_is_ground_again(mill: Mill, source: Sour
         mill.make(step(source))
     mill.raw("en/en_sha256.txt", sums(*NAMES[:3]))
     mill.make(step(source))
-    assert mill.ground == []
+    assert mill.ground == ["en/en_part_10"]
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha384"])
+def test_a_wrong_object_does_not_replace_the_shard_that_was_made_before(
+    mill: Mill, source: Source, algorithm: str
+) -> None:
+    for name in ("en/en_sha256.txt", "fr/fr_sha256.txt"):
+        mill.store.delete([f"sources/pages/raw/{SNAPSHOT}/{name}"])
+    mill.raw("checksum.sha384", sums(*NAMES, algorithm=algorithm, below=""))
+    mill.make(step(source))
+    shard = mill.documents().shard("fr/fr")
+    before = mill.store.read(shard)
+    mill.raw(NAMES[3], packed(make_documents(5, start=100)))
+    with pytest.raises(DataError, match=rf"sources/pages/raw/2024: wrong checksum: {NAMES[3]} has {algorithm} "):
+        mill.make(step(source))
+    assert mill.store.read(shard) == before
+    mill.raw(NAMES[3], DATA[NAMES[3]])
+    mill.make(step(source))
+    assert mill.store.read(shard) == before
 
 
 def test_what_a_checksum_file_names_must_be_there(mill: Mill, source: Source) -> None:
