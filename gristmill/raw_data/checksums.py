@@ -154,7 +154,7 @@ def named_hashes(source: Source, store: Store, files: Mapping[str, Entry]) -> di
 
 
 def differences(name: str, named: Iterable[NamedHash], found: Mapping[str, str]) -> list[str]:
-    """What is wrong with an object, in words; empty if it has all its hashes.
+    """The hashes of an object that are others than checksum files name, each in words; empty if it has all of them.
 
     Args:
         name: of the object.

@@ -298,7 +298,7 @@ def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -
         if source.mounted:
             raise not_mounted(source, store) from error
         if source.raw:
-            raise StoreError(
+            raise NoFolder(
                 f"{store.url}: the folder with the raw data of source {source.name!r} is not there:"
                 f" mount the disk with its raw data, put the folder back, or correct its raw={source.raw_url!r}"
             ) from error

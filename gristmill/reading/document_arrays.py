@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from gristmill.errors import MalformedRow
-from gristmill.lake.rows.json_values import decode_exact, shown
+from gristmill.lake.rows.json_values import decode_exact, decode_row, shown
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.reading.columns import ReadColumn
 
@@ -59,7 +59,7 @@ _metadata = msgspec.json.Decoder(_Metadata)
 
 
 def parsed(held: RowLines) -> list[Row]:
-    """The rows as dictionaries.
+    """The rows as dictionaries. Integer ids are their decimal digits.
 
     Raises:
         MalformedRow: a row is no JSON object, or nested too deeply; a lone surrogate is no JSON either.
@@ -69,7 +69,9 @@ def parsed(held: RowLines) -> list[Row]:
     except orjson.JSONDecodeError:
         rows = [_parsed_row(line, held.path, number) for number, line in zip(held.numbers, held.lines, strict=True)]
     if all(type(row) is dict for row in rows):
-        return rows
+        return [
+            row if type(row.get("id")) is str else decode_row(line) for row, line in zip(rows, held.lines, strict=True)
+        ]
     number = next(n for n, row in enumerate(rows) if type(row) is not dict)
     raise MalformedRow(held.path, held.numbers[number], "not a JSON object")
 

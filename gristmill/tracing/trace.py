@@ -4,8 +4,9 @@ A shard has the same name in every version, every attribute set and every mix. S
 the first version that exists. Downstream, the document is in the shard of the same name, or it was dropped.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -23,9 +24,11 @@ from gristmill.lake.asset_kinds import (
     names_of,
     rank_of,
 )
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Input, Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
+from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.tracing.parts import PartPlace, export_lines, folder_of
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
@@ -121,23 +124,45 @@ def document_trace(
     """
     sources = [names_of(asset)["source"] for asset in list_assets(store, RAW)]
     first = [name for name in sources if name == source]
-    searched: list[str] = []
+    searched: list[Partition] = []
     for group in (first, [name for name in sources if name != source]):
         found = False
         for name in group:
             for version in _first_versions(store, name, snapshot):
-                searched.append(f"{version.place.asset} ({version.place.snapshot})")
+                searched.append(version)
                 located = locate_row(version, (source, id_))
                 if located is not None:
                     found = True
                     yield _all_places(version, located, shelves)
         if found:
             return
-    where = ", ".join(searched) if len(searched) < 8 else f"{', '.join(searched[:8])} and {len(searched) - 8} more"
+    names = [f"{each.place.asset} ({each.place.snapshot})" for each in searched[:_NAMED]]
+    more = f" and {len(searched) - _NAMED} more" if len(searched) > _NAMED else ""
     raise DataError(
-        f"no document has the id {id_!r} and the source {source!r}; looked for in {where or 'no finished partition'}."
+        f"no document has the id {id_!r} and the source {source!r}; looked for in"
+        f" {', '.join(names) or 'no finished partition'}{more}.{_other_sources(searched, source)}"
         " Refused rows have no id; look for them in quarantine/"
     )
+
+
+def _other_sources(searched: Sequence[Partition], source: str) -> str:
+    """A hint for somebody who gave the name of a recipe, whose documents name another source."""
+    found: dict[str, None] = {}
+    named = [each for each in searched if names_of(each.place.asset)["source"] == source]
+    for version in (named or searched)[:_NAMED]:
+        shard = next((shard for shard in version.shards.values() if shard.rows), None)
+        if shard is not None:
+            store, path = shard_file(version.store, version.place, shard)
+            for _, rows in islice(read_rows(store, path, None, IdPair), 1):
+                found.update(dict.fromkeys(row.source for row in rows))
+    if not found or source in found:
+        return ""
+    names = ", ".join(map(repr, list(found)[:_NAMED])) + (", ..." if len(found) > _NAMED else "")
+    return f" Documents there have another `source` than {source!r}: {names}; name that."
+
+
+_NAMED = 8
+"""Partitions, and sources, that a message names at most."""
 
 
 def token_trace(store: Store, asset: str, split: str, offset: int, shelves: Shelves) -> TokenTrace:

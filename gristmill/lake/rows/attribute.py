@@ -14,6 +14,7 @@ import orjson
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.document import Span
+from gristmill.lake.rows.json_values import decode_row
 from gristmill.lake.store.json_object import NOT_DECODED
 
 DIGITS = 5
@@ -149,8 +150,8 @@ def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> 
     except orjson.JSONDecodeError as error:
         raise MalformedRow(path, number, f"not valid JSON ({error})") from error
     id_ = row.get("id") if isinstance(row, dict) else None
-    if type(id_) is int:
-        id_ = str(id_)  # in its decimal digits
+    if isinstance(id_, int | float):
+        id_ = _digits_of_id(line)
     if not isinstance(row, dict) or not isinstance(id_, str):
         raise MalformedRow(path, number, 'an attribute row is an object with a string "id"')
     source = row.get("source", "")
@@ -169,6 +170,14 @@ def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> 
                 raise MalformedRow(path, number, f"label {name!r} occurs twice")
             labels[name] = _spans(score, length, path, number, key)
     return AttributeRow(id_, source, labels)
+
+
+def _digits_of_id(line: bytes) -> Any:
+    """The id of a row, an integer as its decimal digits; None if it cannot be read exactly."""
+    try:
+        return decode_row(line)["id"]
+    except NOT_DECODED:
+        return None
 
 
 def _spans(value: Any, length: int, path: str, number: int, key: str) -> Spans:

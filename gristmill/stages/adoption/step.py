@@ -1,9 +1,9 @@
 """The step of adoption: it makes the ledger of documents, or of an attribute set, that lie outside of the lake."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.checks import Check, Verdict, counted, ids_stable, ids_unique, row_alignment
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
@@ -13,11 +13,12 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.store.adopted import Root
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.protocol import Entry, NoFolder, Store
+from gristmill.raw_data.checksums import several
 from gristmill.raw_data.listing import by_shard, list_raw
-from gristmill.raw_data.roots import adopted_root, open_raw
+from gristmill.raw_data.roots import adopted_root, open_raw, raw_address
 from gristmill.raw_data.scan import shown
-from gristmill.recipes.adopted.dataset import Adopted, adopted_folder
+from gristmill.recipes.adopted.dataset import Adopted, AdoptedFolder, adopted_folder
 from gristmill.recipes.source import Source
 from gristmill.stages.adoption.grinder import METADATA_CHANGED, AdoptionItem, AdoptionSpec
 
@@ -114,13 +115,20 @@ class AdoptionStep:
         """See Step.
 
         Raises:
+            RecipeError: the root has no folder for the documents or the set; the message says which folders it has.
             DataError: there are no files, a file has no shard of documents beside it, or a name is not valid.
+            StoreError: the root is not there.
         """
         folder = adopted_folder(self.source, self.version, self.name)
         files = open_raw(folder.files, store, self.options)
-        listing = list_raw(folder.files, files, self.snapshot)
+        try:
+            listing = list_raw(folder.files, files, self.snapshot)
+        except NoFolder as error:
+            self._refuse_absent(store, folder)
+            raise self._no_root(folder) from error
         made = place(self.makes[0], self.snapshot)
         if not listing.entries and not self.vanished:
+            self._refuse_absent(store, folder)
             self._refuse_empty(store, made, folder.files)
         shards = {shard: names[0] for shard, names in by_shard(folder.files, listing).items()}
         entries = {shard: listing.entries[name] for shard, name in shards.items()}
@@ -161,6 +169,34 @@ class AdoptionStep:
                 f"{shown(files, entries[shards[foreign[0]]].path)}: the documents have no shard {foreign[0]};"
                 f" remove the file, or adopt the documents again"
             )
+
+    @property
+    def _what(self) -> str:
+        """What is adopted, in words."""
+        return f"set {self.name!r} of {self.version}" if self.name else f"documents of {self.version}"
+
+    def _refuse_absent(self, store: Store, folder: AdoptedFolder) -> None:
+        """Refuses a folder that the root does not have, though it has others: most often a name is misspelt."""
+        files = open_raw(replace(folder.files, raw=folder.root), store, self.options)
+        above = ""
+        for name in folder.lead.split("/")[:-1]:
+            try:
+                names = [each.removeprefix(above).rstrip("/") for each in files.folders(above)]
+            except NoFolder:
+                return
+            if name not in names:
+                raise RecipeError(
+                    f"source {self.source.name!r}: {files.url}/{above} has no folder {name!r}, which the {self._what}"
+                    f" needs; it has {several(names) if names else 'no folders'}; correct root, folders or sets"
+                )
+            above += f"{name}/"
+
+    def _no_root(self, folder: AdoptedFolder) -> StoreError:
+        url = raw_address(replace(folder.files, raw=folder.root))
+        return StoreError(
+            f"{url}: the root of the {self._what} that source {self.source.name!r} adopts is not there: mount its disk,"
+            " put the folder back, or correct the root in the recipe"
+        )
 
     def _refuse_empty(self, store: Store, made: Place, files: Source) -> None:
         """Refuses a snapshot without files, unless only another version has it, and this one never had it."""

@@ -19,7 +19,7 @@ class _EditedRow(msgspec.Struct):
     """The fields that an edit must not change."""
 
     source: str
-    id: str
+    id: str | int  # adopted rows may have integer ids
 
 
 class FilteredBlock(NamedTuple):
@@ -60,7 +60,7 @@ class FilteredBlock(NamedTuple):
                 edited = msgspec.json.decode(row, type=_EditedRow)
             except NOT_DECODED as error:
                 raise DataError(f"row {self.first + number}: its edited bytes are not a row: {error}") from error
-            if b"\n" in row or (edited.source, edited.id) != self.pairs[number]:
+            if b"\n" in row or (edited.source, str(edited.id)) != self.pairs[number]:
                 raise DataError(
                     f"row {self.first + number}: an edit must keep the row on one line, with its source and id"
                     f" {self.pairs[number]}"

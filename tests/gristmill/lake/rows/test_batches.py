@@ -45,7 +45,7 @@ def test_white_space_around_a_row_is_still_json() -> None:
         b"null",
         GOOD.strip() * 2,
         b'{"id":"a","source":"s"}',
-        b'{"id":1,"text":"","source":"s"}',
+        b'{"id":1.5,"text":"","source":"s"}',
         b'{"id":"a","text":null,"source":"s"}',
         b'{"id":"a","text":"\\ud800","source":"s"}',
         b'{"id":"a","text":"\xff","source":"s"}',

@@ -1,5 +1,6 @@
 import gzip
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from dolmaform import SETS, write_dolma
 from seaweed import KEY, SECRET
 from testkit import Mill
 
-from gristmill.errors import DataError, StoreError
+from gristmill.api import open_lake
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.survey import survey
 from gristmill.lake.address import attributes_asset, documents_asset, mix_asset, place
 from gristmill.lake.store.s3 import BucketStore
@@ -153,6 +155,22 @@ def test_a_set_without_a_file_or_with_one_too_many_is_an_error(mill: Mill, tmp_p
         adopt(mill, source)
 
 
+def test_a_misspelt_name_tells_which_folders_the_root_has(mill: Mill, tmp_path: Path) -> None:
+    for name in ("documents", "attributes/pii", "attributes/toxicity"):
+        write_rows(tmp_path / "d" / "v0" / name / "x.jsonl.gz", [document("1")])
+    root = str(tmp_path / "d")
+    folder = f"source 'dolma': {root}/v0/attributes/ has no folder 'pi', which the set 'pi' of v0 needs"
+    with pytest.raises(RecipeError, match=f"^{folder}; it has pii, toxicity; correct root, folders or sets$"):
+        adopt(mill, Adopted(name="dolma", root=root, folders=("v0",), sets=("pi",)))
+    with pytest.raises(RecipeError, match=f"{root}/ has no folder 'v1', which the documents of v1 needs; it has v0; "):
+        adopt(mill, Adopted(name="dolma", root=root, folders=("v0", "v1")))
+    with pytest.raises(RecipeError, match=f"{root}/ has no folder 'documents', which the documents of v0 needs; it has"):
+        adopt(mill, Adopted(name="dolma", root=root))
+    alone = AdoptedSet(name="pii", root=f"{root}/gone")
+    with pytest.raises(StoreError, match=f"^{root}/gone: the root of the set 'pii' of v0 that source 'pages' adopts"):
+        AdoptionStep(replace(mill.source(), adopted=(alone,)), "v0", "all", (), "pii").plan(mill.store)
+
+
 def test_attributes_alone_are_adopted_for_documents_of_the_lake(mill: Mill, tmp_path: Path) -> None:
     mill.raw_shards(2)
     mill.convert()
@@ -205,7 +223,7 @@ def test_versions_side_by_side_keep_ids_and_metadata(mill: Mill, tmp_path: Path)
 def test_documents_twice_or_with_a_wrong_type_are_errors(mill: Mill, tmp_path: Path) -> None:
     path = tmp_path / "d" / "documents" / "x.jsonl.gz"
     source = Adopted(name="dolma", root=str(tmp_path / "d"))
-    with pytest.raises(StoreError, match="d/documents: the folder with the raw data of source 'dolma' is not there"):
+    with pytest.raises(StoreError, match="/d: the root of the documents of v0 that source 'dolma' adopts is not there: "):
         adopt(mill, source)
     path.parent.mkdir(parents=True)
     with pytest.raises(DataError, match=r"snapshot all has no files with rows .* below .*/d/documents/"):
@@ -213,12 +231,41 @@ def test_documents_twice_or_with_a_wrong_type_are_errors(mill: Mill, tmp_path: P
     write_rows(path, [document("1"), document("1")])
     with pytest.raises(DataError, match=r"ids_unique: 1 ids .* /.*/x\.jsonl\.gz row 0 and in /.*/x\.jsonl\.gz row 1"):
         adopt(mill, source)
-    write_rows(path, [document("1"), {"id": 2, "source": "web", "text": ""}])
-    with pytest.raises(DataError, match=r"x\.jsonl\.gz.*row 1.*`str`, got `int`.*converted instead of adopted"):
+    write_rows(path, [document("1"), {"id": 1, "source": "web", "text": ""}])
+    with pytest.raises(DataError, match=r"ids_unique: 1 ids .* row 0 and in /.*/x\.jsonl\.gz row 1"):
         adopt(mill, source)
+    for wrong in (2.0, True, None):
+        write_rows(path, [document("1"), {"id": wrong, "source": "web", "text": ""}])
+        with pytest.raises(DataError, match=r"x\.jsonl\.gz.*row 1.*`str`, got `.*converted instead of adopted"):
+            adopt(mill, source)
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(DataError, match=r"x\.jsonl\.gz: the file ends in the middle: it was truncated"):
         adopt(mill, source)
+
+
+def test_integer_ids_are_their_decimal_digits_in_every_step(mill: Mill, tmp_path: Path) -> None:
+    ids = [7, -1, 0, 2**64, 10**40]
+    for folder, kind in (("numbers", int), ("strings", str)):
+        root = tmp_path / folder
+        rows = [{"id": kind(each), "source": "web", "text": f"text {n}"} for n, each in enumerate(ids)]
+        write_rows(root / "documents" / "x.jsonl.gz", rows)
+        write_rows(root / "attributes" / "q" / "x.jsonl.gz", [{"id": each, "q": n / 4} for n, each in enumerate(ids)])
+        adopt(mill, Adopted(name=folder, root=str(root), sets=("q",)))
+    digests = {
+        mill.table(place(asset, "all"))["x"].ids
+        for folder in ("numbers", "strings")
+        for asset in (documents_asset(folder, "v0"), attributes_asset(folder, "v0", "q"))
+    }
+    assert len(digests) == 1
+    low = Rule("low", "q__q < 0.5", "a low score")
+    stream = Stream(source="numbers", version="v0", columns=(score("q__q"),), exclude=(low,))
+    mixed = mill.make(stream_step(Mix(name="blend", streams=(stream,)), "numbers", "all", ()))
+    assert (mixed.totals["rows"], mixed.dropped) == (3, {"low": 2})
+    tagging = TaggingStep("numbers", "v0", "all", mill.tagging("words-1").taggers, ("gristmill", "testshelf"))
+    assert mill.make(tagging).totals["rows"] == 5
+    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]] * 6
+    reader = open_lake(str(mill.root), shelves=("gristmill",))
+    assert [row["id"] for row in reader.documents("numbers/v0", columns=["id"])] == [str(each) for each in ids]
 
 
 def test_a_bucket_is_adopted_with_credentials_of_its_own(
