@@ -114,6 +114,19 @@ def test_a_document_that_is_nowhere_is_an_error_that_says_where_it_was_looked_fo
         list(document_trace(clean.store, source, id_, KNOWN))
 
 
+def test_the_name_of_a_recipe_tells_which_source_its_documents_name(tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    rows = (b'{"id":"%d","text":"","source":"%s"}\n' % (number, name) for number, name in enumerate([b"web", b"blog"]))
+    mill.raw("web.jsonl", b"".join(rows))
+    mill.convert()
+    with pytest.raises(DataError, match="Documents there have another `source` than 'pages': 'web', 'blog'; name that"):
+        list(document_trace(mill.store, "pages", "1", KNOWN))
+    with pytest.raises(DataError) as error:
+        list(document_trace(mill.store, "web", "2", KNOWN))
+    assert "another `source`" not in str(error.value)
+
+
 def test_in_a_lake_without_documents_nothing_is_found(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="looked for in no finished partition"):
