@@ -30,8 +30,12 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
     if state.head is not None and state.head.recipe.digest != target.recipe.digest:
         yield f"the recipe changed: {', '.join(changed_fields(state.head.recipe, target.recipe))}"
     if target.code.changed(state.codes):
-        same = f"; the output is the same: {target.code.reason}" if target.code.reason else ""
-        yield f"the code of {target.code.module} changed since{same}"
+        code = target.code
+        if code.has_other_options(state.codes):
+            yield f"the options of {code.reader}(...) in {code.module} changed since"
+        else:
+            same = f"; the output is the same: {code.reason}" if code.reason else ""
+            yield f"the code of {code.module} changed since{same}"
     if state.root is not None and state.root != target.root and target.root is not None:
         yield f"its files were adopted at {state.root.url}, and are at {target.root.url} now"
     if not target.is_checked(state):

@@ -290,7 +290,8 @@ def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -
         tell: as in Store.list().
 
     Raises:
-        StoreError: the listing failed, or the folder with the raw data is not there.
+        NoFolder: the folder with the raw data is not there.
+        StoreError: the listing failed.
     """
     try:
         yield from store.list(prefix, after, tell)

@@ -4,6 +4,7 @@ Source: the document format of the Dolma toolkit (https://github.com/allenai/dol
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -28,6 +29,10 @@ class _DolmaRow(msgspec.Struct):
     metadata: dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
 
 
+_decode = msgspec.json.Decoder(_DolmaRow).decode
+
+
+@dataclass(frozen=True)
 class DolmaLines:
     """Reads rows {"id", "text", "source", ...} from .jsonl.gz, .json.gz, .jsonl.zst or plain files.
 
@@ -42,11 +47,11 @@ class DolmaLines:
         DataError: the file is truncated, or its bytes are not of the format that its name says.
     """
 
-    def __init__(self, source: str) -> None:
-        check_option(source, str, "DolmaLines: source")
-        self._source = source
-        self._decoder = msgspec.json.Decoder(_DolmaRow)
-        self._first_key = b'{"source":' + msgspec.json.encode(source) + b","
+    source: str
+
+    def __post_init__(self) -> None:
+        """Checks the option."""
+        check_option(self.source, str, "DolmaLines: source")
 
     def cut_by(self, name: str) -> str:
         """The units at which an object of this name is cut, such as `lines`; empty if it is never cut. See Split."""
@@ -68,7 +73,7 @@ class DolmaLines:
         try:
             if not line.isascii():
                 line.decode()  # the decoder does not check the bytes of unknown keys
-            row = self._decoder.decode(line)
+            row = _decode(line)
             twice = key_twice(line)
         except msgspec.ValidationError as error:
             reason = _reason(str(error))
@@ -84,7 +89,8 @@ class DolmaLines:
         if not row.source:
             if row.source is not msgspec.UNSET:
                 return Refused("source is null or empty", "", line)
-            return Copied(row.id, self._source, self._first_key + line.lstrip()[1:])
+            first = b'{"source":' + msgspec.json.encode(self.source) + b","
+            return Copied(row.id, self.source, first + line.lstrip()[1:])
         return Copied(row.id, row.source, line)
 
 

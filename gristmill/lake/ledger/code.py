@@ -1,6 +1,6 @@
 """The code that made a partition, as its run's note records it; it is not part of a fingerprint."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -14,11 +14,38 @@ Empty: not recorded, as in ledgers that an older version wrote. Such a partition
 """
 
 
+def joined(code: str, options: str) -> str:
+    """The digest of code together with that of its reader's options.
+
+    Args:
+        code: digest of the syntax trees; empty: not known.
+        options: digest of the options; empty: there are no options.
+
+    >>> joined("c0de", "0b7"), joined("c0de", ""), joined("", "0b7")
+    ('c0de-0b7', 'c0de', '')
+    """
+    return f"{code}-{options}" if code and options else code
+
+
+def same_code(one: str, other: str) -> bool:
+    """Whether two digests are of the same code. One without options, of an older version, equals each with options.
+
+    Args:
+        one: result of joined().
+        other: result of joined().
+
+    >>> same_code("c0de-0b7", "c0de-0b7"), same_code("c0de-0b7", "c0de"), same_code("c0de-0b7", "c0de-1")
+    (True, True, False)
+    """
+    (code, _, options), (other_code, _, others) = one.partition("-"), other.partition("-")
+    return code == other_code and (options == others or not (options and others))
+
+
 class Code(msgspec.Struct, frozen=True):
-    """The code of a recipe; see gristmill.recipes.code_digest.
+    """The code of a recipe; see gristmill.recipes.code.digest.
 
     Attributes:
-        digest: of its syntax trees; empty: not known.
+        digest: of its syntax trees, and of its reader's options: see joined(); empty: not known.
         module: the module that declares the recipe.
         reason: why the output is the same as before, by its author; empty: nobody says so.
         problem: why the code that runs here is not known, and the mend; empty if all is well.
@@ -37,7 +64,20 @@ class Code(msgspec.Struct, frozen=True):
         >>> Code("b").changed({"a": ""}), Code("a").changed({"a": ""}), Code("b").changed({}), Code().changed({"a": ""})
         (True, False, False, False)
         """
-        return bool(self.digest and codes and self.digest not in codes)
+        return bool(self.digest and codes and not self._is_in(codes))
+
+    def _is_in(self, codes: Iterable[str]) -> bool:
+        return any(same_code(self.digest, each) for each in codes)
+
+    def has_other_options(self, codes: Mapping[str, str]) -> bool:
+        """Whether a partition was made with other options of the reader. Options that are not recorded count as equal.
+
+        >>> Code("b-1").has_other_options({"a-2": ""}), Code("b-1").has_other_options({"a-1": ""})
+        (True, False)
+        """
+        options = self.digest.partition("-")[2]
+        recorded = {each.partition("-")[2] for each in codes} - {""}
+        return bool(options and recorded) and options not in recorded
 
     def made(self, digest: str, codes: Mapping[str, str]) -> bool:
         """Whether a shard that code of this digest made may be kept. Unknown code counts as the same.
@@ -45,9 +85,11 @@ class Code(msgspec.Struct, frozen=True):
         >>> Code("b").made("a", {"a": ""}), Code("b", reason="renamed").made("a", {"a": ""})
         (False, True)
         """
-        if not self.digest or not digest or digest == self.digest:
+        if not self.digest or not digest or same_code(digest, self.digest):
             return True
-        return digest in codes and (self.digest in codes or bool(self.reason))
+        if self.has_other_options({digest: ""}):
+            return False
+        return digest in codes and (self._is_in(codes) or bool(self.reason))
 
     def recorded(self, codes: Mapping[str, str]) -> Codes:
         """What the next note records.
@@ -60,9 +102,12 @@ class Code(msgspec.Struct, frozen=True):
         >>> Code("b").recorded({"a": ""})
         {'b': ''}
         """
-        if not self.digest or self.digest in codes:
+        if not self.digest:
             return dict(codes)
-        return {**codes, self.digest: self.reason} if codes and self.reason else {self.digest: ""}
+        if self._is_in(codes):
+            return {self.digest if same_code(self.digest, each) else each: why for each, why in codes.items()}
+        agreed = codes and self.reason and not self.has_other_options(codes)
+        return {**codes, self.digest: self.reason} if agreed else {self.digest: ""}
 
 
 def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft: bool) -> None:
@@ -76,11 +121,20 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
 
     Raises:
         RecipeError: the code changed, and nobody says that the output is the same; or the reason was given already for
-            an earlier change.
+            an earlier change; or options of the reader changed.
     """
     if not code.changed(codes):
         return
-    option = f", or an option of its {code.reader}(...)," if code.reader else ""
+    if code.has_other_options(codes):
+        if not draft:
+            raise RecipeError(
+                f"{place.asset} ({place.snapshot}): the options of {code.reader}(...) in {code.module} changed since it"
+                " was made, so the output is another one, whatever same_output says. Declare the change under the next"
+                " number (a source: under another name), with draft=True while you try"
+            )
+        return
+    known = all("-" in each for each in codes)
+    option = f", or an option of its {code.reader}(...)," if code.reader and not known else ""
     where = f"{place.asset} ({place.snapshot}): the code of {code.module}{option} changed since it was made"
     if code.reason and code.reason in codes.values():
         raise RecipeError(
@@ -88,7 +142,7 @@ def check_same_code(code: Code, codes: Mapping[str, str], place: Place, *, draft
             " declare it under the next number"
         )
     if not code.reason and not draft:
-        same = "if only code was edited and" if code.reader else "if"
+        same = "if only code was edited and" if option else "if"
         raise RecipeError(
             f"{where}. Declare the change under the next number (a source: under another name), with draft=True while"
             f" you try; or, {same} the output is the same, say same_output=True and reason='...' in the recipe"

@@ -21,7 +21,8 @@ from typing import Any, Protocol
 
 from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.code import Code
+from gristmill.lake.ledger.code import Code, joined
+from gristmill.recipes.code.options import options_digest
 from gristmill.recipes.code.reachable import imported, reachable, without_docstrings
 
 PUBLIC = ("api", "errors", "lake", "readers", "recipes", "text")
@@ -94,7 +95,8 @@ def code_of(recipe: WithCode) -> Code:
             " code location in Dagster",
         )
     reason = recipe.reason if recipe.same_output else ""
-    return Code(digest=digest, module=module, reason=reason, reader=_reader(recipe))
+    options = options_digest(getattr(recipe, "convert", None))
+    return Code(joined(digest, options), module=module, reason=reason, reader=_reader(recipe))
 
 
 def _reader(recipe: object) -> str:

@@ -105,6 +105,26 @@ def test_an_edited_tagger_is_refused_until_its_author_says_that_the_output_is_th
     assert shop.command("plan")[0] == 0
 
 
+def test_a_changed_option_is_refused_even_if_the_recipe_says_that_the_output_is_the_same(shop: Shop) -> None:
+    raw = shop.lake / "sources" / "poems" / "raw" / "2024"
+    raw.mkdir(parents=True)
+    (raw / "a.jsonl").write_text('{"id":"1","text":"a rose"}\n')
+    poems = """from gristmill.readers.dolma import DolmaLines
+from gristmill.recipes.source import Source
+
+POEMS = Source(name="poems", convert=DolmaLines("web"))
+"""
+    shop.write("sources/poems", poems)
+    assert shop.command("make", "poems", "--engine", "inline")[0] == 0
+    agreed = poems.replace(")\n", ', same_output=True, reason="as before")\n')
+    shop.write("sources/poems", agreed.replace('"web"', '"blog"'))
+    code, said = shop.command("plan", "poems")
+    assert (code, "the options of DolmaLines(...) in codeshop.sources.poems changed since it was made" in said) == (
+        1,
+        True,
+    )
+
+
 def test_a_draft_is_made_again_when_its_code_changes_and_a_ledger_without_codes_is_trusted(shop: Shop) -> None:
     shop.write("sources/tales", SOURCE.replace("upper()", "lower()"))
     code, said = shop.command("plan")

@@ -60,6 +60,27 @@ def test_a_changed_option_of_a_reader_is_named_beside_the_code_with_all_mends() 
     )
 
 
+def test_changed_options_are_refused_whatever_the_recipe_says_of_the_code() -> None:
+    code = Code("b-2", "corp.sources.notes", "made faster", reader="TextFiles")
+    words = r"the options of TextFiles\(\.\.\.\) in corp\.sources\.notes changed .* whatever same_output says"
+    with pytest.raises(RecipeError, match=words):
+        check_same_code(code, {"a-1": ""}, HERE, draft=False)
+    check_same_code(code, {"a-1": ""}, HERE, draft=True)
+    assert not code.made("a-1", {"a-1": ""})  # so a draft makes all its shards again
+    assert code.recorded({"a-1": ""}) == {"b-2": ""}
+    check_same_code(code, {"a-2": ""}, HERE, draft=False)
+    assert code.made("a-2", {"a-2": ""})
+    assert code.recorded({"a-2": ""}) == {"a-2": "", "b-2": "made faster"}
+
+
+def test_a_note_without_options_is_trusted_and_gets_them() -> None:
+    code = Code("a-1", reader="TextFiles")
+    assert not code.changed({"a": ""})
+    assert code.made("a", {"a": ""})
+    assert code.recorded({"a": "", "b": "renamed"}) == {"a-1": "", "b": "renamed"}
+    assert Code("c-1", reason="renamed").made("a", {"a": ""})
+
+
 def test_a_reason_is_good_for_one_edit() -> None:
     code = Code("c", "mill.taggers.words", "renamed")
     with pytest.raises(RecipeError, match="again after the change with the reason 'renamed'"):

@@ -164,7 +164,9 @@ def test_a_misspelt_name_tells_which_folders_the_root_has(mill: Mill, tmp_path: 
         adopt(mill, Adopted(name="dolma", root=root, folders=("v0",), sets=("pi",)))
     with pytest.raises(RecipeError, match=f"{root}/ has no folder 'v1', which the documents of v1 needs; it has v0; "):
         adopt(mill, Adopted(name="dolma", root=root, folders=("v0", "v1")))
-    with pytest.raises(RecipeError, match=f"{root}/ has no folder 'documents', which the documents of v0 needs; it has"):
+    with pytest.raises(
+        RecipeError, match=f"{root}/ has no folder 'documents', which the documents of v0 needs; it has"
+    ):
         adopt(mill, Adopted(name="dolma", root=root))
     alone = AdoptedSet(name="pii", root=f"{root}/gone")
     with pytest.raises(StoreError, match=f"^{root}/gone: the root of the set 'pii' of v0 that source 'pages' adopts"):
@@ -223,7 +225,9 @@ def test_versions_side_by_side_keep_ids_and_metadata(mill: Mill, tmp_path: Path)
 def test_documents_twice_or_with_a_wrong_type_are_errors(mill: Mill, tmp_path: Path) -> None:
     path = tmp_path / "d" / "documents" / "x.jsonl.gz"
     source = Adopted(name="dolma", root=str(tmp_path / "d"))
-    with pytest.raises(StoreError, match="/d: the root of the documents of v0 that source 'dolma' adopts is not there: "):
+    with pytest.raises(
+        StoreError, match="/d: the root of the documents of v0 that source 'dolma' adopts is not there: "
+    ):
         adopt(mill, source)
     path.parent.mkdir(parents=True)
     with pytest.raises(DataError, match=r"snapshot all has no files with rows .* below .*/d/documents/"):
