@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gristmill.execution.plan import PartitionState, Target, Want
+from gristmill.lake.ledger.code import Code, Codes
 from gristmill.lake.ledger.files import changed_fields, compose
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.receipts import Receipt
@@ -30,12 +31,7 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
     if state.head is not None and state.head.recipe.digest != target.recipe.digest:
         yield f"the recipe changed: {', '.join(changed_fields(state.head.recipe, target.recipe))}"
     if target.code.changed(state.codes):
-        code = target.code
-        if code.has_other_options(state.codes):
-            yield f"the options of {code.reader}(...) in {code.module} changed since"
-        else:
-            same = f"; the output is the same: {code.reason}" if code.reason else ""
-            yield f"the code of {code.module} changed since{same}"
+        yield _other_code(target.code, state.codes)
     if state.root is not None and state.root != target.root and target.root is not None:
         yield f"its files were adopted at {state.root.url}, and are at {target.root.url} now"
     if not target.is_checked(state):
@@ -52,6 +48,13 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
     if not todo and not gone and state.head is not None:
         rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
         yield from _inputs(state.head.inputs, compose(target.place, target.recipe, target.upstream, rows).inputs)
+
+
+def _other_code(code: Code, codes: Codes) -> str:
+    if code.has_other_options(codes):
+        return f"the options of {code.reader}(...) in {code.module} changed since"
+    same = f"; the output is the same: {code.reason}" if code.reason else ""
+    return f"the code of {code.module} changed since{same}"
 
 
 def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> str:

@@ -1,5 +1,4 @@
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,7 +6,6 @@ import pytest
 
 from gristmill.readers.dolma import DolmaLines
 from gristmill.recipes.code.options import options_digest
-from gristmill.recipes.raw_object import Converted, RawObject
 
 
 def by_initial(text: str) -> str:
@@ -22,9 +20,6 @@ class Reader:
     pattern: re.Pattern[str] | None = None
     inner: DolmaLines | None = None
     start: Any = None
-
-    def __call__(self, raw: RawObject) -> Iterator[Converted]:
-        yield from ()
 
 
 @dataclass(frozen=True)
