@@ -290,8 +290,7 @@ def listed(source: Source, store: Lister, prefix: str, after: str, tell: Tell) -
         tell: as in Store.list().
 
     Raises:
-        NoFolder: the folder with the raw data is not there.
-        StoreError: the listing failed.
+        NoFolder: the folder with the raw data is not there. StoreError: the listing failed.
     """
     try:
         yield from store.list(prefix, after, tell)

@@ -354,9 +354,5 @@ class RawObject:
         return self._digest.hexdigest()
 
     def hashes(self) -> dict[str, str]:
-        """The hex hashes of all its bytes, by algorithm: sha256, and those that were asked for.
-
-        Raises:
-            StoreError: as for sha256().
-        """
+        """The hex hashes of all its bytes, by algorithm: sha256, and those that were asked for; see sha256()."""
         return {"sha256": self.sha256(), **{name: digest.hexdigest() for name, digest in self._others.items()}}

@@ -23,7 +23,7 @@ from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.raw_object import Converted, Copied, RawObject
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.grinder import converted
+from gristmill.stages.conversion.converter import converted
 from gristmill.stages.conversion.parts import part_of
 from gristmill.tracing.rows import LocatedRow, Partition
 

@@ -7,19 +7,21 @@ read, and the row must have the document's source and id.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 import numpy as np
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import DOCUMENTS, kind_of
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.id_index import IdIndex, hash_of
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
+from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.rows.shard_file import member_of, rows_around
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -201,3 +203,27 @@ def _replaced(path: str, row: int) -> StoreError:
         f"{path}: row {row} is not the row that the shard's index names: the shard is being rebuilt; try again, or"
         " verify it"
     )
+
+
+def other_sources(searched: Sequence[Partition], source: str) -> str:
+    """A hint for somebody who gave the name of a recipe, whose documents name another source; empty if they do not.
+
+    Args:
+        searched: partitions without the document.
+        source: that was given.
+    """
+    named = [each for each in searched if names_of(each.place.asset)["source"] == source]
+    found: dict[str, None] = {}
+    for version in named or searched:
+        shard = next((shard for shard in version.shards.values() if shard.rows), None)
+        if shard is not None:
+            for _, rows in islice(read_rows(*shard_file(version.store, version.place, shard), None, IdPair), 1):
+                found.update(dict.fromkeys(row.source for row in rows))
+    if not found or source in found:
+        return ""
+    names = ", ".join(map(repr, list(found)[:_NAMED])) + (", ..." if len(found) > _NAMED else "")
+    return f" Documents there have another `source` than {source!r}: {names}; name that."
+
+
+_NAMED = 8
+"""Sources that a message names at most."""

@@ -4,9 +4,8 @@ A shard has the same name in every version, every attribute set and every mix. S
 the first version that exists. Downstream, the document is in the shard of the same name, or it was dropped.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -24,11 +23,9 @@ from gristmill.lake.asset_kinds import (
     names_of,
     rank_of,
 )
-from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Input, Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
-from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.tracing.parts import PartPlace, export_lines, folder_of
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
@@ -40,6 +37,7 @@ from gristmill.tracing.rows import (
     find_partition,
     locate_in,
     locate_row,
+    other_sources,
     parent_of,
     row_of,
 )
@@ -140,29 +138,13 @@ def document_trace(
     more = f" and {len(searched) - _NAMED} more" if len(searched) > _NAMED else ""
     raise DataError(
         f"no document has the id {id_!r} and the source {source!r}; looked for in"
-        f" {', '.join(names) or 'no finished partition'}{more}.{_other_sources(searched, source)}"
+        f" {', '.join(names) or 'no finished partition'}{more}.{other_sources(searched[:_NAMED], source)}"
         " Refused rows have no id; look for them in quarantine/"
     )
 
 
-def _other_sources(searched: Sequence[Partition], source: str) -> str:
-    """A hint for somebody who gave the name of a recipe, whose documents name another source."""
-    found: dict[str, None] = {}
-    named = [each for each in searched if names_of(each.place.asset)["source"] == source]
-    for version in (named or searched)[:_NAMED]:
-        shard = next((shard for shard in version.shards.values() if shard.rows), None)
-        if shard is not None:
-            store, path = shard_file(version.store, version.place, shard)
-            for _, rows in islice(read_rows(store, path, None, IdPair), 1):
-                found.update(dict.fromkeys(row.source for row in rows))
-    if not found or source in found:
-        return ""
-    names = ", ".join(map(repr, list(found)[:_NAMED])) + (", ..." if len(found) > _NAMED else "")
-    return f" Documents there have another `source` than {source!r}: {names}; name that."
-
-
 _NAMED = 8
-"""Partitions, and sources, that a message names at most."""
+"""Partitions that a message names at most."""
 
 
 def token_trace(store: Store, asset: str, split: str, offset: int, shelves: Shelves) -> TokenTrace:

@@ -1,0 +1,86 @@
+"""Runs the converter of a source on a raw object, and tells whose fault an error is."""
+
+from collections.abc import Iterator
+from types import GeneratorType
+from typing import Literal, overload
+
+from gristmill.errors import DataError, GristmillError, defined_at, failed_at, is_failure
+from gristmill.lake.address import raw_asset
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.json_values import not_json
+from gristmill.lake.rows.raw_spans import SpannedRows
+from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused, TooLong
+from gristmill.recipes.source import Source
+
+
+@overload
+def converted(source: Source, raw: RawObject, snapshot: str) -> Iterator[Converted]: ...
+@overload
+def converted(
+    source: Source, raw: RawObject, snapshot: str, *, at_once: Literal[True]
+) -> Iterator[Converted | SpannedRows]: ...
+def converted(
+    source: Source, raw: RawObject, snapshot: str, *, at_once: bool = False
+) -> Iterator[Converted | SpannedRows]:
+    """Runs a source's converter on a raw object.
+
+    Args:
+        source: the source.
+        raw: the raw object.
+        snapshot: key of the snapshot, for messages.
+        at_once: whether our own readers may give many rows at once.
+
+    Yields:
+        The converted, copied and refused rows, and what was left out. Rows that a reader refused by itself are in
+            `raw.refused`.
+
+    Raises:
+        DataError: the converter failed; the message names the object.
+        MemoryError: the memory was not enough, which is not the converter's fault.
+    """
+    try:
+        if gives_json(source.convert):
+            many = vars(type(source.convert)).get("blocks") if at_once else None  # a subclass may make other rows
+            yield from many(source.convert, raw) if many else source.convert(raw)
+            return
+        rows = iter(source.convert(raw))
+        for number, row in enumerate(rows):
+            if isinstance(row, Document):
+                _check_metadata(row, rows, source, f"{snapshot}/{raw.name}", number)
+            yield row
+    except TooLong as error:
+        yield Refused(TOO_LONG, f"{raw.name}: {error}", b"", raw.size)
+    except (GristmillError, MemoryError, GeneratorExit):  # GeneratorExit: nobody reads on
+        raise
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise DataError(
+            f"{raw_asset(source.name)}/{snapshot}/{raw.name}: the converter failed"
+            f" ({failed_at(error, source.convert)}); mend it, or let it yield a Refused row"
+        ) from error
+
+
+def gives_json(convert: object) -> bool:
+    """Whether a converter is a reader of ours that has checked its documents, and whose metadata are values of JSON."""
+    kind = type(convert)
+    return kind.__module__.startswith("gristmill.readers.") and getattr(kind, "gives_json", False) is True
+
+
+def _check_metadata(row: Document, rows: Iterator[Converted], source: Source, where: str, number: int) -> None:
+    """Checks that metadata can be written as JSON, without a loss and without a choice.
+
+    Raises:
+        DataError: they cannot; the message names the converter's file and line, the raw object, the row and the key.
+    """
+    if not isinstance(row.metadata, dict):
+        return
+    try:
+        wrong = not_json(row.metadata, "metadata")
+    except RecursionError:
+        return  # the encoder refuses it too, and such a row goes to the quarantine
+    if wrong:
+        frame = rows.gi_frame if isinstance(rows, GeneratorType) else None
+        at = f"{frame.f_code.co_filename}, line {frame.f_lineno}" if frame else defined_at(source.convert)
+        found = f"{where}: row {number}, id {row.id!r:.200}: {wrong}"
+        raise DataError(f"{raw_asset(source.name)}/{found}, in the converter ({at})")
