@@ -30,18 +30,6 @@ _PER_ROW = 256
 _COUNTERS = 100
 """Most counters of a raw object that are told apart."""
 
-_DESKTOP = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"})
-"""What Windows and macOS leave in folders, in lower case; macOS also leaves ._x."""
-
-
-def is_of_desktop(name: str) -> bool:
-    """Whether Windows or macOS has put a file there by itself; the packers of both put such files into archives.
-
-    >>> [is_of_desktop(name) for name in ("__MACOSX/a/._b.txt", "a/._b.txt", "a/.DS_Store", "a/Thumbs.db", ".github/a")]
-    [True, True, True, True, False]
-    """
-    return "/._" in f"/{name}" or not _DESKTOP.isdisjoint(name.lower().split("/"))
-
 
 class Refused(NamedTuple):
     """A row that cannot become a document. It goes to the quarantine.
