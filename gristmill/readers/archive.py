@@ -10,8 +10,7 @@ from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.tar_archive import tar_members
 from gristmill.readers.zip_archive import Member, MemberRules, file_members
-from gristmill.recipes.raw_object import RawObject, Refused
-from gristmill.recipes.raw_rules import is_of_desktop
+from gristmill.recipes.raw_object import RawObject, Refused, is_of_desktop
 
 TAR = (
     ".tar",

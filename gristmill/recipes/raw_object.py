@@ -1,8 +1,7 @@
 """A raw object, and the results that a source's converter yields for it."""
 
-import hashlib
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from gristmill.errors import DataError, RecipeError, StoreError
@@ -11,6 +10,7 @@ from gristmill.lake.rows.raw_parts import Edge, RawPart
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.rows.streamed_file import StreamedFile
+from gristmill.lake.store.hashing import Hashes
 from gristmill.lake.store.protocol import ObjectVersion
 from gristmill.lake.store.read_ahead import Streams
 
@@ -29,6 +29,18 @@ _PER_ROW = 256
 """Bytes for which each row counts besides its own, where the size of an unpacked object is judged."""
 _COUNTERS = 100
 """Most counters of a raw object that are told apart."""
+
+_DESKTOP = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"})
+"""What Windows and macOS leave in folders, in lower case; macOS also leaves ._x."""
+
+
+def is_of_desktop(name: str) -> bool:
+    """Whether Windows or macOS has put a file there by itself; the packers of both put such files into archives.
+
+    >>> [is_of_desktop(name) for name in ("__MACOSX/a/._b.txt", "a/._b.txt", "a/.DS_Store", "a/Thumbs.db", ".github/a")]
+    [True, True, True, True, False]
+    """
+    return "/._" in f"/{name}" or not _DESKTOP.isdisjoint(name.lower().split("/"))
 
 
 class Refused(NamedTuple):
@@ -116,7 +128,7 @@ class RawObject:
         limits: of its rows, and of its unpacked size.
         version: that was listed; reading any other is an error. None: only the size is compared.
         part: the part of it that is converted; None: all of it.
-        algorithms: names of hashlib, by which its bytes are hashed besides sha256.
+        digest: takes its bytes; by default a sha256 alone.
 
     Attributes:
         raw_span: where the document is that the converter yields next. A converter may set it, for `trace`. It is reset
@@ -136,17 +148,14 @@ class RawObject:
         limits: Limits | None = None,
         version: ObjectVersion | None = None,
         part: RawPart | None = None,
-        algorithms: Collection[str] = (),
+        digest: Hashes | None = None,
     ) -> None:
         self.name, self.size, self.path = name, size, path
-        self.limits = limits or Limits()
+        self.limits, self.part = limits or Limits(), part
         self.refused: list[Refused] = []
         self.counts: dict[str, int] = {}
-        self.part = part
         self.edges: tuple[Edge | None, Edge | None] | None = None
-        self._store, self._version = store, version
-        self._digest = hashlib.sha256()
-        self._others = {each: hashlib.new(each, usedforsecurity=False) for each in algorithms if each != "sha256"}
+        self._store, self._version, self._digest = store, version, digest or Hashes()
         self._seen, self._hashed = 0, part.start if part else 0
         self._pieces: Iterator[bytes] | None = None
         self.raw_span: RawSpan | None = None
@@ -197,9 +206,7 @@ class RawObject:
         end = at + len(piece)
         if at <= self._hashed < end:
             end = min(end, self.part.end) if self.part else end
-            fresh = piece[self._hashed - at : end - at] if self._hashed > at or self.part else piece
-            for digest in (self._digest, *self._others.values()):
-                digest.update(fresh)
+            self._digest.update(piece[self._hashed - at : end - at] if self._hashed > at or self.part else piece)
             self._hashed = max(end, self._hashed)
 
     def read_at(self, start: int, end: int) -> bytes:
@@ -326,7 +333,7 @@ class RawObject:
         """The hex sha256 of all its bytes. Bytes that the converter did not read are read now.
 
         Raises:
-            StoreError: its size is no longer the size when it was listed, so it is being replaced.
+            StoreError: it has another size than when it was listed, so it is being replaced.
         """
         if self._pieces is None:
             self._pieces = self._streamed(self._hashed)
@@ -339,8 +346,4 @@ class RawObject:
         end = self.part.end if self.part else self.size
         if self._hashed != end:
             raise StoreError(f"{self.path}: {end} bytes when listed, {self._hashed} when read; try again")
-        return self._digest.hexdigest()
-
-    def hashes(self) -> dict[str, str]:
-        """The hex hashes of all its bytes, by algorithm: sha256, and those that were asked for; see sha256()."""
-        return {"sha256": self.sha256(), **{name: digest.hexdigest() for name, digest in self._others.items()}}
+        return self._digest.sha256()

@@ -11,21 +11,9 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import check_shard
 from gristmill.lake.rows.raw_parts import RawPart, cut, object_of, part_name
 from gristmill.recipes.option_types import check_pattern, check_types
+from gristmill.recipes.raw_object import is_of_desktop
 
 PACKED = (".jsonl.gz", ".json.gz", ".jsonl.zst", ".jsonl.zstd", ".jsonl", ".json")
-
-
-_DESKTOP = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"})
-"""What Windows and macOS leave in folders, in lower case; macOS also leaves ._x."""
-
-
-def is_of_desktop(name: str) -> bool:
-    """Whether Windows or macOS has put a file there by itself; the packers of both put such files into archives.
-
-    >>> [is_of_desktop(name) for name in ("__MACOSX/a/._b.txt", "a/._b.txt", "a/.DS_Store", "a/Thumbs.db", ".github/a")]
-    [True, True, True, True, False]
-    """
-    return "/._" in f"/{name}" or not _DESKTOP.isdisjoint(name.lower().split("/"))
 
 
 def is_hidden(name: str) -> bool:

@@ -1,7 +1,7 @@
-"""The sha256 of objects: of an existing one, and of one that is being written."""
+"""The sha256 of objects: of an existing one, and of one that is being written; and other hashes of bytes."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gristmill.lake.store.protocol import Entry, Store, Upload
 
@@ -47,3 +47,32 @@ class HashedUpload:
     def abort(self) -> None:
         """Removes everything written so far."""
         self._upload.abort()
+
+
+class Hashes:
+    """Hashes bytes by sha256, and by other algorithms too.
+
+    Args:
+        algorithms: the others; names of hashlib.
+
+    >>> hashes = Hashes(["md5"])
+    >>> hashes.update(b"a")
+    >>> hashes.found()["md5"], hashes.found()["sha256"] == hashes.sha256()
+    ('0cc175b9c0f1b6a831c399e269772661', True)
+    """
+
+    def __init__(self, algorithms: Iterable[str] = ()) -> None:
+        self._digests = {name: hashlib.new(name, usedforsecurity=False) for name in {"sha256", *algorithms}}
+
+    def update(self, data: bytes) -> None:
+        """Takes the next bytes."""
+        for digest in self._digests.values():
+            digest.update(data)
+
+    def sha256(self) -> str:
+        """The hex sha256 of the bytes so far."""
+        return self._digests["sha256"].hexdigest()
+
+    def found(self) -> dict[str, str]:
+        """The hex hashes of the bytes so far, by algorithm."""
+        return {name: digest.hexdigest() for name, digest in self._digests.items()}

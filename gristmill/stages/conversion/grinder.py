@@ -18,6 +18,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_parts import PartEdges, RawPart
 from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter, SpannedRows
 from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
+from gristmill.lake.store.hashing import Hashes
 from gristmill.lake.store.protocol import ObjectVersion, Store
 from gristmill.lake.store.read_ahead import reading_ahead
 from gristmill.raw_data.checksums import NamedHash, differences
@@ -222,6 +223,7 @@ class ConversionGrinder:
         self._source = find("sources", Source, job.shelves, self._spec.source)
         self._raw_store = open_raw(self._source, self._store, job.lake.options, self._spec.raw)
         check_worker(code_of(self._source), self._spec.code)
+        self._hashes = Hashes()  # of the raw object that is read
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=ConversionItem)
@@ -243,8 +245,9 @@ class ConversionGrinder:
         with reading_ahead(self._raw_store, [(entry.path, entry.version) for entry in body.objects]) as streams:
             for entry in body.objects:
                 size, limits = entry.version.size, self._source.limits
-                kinds = {each.algorithm for each in entry.hashes}
-                yield entry, RawObject(streams, entry.path, entry.name, size, limits, entry.version, entry.part, kinds)
+                self._hashes = Hashes({each.algorithm for each in entry.hashes})
+                version, digest = entry.version, self._hashes
+                yield entry, RawObject(streams, entry.path, entry.name, size, limits, version, entry.part, digest)
 
     def _same(self, body: ConversionItem) -> Receipt | None:
         """The finished shard, if its raw objects have new stamps but the same bytes, as in a copied lake; else None."""
@@ -275,18 +278,18 @@ class ConversionGrinder:
             output.refuse(raw.take_refused())
             add_counts(output.counts, raw.counts)
             output.end(asset, entry, raw)
-            self._check_hashes(entry, raw)
+            self._check_hashes(entry)
         output.flush()
         if any(entry.version.size for entry in body.objects):  # an empty file is counted, but it loses nothing
             output.quarantine.check(self._source.quarantine_limit, output.documents.rows, output.bytes)
 
-    def _check_hashes(self, entry: RawEntry, raw: RawObject) -> None:
-        """Checks a raw object against the checksum files, before the shard takes the place of an earlier one.
+    def _check_hashes(self, entry: RawEntry) -> None:
+        """Checks a raw object that was read to its end against the checksum files, before the shard takes the place of an earlier one.
 
         Raises:
             DataError: it has another hash than they name.
         """
-        if wrong := differences(entry.name, entry.hashes, raw.hashes()):
+        if wrong := differences(entry.name, entry.hashes, self._hashes.found()):
             top = f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}"
             raise DataError(f"{top}: wrong checksum: {'; '.join(wrong)}; acquire this object again")
 
