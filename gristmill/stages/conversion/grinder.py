@@ -284,7 +284,7 @@ class ConversionGrinder:
             output.quarantine.check(self._source.quarantine_limit, output.documents.rows, output.bytes)
 
     def _check_hashes(self, entry: RawEntry) -> None:
-        """Checks a raw object that was read to its end against the checksum files, before the shard takes the place of an earlier one.
+        """Checks a raw object that was read to its end, before its shard takes the place of an earlier one.
 
         Raises:
             DataError: it has another hash than they name.
