@@ -33,25 +33,29 @@ class Cooked(energon.Sample):  # type: ignore[misc]
     media: list[Any]
 
 
+@energon.stateless  # type: ignore[untyped-decorator]
 def everything(sample: dict[str, Any]) -> Cooked:
     """Keeps all parts."""
     parts = {name: value for name, value in sample.items() if not name.startswith(UNDER)}
     return Cooked(**energon.basic_sample_keys(sample), parts=parts, media=[])
 
 
+@energon.stateless  # type: ignore[untyped-decorator]
 def with_media(sample: dict[str, Any], media: Any) -> Cooked:
     """Keeps all parts, and what the document's image is in the auxiliary source."""
-    cooked = everything(sample)
+    cooked: Cooked = everything(sample)
     cooked.media = [media[cooked.parts["json"]["image"]][0]]
     return cooked
 
 
+@energon.stateless  # type: ignore[untyped-decorator]
 def sequence(sample: dict[str, Any]) -> Any:
     """An interleaved sample: texts, and the parts that stand for images."""
     items = [sample[each["image"]] if isinstance(each, dict) else each for each in sample["json"]["sequence"]]
     return energon.InterleavedSample(**energon.basic_sample_keys(sample), sequence=items)
 
 
+@energon.stateless  # type: ignore[untyped-decorator]
 def similarity(sample: dict[str, Any]) -> Any:
     """An interleaved sample whose texts and images are matched by a matrix."""
     told = sample["json"]
