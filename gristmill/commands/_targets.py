@@ -3,10 +3,11 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from gristmill.commands._terminal import shelves_of
+from gristmill.commands._terminal import lake_of, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import LEDGER_TOPS
+from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.targets import Targets, means_something, read_targets
 from gristmill.project import is_lake
@@ -83,6 +84,24 @@ def names_lake(word: str) -> bool:
     A folder is a lake if it has a lake's id, raw data or ledgers.
     """
     return is_path(word) or is_lake(Path(word)) or any(any(Path(word).glob(each)) for each in _LEDGERS)
+
+
+def chosen_lake(arguments: Namespace) -> Lake:
+    """The lake of a command without targets. A bare word must be a lake: it may be misspelt.
+
+    Args:
+        arguments: with the lake as it was typed, and the options of its bucket.
+
+    Raises:
+        RecipeError: the word is no path, and no lake; or as for lake_of().
+    """
+    word = str(arguments.lake)
+    if not names_lake(word):
+        raise RecipeError(
+            f"{word!r} is no lake: there is no folder of this name with raw data or ledgers; write ./{word} if it is to"
+            " be one, or - for the lake of the project"
+        )
+    return lake_of(arguments)
 
 
 def _check_may_be_lake(catalogue: Catalogue, word: str) -> None:

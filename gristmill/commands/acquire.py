@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
-from gristmill.commands._terminal import add_lake, lake_of, show
+from gristmill.commands._targets import chosen_lake
+from gristmill.commands._terminal import add_lake, show
 from gristmill.errors import RecipeError
 from gristmill.installation import top_level
 from gristmill.lake.address import blocklist_path
@@ -41,7 +42,7 @@ def run(arguments: Namespace) -> int:
     unknown = [name for name in names if name not in KINDS]
     if unknown:
         raise RecipeError(f"{unknown[0]!r} cannot be acquired; choose from {', '.join(KINDS)}")
-    store = lake_of(arguments).store()
+    store = chosen_lake(arguments).store()
     trouble = False
     for acquired in _acquire(store, names, arguments.cache, arguments.requirements):
         show(str(acquired))

@@ -8,7 +8,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gristmill.commands._terminal import add_lake, lake_of, show
+from gristmill.commands._targets import chosen_lake
+from gristmill.commands._terminal import add_lake, show
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (
     find_foreign,
@@ -51,7 +52,7 @@ def run(arguments: Namespace) -> int:
         DataError: a ledger or a release cannot be read. Nothing was removed.
         StoreError: the lake does not answer.
     """
-    store, dry = lake_of(arguments).store(), arguments.dry_run
+    store, dry = chosen_lake(arguments).store(), arguments.dry_run
     if not dry:
         store.sweep()
     foreign = find_foreign(store)

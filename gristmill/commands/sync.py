@@ -5,7 +5,8 @@ Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gri
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._targets import chosen_lake
+from gristmill.commands._terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.dashboard.home import chosen_environment, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
@@ -26,7 +27,7 @@ def run(arguments: Namespace) -> int:
         RecipeError: no recipes are named, or a declaration is not valid.
         DataError: the run failed.
     """
-    environment = chosen_environment(read_environment(), lake_of(arguments), shelves_of(arguments))
+    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))
     home = prepare_home(environment)
     build = load_location("definitions").build
     mill = load_location("assets.support.mill").open_mill(build, environment, lambda _: None)

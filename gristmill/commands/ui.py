@@ -7,7 +7,8 @@ also what `gristmill make` made. The UI listens on this machine alone, behind a 
 import sys
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._targets import chosen_lake
+from gristmill.commands._terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.dashboard.home import child_variables, chosen_environment, prepare_home
 from gristmill.dashboard.processes import Dashboard
 from gristmill.environment import read_environment
@@ -33,7 +34,7 @@ def run(arguments: Namespace) -> int:
         RecipeError: no recipes are named, or the port is taken.
         GristmillError: one of its processes ended.
     """
-    environment = chosen_environment(read_environment(), lake_of(arguments), shelves_of(arguments))
+    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))
     home = prepare_home(environment)
     sync = [] if arguments.no_sync else [sys.executable, "-m", "gristmill", "sync", environment.lake]
     show(f"the lake is {environment.lake}; Dagster's files are in {home}")

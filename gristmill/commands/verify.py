@@ -6,12 +6,14 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from gristmill.commands._terminal import add_lake, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._targets import chosen_lake
+from gristmill.commands._terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.mend import with_arguments
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.open import Lake
+from gristmill.lake.store.plain_files import NoFile, Unlisted
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
@@ -62,16 +64,18 @@ def run(arguments: Namespace) -> int:
         RecipeError: there is no ledger to verify. An empty result must not pass as a proof.
         StoreError: the lake does not answer.
     """
-    lake = lake_of(arguments)
-    paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"))
-    lost = [] if arguments.asset else [*lake_file_findings(lake.store()), *release_findings(lake.store())]
+    lake = chosen_lake(arguments)
+    unfit: list[Unlisted] = []
+    paths = audited_ledgers(lake.store(), arguments.asset, lambda note: show(f"note   {note}"), unfit.append)
+    lost = [Finding(each.path, None, each.reason) for each in unfit if each.path.startswith(arguments.asset)]
+    lost += [] if arguments.asset else [*lake_file_findings(lake.store()), *release_findings(lake.store())]
     for finding in lost:
         show(f"WRONG  {finding}")
     if lost and not arguments.all:
         return 1
     if not paths:
         below = f" below {arguments.asset}" if arguments.asset else ""
-        raise RecipeError(f"{lake_of(arguments).url}: there is no finished partition{below}, so nothing to prove")
+        raise RecipeError(f"{lake.url}: there is no finished partition{below}, so nothing to prove")
     wrong, proven = len(lost), 0
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
     audits = _audits_of(lake, paths, arguments)
@@ -137,9 +141,12 @@ def _cancel(futures: Sequence[Future[Audited]]) -> None:
 
 def _audit(lake: Lake, path: str, share: float, *, first_only: bool) -> Audited:
     notes: list[str] = []
-    findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only)
-    if share and not findings:
-        findings = audit_reencoding(lake.store(), path, share, notes.append, first_only=first_only)
+    try:
+        findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only)
+        if share and not findings:
+            findings = audit_reencoding(lake.store(), path, share, notes.append, first_only=first_only)
+    except NoFile as error:
+        findings = [Finding(error.path, None, error.reason)]
     return path, notes, findings
 
 

@@ -26,6 +26,7 @@ from gristmill.lake.asset_kinds import (
     names_of,
     whole_asset_of,
 )
+from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.census import due_ledgers
@@ -120,7 +121,7 @@ def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False)
     return _all(store, findings, first_only=first_only)
 
 
-def audited_ledgers(store: Store, prefix: str = "", say: Say = _silent) -> list[str]:
+def audited_ledgers(store: Store, prefix: str = "", say: Say = _silent, tell: Tell | None = None) -> list[str]:
     """Paths of the ledgers that a lake should have below a prefix, upstream assets first.
 
     A ledger that does not exist is listed too, if there are objects that need it: its audit is a finding.
@@ -129,5 +130,6 @@ def audited_ledgers(store: Store, prefix: str = "", say: Say = _silent) -> list[
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
         say: receives a note on each partition that a run has claimed and that has no ledger yet.
+        tell: takes what can be no object, such as a link to nothing; None: that is an error.
     """
-    return due_ledgers(store, prefix, say)
+    return due_ledgers(store, prefix, say, tell)

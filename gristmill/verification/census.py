@@ -6,12 +6,13 @@ from gristmill.errors import DataError
 from gristmill.execution.work import Say
 from gristmill.lake.address import place_of_ledger
 from gristmill.lake.asset_kinds import KINDS, RAW, TOKENIZER, kind_of, ledger_of_object, rank_of, whole_asset_of
+from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Store
 
 TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.ledger))
 
 
-def due_ledgers(store: Store, prefix: str, say: Say) -> list[str]:
+def due_ledgers(store: Store, prefix: str, say: Say, tell: Tell | None = None) -> list[str]:
     """Paths of all ledgers below a prefix that the lake should have, upstream assets first.
 
     A partition without a ledger counts, unless a run has claimed it: that run will write the ledger.
@@ -20,9 +21,10 @@ def due_ledgers(store: Store, prefix: str, say: Say) -> list[str]:
         store: the lake.
         prefix: an asset's address, or its first folders (`sources/wiki/v0`); empty: the whole lake.
         say: receives a note on each partition that a run has claimed and that has no ledger yet.
+        tell: takes what can be no object, such as a link to nothing; None: that is an error.
     """
     word = prefix.rstrip("/")
-    paths = set(_objects(store))
+    paths = set(_objects(store, tell))
     due: list[tuple[tuple[object, ...], str]] = []
     for ledger in {each for path in paths if (each := ledger_of_object(path)) is not None}:
         asset, claim = _asset(ledger)
@@ -44,12 +46,12 @@ def _asset(ledger: str) -> tuple[str, str]:
     return (partition.asset, partition.claim) if partition else (whole_asset_of(ledger) or "", "")
 
 
-def _objects(store: Store) -> Iterator[str]:
+def _objects(store: Store, tell: Tell | None) -> Iterator[str]:
     """The paths of all objects of kinds with ledgers. Raw data are not listed: they may be millions of objects."""
     for top in TOPS:
         for folder in store.folders(top):
             for each in store.folders(folder):
                 if kind_of(each.rstrip("/")) is not RAW:
-                    yield from (entry.path for entry in store.list(each))
+                    yield from (entry.path for entry in store.list(each, "", tell))
             if top == TOKENIZER.top:  # its files lie in the folder itself
-                yield from (entry.path for entry in store.list(folder))
+                yield from (entry.path for entry in store.list(folder, "", tell))

@@ -10,6 +10,7 @@ from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.plain_files import NoFile, Unlisted
 from gristmill.lake.store.protocol import Store
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
@@ -24,7 +25,7 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
     try:
         if read_lake_id(store) is not None:
             return
-    except DataError:
+    except (DataError, NoFile):
         yield Finding(LAKE_FILE, None, "it does not contain a lake's id", _MEND)
         return
     for partition in list_ledgers(store):
@@ -43,7 +44,10 @@ def release_findings(store: Store) -> Iterator[Finding]:
     Args:
         store: the lake.
     """
-    for entry in store.list("releases/"):
+    unfit: list[Unlisted] = []
+    entries = list(store.list("releases/", "", unfit.append))
+    yield from (Finding(each.path, None, each.reason) for each in unfit)
+    for entry in entries:
         if entry.path.endswith(".json"):
             try:
                 msgspec.json.decode(store.read(entry.path), type=dict[str, msgspec.Raw])

@@ -3,6 +3,7 @@
 A FIFO blocks whoever opens it until somebody writes into it, and reading a device may never end.
 """
 
+import errno
 import io
 import os
 import stat
@@ -24,6 +25,19 @@ class Unlisted(NamedTuple):
     path: str
     reason: str
     hides: bool = False
+
+
+class NoFile(StoreError):  # noqa: N818 - the tree reads as English
+    """Something in a folder is no plain file, or a link to nothing.
+
+    Attributes:
+        path: of it, as an object's path.
+        reason: what it is, and the mend.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path, self.reason = path, reason
 
 
 NO_TARGET = "the target of this link does not exist; mount the target, or remove the link"
@@ -91,7 +105,7 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
         tell: takes what is no plain file; None: that is an error.
 
     Raises:
-        StoreError: it is no plain file, or a link whose target does not exist.
+        NoFile: it is no plain file, or a link whose target does not exist.
     """
     try:
         status = item.stat()
@@ -100,7 +114,7 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
             return None
         found = Unlisted(path, NO_TARGET, hides=True)
     except OSError as error:
-        if tell is None:
+        if tell is None and error.errno != errno.ELOOP:
             raise
         found = Unlisted(path, f"{error.strerror}; remove it", hides=True)
     else:
@@ -108,7 +122,7 @@ def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat
             return status
         found = Unlisted(path, _no_file(status))
     if tell is None:
-        raise StoreError(f"{path}: {found.reason}")
+        raise NoFile(path, found.reason)
     tell(found)
     return None
 
@@ -122,7 +136,7 @@ def open_plain(file: str, path: str) -> io.FileIO:
 
     Raises:
         IsADirectoryError: it is a folder.
-        StoreError: it is no plain file.
+        NoFile: it is no plain file.
         OSError: it cannot be opened.
     """
     fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -132,7 +146,7 @@ def open_plain(file: str, path: str) -> io.FileIO:
     os.close(fd)
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(21, "Is a directory")
-    raise StoreError(f"{path}: {_no_file(status)}")
+    raise NoFile(path, _no_file(status))
 
 
 def _no_file(status: os.stat_result) -> str:

@@ -71,3 +71,15 @@ def test_options_may_stand_between_the_words(here: Path, mill: Mill, capsys: pyt
 
 def test_one_is_not_many() -> None:
     assert [counted(n, "row") for n in (0, 1, 2, 1_000)] == ["0 rows", "1 row", "2 rows", "1,000 rows"]
+
+
+@pytest.mark.parametrize("command", ["acquire", "gc", "sync", "ui", "verify"])
+def test_a_bare_word_that_is_no_lake_is_refused_and_makes_no_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").mkdir()
+    for word in ("corpsu", "notes"):
+        assert main([command, word]) == 2
+        assert capsys.readouterr().err.count(f"{word!r} is no lake: ") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]

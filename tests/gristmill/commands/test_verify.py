@@ -1,3 +1,4 @@
+import os
 import re
 from pathlib import Path
 
@@ -88,3 +89,27 @@ def test_a_damaged_lake_file_is_a_finding_of_the_whole_lake_only(
     assert said[0].startswith("WRONG  lake.json: it does not contain a lake's id (restore it from a copy; or")
     assert said[-1] == "8 of 8 ledgers proven, 1 findings"
     assert main(["verify", str(whole.root), "--asset", "sources"]) == 0
+
+
+def test_links_to_nothing_and_fifos_are_findings(
+    whole: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = Path(whole.root)
+    documents = "sources/pages/v0/documents/2024"
+    (root / documents / "a.jsonl.gz").unlink()
+    os.mkfifo(root / documents / "a.jsonl.gz")
+    (root / documents / "zz.jsonl.gz").symlink_to(tmp_path / "gone")
+    (root / "lake.json").unlink(missing_ok=True)
+    os.mkfifo(root / "lake.json")
+    (root / "releases").mkdir(exist_ok=True)
+    os.mkfifo(root / "releases" / "one.json")
+    assert main(["verify", str(root), "--all"]) == 1
+    said = capsys.readouterr().out
+    for path, what in (
+        (f"{documents}/a.jsonl.gz", "a FIFO, not a file; remove it"),
+        (f"{documents}/zz.jsonl.gz", "the target of this link does not exist"),
+        ("lake.json", "it does not contain a lake's id"),
+        ("releases/one.json", "a FIFO, not a file; remove it"),
+    ):
+        assert f"WRONG  {path}: {what}" in said
+    assert "proven " in said

@@ -45,7 +45,7 @@ def test_a_relative_path_is_one_below_the_current_directory_and_stays_so(
     monkeypatch.chdir(tmp_path)
     lake = Lake("corpus")
     assert lake.url == f"{tmp_path}/corpus"
-    assert main(["verify", "corpus"]) == 2
+    assert main(["verify", "./corpus"]) == 2
     assert capsys.readouterr().err.startswith(f"{tmp_path}/corpus: there is no lake")
     monkeypatch.chdir("/")
     lake.store().put("a", b"1")
