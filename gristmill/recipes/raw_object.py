@@ -6,7 +6,7 @@ from typing import IO, NamedTuple
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.raw_parts import Edge, RawPart
+from gristmill.lake.rows.raw_parts import BlockSum, Edge, RawPart
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.rows.streamed_file import StreamedFile
@@ -29,9 +29,7 @@ _PER_ROW = 256
 """Bytes for which each row counts besides its own, where the size of an unpacked object is judged."""
 _COUNTERS = 100
 """Most counters of a raw object that are told apart."""
-
-_DESKTOP = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"})
-"""What Windows and macOS leave in folders, in lower case; macOS also leaves ._x."""
+_DESKTOP = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"})  # in lower case
 
 
 def is_of_desktop(name: str) -> bool:
@@ -137,6 +135,7 @@ class RawObject:
         counts: counters by name; see count(). The ledger's table has their sums over the objects of a shard.
         edges: of a part: where its first record begins and its last one ends, or twice None if no record begins in it.
             The reader sets them before it ends.
+        sums: of a part of a bz2 file: the checksums of its blocks.
     """
 
     def __init__(
@@ -154,6 +153,7 @@ class RawObject:
         self.limits, self.part = limits or Limits(), part
         self.refused: list[Refused] = []
         self.counts: dict[str, int] = {}
+        self.sums: list[BlockSum] = []
         self.edges: tuple[Edge | None, Edge | None] | None = None
         self._store, self._version, self._digest = store, version, digest or Hashes()
         self._seen, self._hashed = 0, part.start if part else 0

@@ -37,6 +37,32 @@ class Edge(NamedTuple):
     plain: int = 0
 
 
+class BlockSum(NamedTuple):
+    """The checksums of blocks of a bz2 stream that follow each other in a part, combined by bzip2's rule.
+
+    Attributes:
+        blocks: how many blocks.
+        crc: their checksums, combined.
+        stated: the checksum at the end of the stream, if the last block is the last one of its stream; else None.
+    """
+
+    blocks: int
+    crc: int
+    stated: int | None = None
+
+    def behind(self, before: int) -> int:
+        """The combined checksum of these blocks and of those before them.
+
+        Args:
+            before: of the blocks of the same stream before these; 0 if these begin it.
+
+        >>> BlockSum(1, 5).behind(1 << 31), BlockSum(33, 0).behind(3)
+        (4, 6)
+        """
+        turn = self.blocks % 32
+        return ((before << turn | before >> (32 - turn)) & 0xFFFFFFFF) ^ self.crc
+
+
 class PartEdges(msgspec.Struct, frozen=True, array_like=True):
     """The part that a shard was made from, and its edges.
 
@@ -46,6 +72,7 @@ class PartEdges(msgspec.Struct, frozen=True, array_like=True):
         part: its nominal bounds.
         first: where its first record begins; None if no record begins in it.
         last: where its last record ends; None if no record begins in it.
+        sums: of bz2: of the stream that begins before the part, and of the stream that ends behind it.
     """
 
     object: str
@@ -53,6 +80,7 @@ class PartEdges(msgspec.Struct, frozen=True, array_like=True):
     part: RawPart
     first: Edge | None = None
     last: Edge | None = None
+    sums: tuple[BlockSum, ...] = ()
 
 
 def cut(size: int, most: int) -> tuple[RawPart, ...]:

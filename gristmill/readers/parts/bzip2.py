@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.raw_parts import RawPart
+from gristmill.lake.rows.raw_parts import BlockSum, RawPart
 from gristmill.lake.rows.unpacking import RAW_MEND
 
 _BLOCK, _END = 0x314159265359, 0x177245385090
@@ -105,18 +105,71 @@ class _BlockFinder:
         return self.held[start - self.at : start - self.at + count]
 
 
-def bz2_units(pieces: Iterator[bytes], path: str, part: RawPart) -> Iterator[int | bytes]:
+class _Sum:
+    """The checksum of a stream, block by block.
+
+    Args:
+        sums: takes what the checks of all parts together must compare.
+        part: of the object.
+        path: of the object, for messages.
+    """
+
+    def __init__(self, sums: list[BlockSum], part: RawPart, path: str) -> None:
+        self._sums, self._part, self._path = sums, part, path
+        self._is_whole = not part.start  # whether the stream has been read from its first block on
+        self._all, self._own = BlockSum(0, 0), BlockSum(0, 0)
+        self._at = -1
+
+    def add(self, block: int, crc: int, stated: int | None) -> None:
+        """Takes the next block.
+
+        Args:
+            block: its first byte.
+            crc: its checksum.
+            stated: the checksum of its stream, if it is the last block of it.
+
+        Raises:
+            DataError: the stream has another checksum than it states.
+        """
+        one = BlockSum(1, crc)
+        self._all = BlockSum(self._all.blocks + 1, one.behind(self._all.crc), stated)
+        if self._is_whole and stated not in {None, self._all.crc}:
+            raise DataError(
+                f"{self._path}: the checksum of the bz2 stream that ends behind byte {block} is wrong, so blocks are"
+                f" missing or changed; {RAW_MEND}"
+            )
+        if block < self._part.end:
+            self._tell(BlockSum(self._own.blocks + 1, one.behind(self._own.crc), stated))
+        if stated is not None:
+            self._is_whole, self._all, self._own, self._at = True, BlockSum(0, 0), BlockSum(0, 0), -1
+
+    def _tell(self, own: BlockSum) -> None:
+        """Notes what the part has of its stream. A stream that is whole in the part is compared already."""
+        self._own = own
+        if self._at < 0:
+            self._at = len(self._sums)
+            self._sums.append(own)
+        self._sums[self._at] = own
+        if own.stated is not None and self._is_whole:
+            del self._sums[self._at]
+
+
+def bz2_units(
+    pieces: Iterator[bytes], path: str, part: RawPart, sums: list[BlockSum] | None = None
+) -> Iterator[int | bytes]:
     """The blocks from the first one of a part to the end of the object; see readers.parts.units.units().
 
     Args:
         pieces: the bytes of the object from the part's first one on.
         path: of the object, for messages.
         part: of the object.
+        sums: takes the checksums of the blocks that begin in the part, of streams that are not whole in it.
 
     Raises:
-        DataError: a block is damaged, or the object is truncated, or no bz2 file.
+        DataError: a block or a whole stream is damaged, or the object is truncated, or no bz2 file.
     """
     window = _BlockFinder(pieces, part.start)
+    total = _Sum([] if sums is None else sums, part, path)
     if not part.start:
         yield 0  # the first part begins with the file, not with its first block
     found = _first(window, part) if part.start else _stream(window, 0, path)
@@ -128,6 +181,8 @@ def bz2_units(pieces: Iterator[bytes], path: str, part: RawPart) -> Iterator[int
             what = "no block or end of the stream follows: the file was truncated, or is damaged"
             what = what if window.ended else "a block does not end"
             raise DataError(f"{path}: {what}, after byte {found.bit // 8} of the file; {RAW_MEND}")
+        stated = None if following.block else _stated(window, following, path)
+        total.add(found.bit // 8, window.bits(found.bit + _BITS, found.bit + _BITS + _CRC), stated)
         yield from _plain(window, found.bit, following.bit, path)
         if following.block:
             found = following
@@ -168,6 +223,15 @@ def _plain(window: _BlockFinder, start: int, end: int, path: str) -> Iterator[by
         raise DataError(f"{path}: the bz2 block at byte {start // 8} is damaged ({error}); {RAW_MEND}") from error
     if not unpack.eof:
         raise DataError(f"{path}: the bz2 block at byte {start // 8} is damaged (it ends too early); {RAW_MEND}")
+
+
+def _stated(window: _BlockFinder, end: _Mark, path: str) -> int:
+    """The checksum that a stream states at its end."""
+    start = end.bit + _BITS
+    last = _behind(end)
+    if len(window.bytes(start // 8, last - start // 8)) < last - start // 8:
+        raise DataError(f"{path}: the file ends in the middle: it was truncated, at byte {last}; {RAW_MEND}")
+    return window.bits(start, start + _CRC)
 
 
 def _stream(window: _BlockFinder, start: int, path: str) -> _Mark | None:

@@ -53,7 +53,7 @@ def units(raw: RawObject, part: RawPart) -> Iterator[Unit]:
     """
     lower = raw.path.lower()
     if lower.endswith(".bz2"):
-        return bz2_units(raw.chunks(), raw.path, part)
+        return bz2_units(raw.chunks(), raw.path, part, raw.sums)
     if lower.endswith(".gz"):
         return _members(raw, part, _GZIP, _is_gzip, gunzipped)
     if lower.endswith((".zst", ".zstd")):

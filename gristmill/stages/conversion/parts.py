@@ -34,7 +34,7 @@ def edges_of(raw: RawObject) -> PartEdges | None:
             f"{raw.name}: the converter did not say where the records of this part begin and end, so it does not read"
             " parts; use shards=OneToOne() in its source"
         )
-    return PartEdges(object_of(raw.name)[0], raw.size, raw.part, *raw.edges)
+    return PartEdges(object_of(raw.name)[0], raw.size, raw.part, *raw.edges, tuple(raw.sums))
 
 
 def with_edges(row: Shard, edges: PartEdges | None) -> Shard:
@@ -90,7 +90,8 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
     """Checks that the parts of each object hold each of its records once.
 
     The first part begins where its object begins. Each other one begins where the one before it has stopped, although
-    both have looked for this place by themselves. The last one has stopped at the end of its object.
+    both have looked for this place by themselves. The last one has stopped at the end of its object. Of bz2, the blocks
+    of all parts together have the checksum that the end of their stream states.
 
     Args:
         store: the lake.
@@ -114,11 +115,20 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
 
 def _troubles(parts: Sequence[PartEdges]) -> Iterator[str]:
     """What is wrong with the parts of an object, in their order."""
-    at, size, nominal = Edge(0), parts[0].size, 0
+    at, size, nominal, crc = Edge(0), parts[0].size, 0, 0
     for each in parts:
         if each.part.start != nominal or each.size != size:
             yield f"the part from byte {nominal:,} is missing"
         nominal = each.part.end
+        for found in each.sums:
+            crc = found.behind(crc)
+            if found.stated is not None:
+                if crc != found.stated:
+                    yield (
+                        f"the checksum of the bz2 stream that ends behind byte {each.part.start:,} is wrong, so blocks"
+                        " are missing or changed; acquire the object again"
+                    )
+                crc = 0
         if each.first is None or each.last is None:
             continue
         if each.first != at:

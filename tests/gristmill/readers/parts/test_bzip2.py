@@ -43,6 +43,10 @@ def test_a_text_that_repeats_itself_is_unpacked_in_pieces() -> None:
         (lambda data: data + b"more", "no stream begins at byte"),
         (lambda data: b"PK" + data[2:], "no stream begins at byte 0"),
         (lambda data: data[:1000] + bytes([data[1000] ^ 1]) + data[1001:], "the bz2 block at byte 4 is damaged"),
+        (
+            lambda data: data[:-2] + bytes([data[-2] ^ 64]) + data[-1:],
+            "checksum of the bz2 stream that ends behind byte",
+        ),
         (lambda data: data[:4], "no stream begins at byte 0"),
         (lambda data: data[:500] + bytes(3 << 20), "a block does not end, after byte 4"),
         (lambda data: data[:4] + bytes(3 << 20), "no stream begins at byte 0"),

@@ -1,5 +1,6 @@
 """Large raw objects become several shards, and nothing is published unless their parts meet."""
 
+import bz2
 import gzip
 import hashlib
 import json
@@ -219,3 +220,34 @@ def test_another_size_of_parts_is_another_recipe_and_one_to_one_knows_no_parts(m
     mill.make(step(shards=OneToOne(), draft=True))
     assert [part_of(shard) for shard in mill.table(mill.documents(source="cut")).values()] == [None]
     assert "parts_meet" not in step(shards=OneToOne()).checks("")
+
+
+def bzipped(streams: int) -> bytes:
+    """Lines in streams of several blocks each; level 1 has blocks of 100 kB."""
+    data = rows(9000)
+    size = len(data) // streams + 1
+    return b"".join(bz2.compress(data[at : at + size], 1) for at in range(0, len(data), size))
+
+
+@pytest.mark.parametrize(("streams", "part"), [(1, 60_000), (1, 100_000), (3, 60_000), (3, 160_000), (9, 30_000)])
+def test_the_blocks_of_all_parts_have_the_checksum_of_their_bz2_stream(mill: Mill, streams: int, part: int) -> None:
+    data = bzipped(streams)
+    put(mill, "a.jsonl.bz2", data)
+    mill.make(step(shards=Split(part)))
+    table = list(mill.table(mill.documents(source="cut")).values())
+    edges = [edges for edges in map(part_of, table) if edges is not None]
+    assert len(edges) > 1
+    assert any(each.sums for each in edges)
+    assert parts_meet(mill.store, mill.documents(source="cut"), table).passed
+
+
+@pytest.mark.parametrize(("streams", "part"), [(1, 60_000), (3, 160_000), (3, 60_000)])
+def test_a_bz2_stream_with_a_wrong_checksum_is_not_published(mill: Mill, streams: int, part: int) -> None:
+    """Each block is sound. Only the end of a stream tells that the blocks are not those that were written."""
+    data = bytearray(bzipped(streams))
+    data[-3] ^= 0x10
+    put(mill, "a.jsonl.bz2", bytes(data))
+    with pytest.raises(
+        DataError, match=r"a\.jsonl\.bz2: the checksum of the bz2 stream that ends behind byte [\d,]+ is"
+    ):
+        mill.make(step(shards=Split(part)))
