@@ -8,7 +8,7 @@ What a file of the lake names is deleted only if the partition itself may own it
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import orjson
 
@@ -23,34 +23,21 @@ from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
+from gristmill.maintenance.folder_objects import FolderObjects
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
 TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
 
 
-@dataclass
-class Unnamed:
+@dataclass(kw_only=True)
+class Unnamed(FolderObjects):
     """A part that nothing names.
 
     Attributes:
         place: the slice it belongs to.
-        folder: its folder, with a closing slash.
-        entries: its objects.
     """
 
     place: Place
-    folder: str
-    entries: list[Entry] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return self.folder.rstrip("/").rpartition("/")[2]
-
-    @property
-    def bytes(self) -> int:
-        """Total size of its objects, in bytes."""
-        return sum(entry.size for entry in self.entries)
 
 
 def find_unnamed(store: Store, say: Say) -> list[Unnamed]:
@@ -72,7 +59,7 @@ def find_unnamed(store: Store, say: Say) -> list[Unnamed]:
         part_folder = part_at(entry.path)
         if part_folder:
             place, folder = part_folder
-            parts.setdefault(folder, Unnamed(place, folder)).entries.append(entry)
+            parts.setdefault(folder, Unnamed(folder, place=place)).entries.append(entry)
     busy = {place for place in {part.place for part in parts.values()} if is_busy(store, place)}
     for place in sorted(busy, key=lambda place: place.ledger):
         say(f"{place.asset} ({place.snapshot}): a run is at work there, or was killed: nothing of it is touched")

@@ -2,40 +2,27 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.index_ledger import read_index_ledger
-from gristmill.lake.store.protocol import Entry, Store
+from gristmill.lake.store.protocol import Store
+from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.stages.export.index import WRITING, release_folder
 
 _NAME = re.compile(rb"release-[0-9a-f]+")
 
 
-@dataclass
-class OldRelease:
+@dataclass(kw_only=True)
+class OldRelease(FolderObjects):
     """A release that nothing names.
 
     Attributes:
         index: address of the index that it belongs to.
-        folder: its folder, with a closing slash.
-        entries: its objects.
     """
 
     index: str
-    folder: str
-    entries: list[Entry] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """The name of its folder."""
-        return self.folder.rstrip("/").rpartition("/")[2]
-
-    @property
-    def bytes(self) -> int:
-        """Total size of its objects, in bytes."""
-        return sum(entry.size for entry in self.entries)
 
 
 def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
@@ -54,7 +41,7 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
         folder = release_folder(entry.path)
         if folder:
             index = folder.rstrip("/").rpartition("/")[0]
-            found.setdefault(folder, OldRelease(index, folder)).entries.append(entry)
+            found.setdefault(folder, OldRelease(folder, index=index)).entries.append(entry)
     busy = {index for index in {each.index for each in found.values()} if _is_busy(store, index)}
     for index in sorted(busy):
         say(f"{index}: a run writes its release, or was killed: nothing of it is touched")

@@ -105,6 +105,29 @@ def compose(document: Document, *, schema: Schema = "22.01", identified: tuple[s
     return Composed(own, "original") if own is not None and _same(own, line) else Composed(line, "edited")
 
 
+DAMAGED: Final = "rows whose metadata of OSCAR are damaged"
+"""The count of documents that were read from OSCAR, and whose metadata no longer give a line."""
+OTHER_ID: Final = "rows whose record id is not their id"
+"""The count of documents whose `warc-record-id` is another than their id."""
+
+
+def doubt(document: Document, kind: Kind) -> str | None:
+    """What a ledger counts of a document that came from OSCAR, and whose metadata were changed; else None.
+
+    Args:
+        document: any document.
+        kind: of its line; see Composed.
+
+    >>> doubt(Document(id="d1", text="", source="a", metadata={"oscar_line": {}}), "new") == DAMAGED
+    True
+    """
+    metadata = document.metadata if isinstance(document.metadata, dict) else {}
+    if kind == "new":
+        return DAMAGED if KEPT in metadata else None
+    record = metadata.get(HEADERS, {}).get("warc-record-id")
+    return OTHER_ID if record and record != document.id else None
+
+
 def _is_of_oscar(metadata: Mapping[str, Any]) -> bool:
     """Whether metadata have the form that the reader of OSCAR writes. Other sources may have a key `oscar` too."""
     oscar = metadata.get(OSCAR)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gristmill.errors import DataError
 from gristmill.formats.oscar.checksums import checksum_name, write_checksums
-from gristmill.formats.oscar.compose import compose, language_of
+from gristmill.formats.oscar.compose import compose, doubt, language_of
 from gristmill.formats.oscar.names import part_name
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.export import Oscar
@@ -77,9 +77,9 @@ class OscarPart:
         composed = compose(document, schema=self._declared.schema)
         if b"\n" in composed.line:
             raise DataError(f"id {document.id!r}: its line of OSCAR has a line feed")
-        counted = _COUNTED.get(composed.kind)
-        if counted:
-            self.counts[counted] = self.counts.get(counted, 0) + 1
+        for counted in (_COUNTED.get(composed.kind), doubt(document, composed.kind)):
+            if counted:
+                self.counts[counted] = self.counts.get(counted, 0) + 1
         path = f"{split}/{language}{_ENDING}" if split else f"{language}{_ENDING}"
         file = self._files.get(path)
         if file is None:

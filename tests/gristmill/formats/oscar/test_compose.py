@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from oscarlines import as_written, make_line, real_lines
 
-from gristmill.formats.oscar.compose import compose, compose_line, language_of, text_digest
+from gristmill.formats.oscar.compose import DAMAGED, OTHER_ID, compose, compose_line, doubt, language_of, text_digest
 from gristmill.formats.oscar.labels import Schema
 from gristmill.formats.oscar.rows import OscarRows
 from gristmill.lake.rows.document import Document
@@ -160,3 +160,18 @@ def test_the_real_lines_edited_are_valid() -> None:
         row = OscarRows("oscar", "22.01").row(line).row
         document = msgspec.json.decode(row, type=Document)
         valid(compose_line(edit(document, text=document.text[: len(document.text) // 2])), "22.01")
+
+
+def test_changed_metadata_of_oscar_are_told() -> None:
+    oscar = {"identification": {"label": "en", "prob": 1.0}, "sentence_identifications": [None]}
+    kept = {"text_xxh3": text_digest("a")}
+    whole = {"warc_headers": {"warc-record-id": "d1"}, "oscar": oscar, "oscar_line": kept}
+    for id_, metadata, expected in (
+        ("d1", whole, ("original", None)),
+        ("d2", whole, ("original", OTHER_ID)),
+        ("d1", {**whole, "oscar": {"identification": "en"}}, ("new", DAMAGED)),
+        ("d1", {"url": "http://a.example"}, ("new", None)),
+    ):
+        document = Document(id=id_, text="a", source="s", metadata=metadata)
+        kind = compose(document).kind
+        assert (kind, doubt(document, kind)) == expected
