@@ -112,7 +112,7 @@ OTHER_ID: Final = "rows whose record id is not their id"
 
 
 def doubt(document: Document, kind: Kind) -> str | None:
-    """What a ledger counts of a document that came from OSCAR, and whose metadata were changed; else None.
+    """The name by which a ledger counts a document of OSCAR whose metadata were changed; None for any other.
 
     Args:
         document: any document.
