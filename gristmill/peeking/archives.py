@@ -42,7 +42,8 @@ def endings(head: Head) -> Counter[str]:
     return Counter(PurePosixPath(member.name).suffix[1:].lower() for member in head.members)
 
 
-def _told(head: Head) -> tuple[str, ...]:
+def members_told(head: Head) -> tuple[str, ...]:
+    """What people want to know of an archive: how many files it has, their endings, and its damage."""
     count = f"{len(head.members)}{' or more' if len(head.members) >= MEMBERS else ''} files"
     named = ", ".join(
         f"{number} .{end}" if end else f"{number} without an ending" for end, number in endings(head).most_common(4)
@@ -65,7 +66,7 @@ def epub(head: Head) -> Facts | None:
     """A book in EPUB's form: an .epub file, or its folder in another archive."""
     names = [member.name for member in head.members]
     book = any(name.endswith(".opf") for name in names) and any(name.endswith(".xhtml") for name in names)
-    return Facts(fields=_told(head)) if head.archive and book else None
+    return Facts(fields=members_told(head)) if head.archive and book else None
 
 
 def code(head: Head) -> Facts | None:
@@ -75,22 +76,22 @@ def code(head: Head) -> Facts | None:
     fits = head.archive and programs >= 0.5 * max(sum(counted.values()), 1) and programs
     tops = {member.name.removeprefix("./").partition("/")[0] for member in head.members}
     one = len(tops) == 1 and all("/" in member.name.removeprefix("./") for member in head.members)
-    return Facts({"strip": 1} if one else {}, _told(head)) if fits else None
+    return Facts({"strip": 1} if one else {}, members_told(head)) if fits else None
 
 
 def irc_archive(head: Head) -> Facts | None:
     """Logs of a channel."""
-    return Facts(fields=_told(head)) if head.archive and _mostly(head, "irc") and _kinds(head) else None
+    return Facts(fields=members_told(head)) if head.archive and _mostly(head, "irc") and _kinds(head) else None
 
 
 def headed_archive(head: Head) -> Facts | None:
     """Texts with header fields."""
-    return Facts({"select": _select(head)}, _told(head)) if _kinds_of(head) and _mostly(head, "headed") else None
+    return Facts({"select": _select(head)}, members_told(head)) if _kinds_of(head) and _mostly(head, "headed") else None
 
 
 def html_archive(head: Head) -> Facts | None:
     """Web pages as files."""
-    return Facts(fields=_told(head)) if _kinds_of(head) and _mostly(head, "html") else None
+    return Facts(fields=members_told(head)) if _kinds_of(head) and _mostly(head, "html") else None
 
 
 def text_archive(head: Head) -> Facts | None:
@@ -105,14 +106,16 @@ def text_archive(head: Head) -> Facts | None:
     )
     more = {"front_matter": True} if front else {}
     titles = {"title": True} if front or _mostly(head, "markdown") else {}
-    return Facts({**members, **more, **titles}, _told(head)) if fits and texts else None
+    return Facts({**members, **more, **titles}, members_told(head)) if fits and texts else None
 
 
 def other_archive(head: Head) -> Facts | None:
     """An archive of something else."""
     if not head.archive:
         return None
-    return Facts(fields=_told(head), notes=("no reader knows what most of its files are: unpack it and look again",))
+    return Facts(
+        fields=members_told(head), notes=("no reader knows what most of its files are: unpack it and look again",)
+    )
 
 
 def _kinds_of(head: Head) -> Counter[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gristmill.peeking import archives, sniffers
+from gristmill.peeking import archives, media, sniffers
 from gristmill.peeking.draft import Call
 from gristmill.peeking.head import Head
 from gristmill.peeking.sniffers import Facts
@@ -39,6 +39,7 @@ FORMATS = (
     Format("WARC with pages of a crawl", sniffers.warc, "web.pages", "WarcPages"),
     Format("archive of an EPUB book", archives.epub, "books.epub", "EpubBooks"),
     Format("archive of IRC logs", archives.irc_archive, "chats.irc_logs", "IrcLogs"),
+    Format("WebDataset", media.webdataset, "energon.webdataset", "WebdatasetSamples"),
     Format("archive of a code repository", archives.code, "code.code_files", "CodeFiles"),
     Format("archive of texts with header fields", archives.headed_archive, "files.headed_texts", "HeadedTexts"),
     Format("archive of web pages", archives.html_archive, "files.html_files", "HtmlFiles"),
@@ -56,6 +57,7 @@ FORMATS = (
     Format("conversations as marked strings", sniffers.marked_turns, "chats.marked_turns", "MarkedTurns"),
     Format("arXiv LaTeX in JSON lines", sniffers.redpajama_arxiv, "papers.latex", "LatexLines"),
     Format("Stack Exchange threads in JSON lines", sniffers.threads, "jsonl", "JsonLines"),
+    Format("JSON lines that name media files", media.media_lines, "energon.json_lines", "EnergonLines"),
     Format("JSON lines", sniffers.json_lines, "jsonl", "JsonLines"),
     Format("JSON array of conversations", sniffers.turns_array, "json_array", "JsonArray"),
     Format("JSON array", sniffers.json_array, "json_array", "JsonArray"),

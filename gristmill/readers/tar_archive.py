@@ -68,8 +68,9 @@ def tar_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Memb
         if is_folder or not (entry.name.endswith("/") or rules.accept(entry.name)):
             stream.skip(entry.size)
             continue
-        reason = rules.refusal(entry.name, entry.size, entry.refused)
-        if reason:
+        unread = rules.unread(entry.name)
+        reason = rules.refusal(entry.name, 0 if unread else entry.size, entry.refused)
+        if reason or unread:
             stream.skip(entry.size)
             yield Member(entry.name, b"", reason, entry.size, entry.modified, entry.comment)
         else:

@@ -56,7 +56,7 @@ class Member:
         name: its path in the archive.
         raw: its bytes, unpacked; empty if it was refused.
         refused: why it was not read; empty if it was read. Short and stable, because ledgers count by it.
-        size: if it was refused, its unpacked size as the archive declares it; else 0.
+        size: if it was refused or is only named, its unpacked size as the archive declares it; else 0.
         modified: when it was last written, in seconds since 1970; None: unknown. Zip keeps no time zone: always None.
         comment: of the archive. `git archive` writes the commit id there.
     """
@@ -77,11 +77,14 @@ class MemberRules:
         accept: whether to read the entry of this name. Folders are never read.
         entry_limit: largest size of one entry, in unpacked bytes.
         total_limit: largest size of all entries together, in unpacked bytes; None: no such limit.
+        unread: whether an accepted entry of this name is only named: its bytes are passed over, and no limit of size
+            counts. For tar archives.
     """
 
     accept: Callable[[str], bool]
     entry_limit: int = ENTRY_LIMIT
     total_limit: int | None = TOTAL_LIMIT
+    unread: Callable[[str], bool] = lambda _: False
 
     def __post_init__(self) -> None:
         self._seen: set[str] = set()

@@ -29,6 +29,8 @@ def archive(files: dict[str, bytes | None]) -> Head:
         ({"1.rst": PEP, "2.rst": PEP, "3.rst": None}, "archive of texts with header fields", {"select": r"\.rst$"}),
         ({"2004-01-01.raw.txt": LOG, "2004-01-02.raw.txt": LOG, "README": TEXT}, "archive of IRC logs", {}),
         ({"a.png": b"\x89PNG\x00\x00", "b.png": b"\x89PNG\x00\x00"}, "archive", {}),
+        (dict.fromkeys(("1.jpg", "1.txt", "2.jpg", "2.txt", "3.jpg")), "WebDataset", {}),
+        ({"./1.json": b'{"caption": "Two cats."}', "./1.jpg": None}, "WebDataset", {"text": "json[caption]"}),
         ({"a.txt.gz": b"\x1f\x8b\x08\x00"}, "archive", {}),
         ({}, "archive", {}),
     ],
