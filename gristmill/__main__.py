@@ -4,15 +4,20 @@ Such a module has HELP, `declare(parser)` and `run(arguments)`, which returns th
 1 if the lake differs from its ledgers or recipes, 2 for an error (usage, recipes, a lake that does not answer).
 """
 
+import ast
 import importlib
 import pkgutil
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gristmill import commands
 from gristmill.errors import GristmillError, visible
 from gristmill.project import find_project
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
 
 
 class _AnyOrder(ArgumentParser):
@@ -32,12 +37,9 @@ class _AnyOrder(ArgumentParser):
 
 
 def parser(subcommand: str = "") -> ArgumentParser:
-    """The parser of one subcommand; of all subcommands if none has this name. Importing all takes 0.3 s."""
-    top = _AnyOrder(prog="python -m gristmill", description="Grinds raw text into training tokens.")
-    below = top.add_subparsers(required=True, metavar="SUBCOMMAND")
-    modules = (module.name for module in pkgutil.iter_modules(commands.__path__))
-    names = sorted(name for name in modules if not name.startswith("_"))
-    for name in [subcommand] if subcommand in names else names:
+    """The parser of one subcommand; of all subcommands if none has this name. Importing all takes half a second."""
+    top, below = _top()
+    for name in [subcommand] if subcommand in _names() else _names():
         module = importlib.import_module(f"gristmill.commands.{name}")
         one = below.add_parser(name, help=module.HELP, description=module.__doc__)
         module.declare(one)
@@ -45,11 +47,33 @@ def parser(subcommand: str = "") -> ArgumentParser:
     return top
 
 
+def overview() -> ArgumentParser:
+    """The parser that lists all subcommands and knows the options of none. It imports no subcommand."""
+    top, below = _top()
+    for name in _names():
+        source = pkgutil.get_data("gristmill.commands", f"{name}.py") or b""
+        assigned = (node for node in ast.parse(source).body if isinstance(node, ast.Assign))
+        (line,) = (node.value for node in assigned if ast.unparse(node.targets[0]) == "HELP")
+        below.add_parser(name, help=ast.literal_eval(line))
+    return top
+
+
+def _names() -> list[str]:
+    modules = (module.name for module in pkgutil.iter_modules(commands.__path__))
+    return sorted(name for name in modules if not name.startswith("_"))
+
+
+def _top() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:
+    top = _AnyOrder(prog="python -m gristmill", description="Grinds raw text into training tokens.")
+    return top, top.add_subparsers(required=True, metavar="SUBCOMMAND")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one subcommand, and returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        parsed = parser(given[0] if given else "").parse_args(given)
+        known = any(word in _names() for word in given)
+        parsed = (parser(given[0]) if known else overview()).parse_args(given)
         project = find_project()
         if project:
             project.put_on_path()

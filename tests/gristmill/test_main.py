@@ -6,9 +6,10 @@ import msgspec
 import pytest
 from testkit import Mill
 
-from gristmill.__main__ import main
+from gristmill.__main__ import main, overview, parser
 from gristmill.commands._progress import Progress
 from gristmill.commands._terminal import complain, show
+from gristmill.commands.verify import HELP
 from gristmill.errors import RecipeError
 
 
@@ -38,6 +39,21 @@ def test_the_command_line_is_a_module(mill: Mill) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
+
+
+def test_the_list_of_subcommands_is_shown_without_any_of_the_packages_that_they_need() -> None:
+    asked = "import runpy, sys; sys.argv[1:] = ['--help']\ntry: runpy.run_module('gristmill', run_name='__main__')\n"
+    asked += "finally: print('loaded', *sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    said, _, loaded = " ".join(done.stdout.split()).partition("loaded ")
+    heavy = {"dagster", "pyarrow", "duckdb", "numpy", "tokenizers", "obstore", "botocore", "distributed"}
+    assert heavy & set(loaded.split()) == set()
+    assert f"verify {HELP}" in said
+
+
+def test_the_list_of_subcommands_says_what_each_says_of_itself() -> None:
+    [listed], [whole] = ([a for a in each._actions if a.choices] for each in (overview(), parser()))  # noqa: SLF001 - argparse has no other way to ask
+    assert [(a.dest, a.help) for a in listed._choices_actions] == [(a.dest, a.help) for a in whole._choices_actions]  # type: ignore[attr-defined]  # noqa: SLF001 - as above
 
 
 class Stopped:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from testkit import Mill
-from wholelake import CACHE, make_cache, make_whole, reseal_shard, table
+from wholelake import CACHE, make_cache, reseal_shard, table
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import part_at
@@ -12,12 +12,6 @@ from gristmill.maintenance.gc import find_unnamed, remove_unnamed
 
 ANOTHER = b'{"token":"another"}'
 TRAIN = f"{CACHE.asset}/train/"
-
-
-@pytest.fixture
-def whole(tmp_path: Path) -> Mill:
-    """A lake with one of everything; its cache has one part."""
-    return make_whole(tmp_path / "lake")
 
 
 def folders(mill: Mill) -> list[str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from testkit import SNAPSHOT, Mill, make_documents
+from testkit import SNAPSHOT, Mill, link, make_documents
 from tracelake import BLOCKED, KNOWN, TAKEDOWN, even, make_trace_lake, where
 
 from gristmill.errors import DataError, RecipeError
@@ -13,9 +13,14 @@ from gristmill.recipes.rules import Rule, field
 from gristmill.tracing.trace import document_trace
 
 
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_trace_lake(tmp_path_factory.mktemp("traced") / "lake", even(validation=0.0)).root
+
+
 @pytest.fixture
-def mill(tmp_path: Path) -> Mill:
-    return make_trace_lake(tmp_path / "lake", even(validation=0.0))
+def mill(traced: Path, tmp_path: Path) -> Mill:
+    return Mill(link(traced, tmp_path / "lake"))
 
 
 def why(mill: Mill, number: int) -> list[str]:
