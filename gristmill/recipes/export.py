@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_name
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.recipes.option_types import check_types
 
 
@@ -40,11 +41,11 @@ class Oscar:
         check_types(self, "Oscar")
 
 
-ExportFormat = Oscar
+ExportFormat = Oscar | EnergonJsonl | EnergonWebdataset
 """The declaration of a format: a frozen dataclass. `type` is its name. `release_only` names the options that change
 only the release, and so no part of a slice."""
 
-FORMATS: Mapping[str, type[ExportFormat]] = {kind.type: kind for kind in (Oscar,)}
+FORMATS: Mapping[str, type[ExportFormat]] = {kind.type: kind for kind in (Oscar, EnergonJsonl, EnergonWebdataset)}
 """The formats that the export stage writes, by name."""
 
 
@@ -60,8 +61,14 @@ def format_parameters(declared: ExportFormat, *, release: bool = False) -> dict[
     """
     options = {each.name: getattr(declared, each.name) for each in fields(declared)}
     kept = {name: value for name, value in options.items() if release or name not in declared.release_only}
-    values = {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
+    values = {name: _as_json(value) for name, value in kept.items()}
     return dict(sorted({"type": declared.type, **values}.items()))
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(sorted(value.items()))
+    return list(value) if isinstance(value, tuple) else value
 
 
 def format_of_parameters(parameters: Mapping[str, Any]) -> ExportFormat:
@@ -98,7 +105,8 @@ class Export:
     >>> Export(name="release", mixes=("blend",), format="oscar")
     Traceback (most recent call last):
         ...
-    gristmill.errors.RecipeError: export 'release': format is 'oscar'; give one of the known formats: Oscar(...)
+    gristmill.errors.RecipeError: export 'release': format is 'oscar'; give one of the known formats: \
+EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
     """
 
     name: str

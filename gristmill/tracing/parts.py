@@ -7,8 +7,9 @@ from gristmill.lake.asset_kinds import EXPORT, names_of
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.export.codec import Release
 from gristmill.stages.export.part import read_part_record
-from gristmill.stages.export.release import Release, read_release
+from gristmill.stages.export.release import read_release
 
 
 class PartPlace(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -11,20 +11,13 @@ from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.export import format_of_parameters
-from gristmill.stages.export.codec import Codec
+from gristmill.recipes.export import ExportFormat, format_of_parameters
+from gristmill.stages.export.codec import Codec, Release
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import write_documents
 from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, read_part_record
 from gristmill.stages.export.part_table import against, parts_agree
-from gristmill.stages.export.release import (
-    PieceReader,
-    Release,
-    read_release,
-    release_of,
-    release_path,
-    small_files,
-)
+from gristmill.stages.export.release import large_files, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.index import Slice
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
@@ -71,6 +64,23 @@ class _Nowhere:
     def abort(self) -> None: ...
 
 
+class _Digest:
+    """A file of which only the sha256 is kept."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def write(self, data: bytes, /) -> None:
+        self._digest.update(data)
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
 def _again(
     store: Store, partition: Place, documents: Place, proof: LedgerProof, shards: dict[str, Shard]
 ) -> Iterator[Finding]:
@@ -92,9 +102,9 @@ def _part_again(
 ) -> Iterator[Finding]:
     """Findings on one part: `rows` are its row and that of the mix's shard, `how` the codec and the share held out."""
     part, shard = rows
-    writer = PartWriter(how[0], _Nowhere, how[1])
     try:
         record = read_part_record(part, partition.table)
+        writer = PartWriter(how[0], record.folder.rstrip("/").rpartition("/")[2], _Nowhere, store, how[1])
         write_documents(store, documents.shard(shard.name), shard, writer)
         files = writer.close()
     except DataError as error:
@@ -140,7 +150,7 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
             return
         if any(head.recipe.parameters["format"]["type"] != declared.type for head in heads):
             yield path, "its format is not that of its slices"
-        if release != release_of(store, ledger.asset, declared, slices):
+        if release != release_of(store, ledger.asset, declared, slices, release.weights):
             yield path, "it does not follow from the parts of the slices"
             return
         if not release.sizes.keys() <= ledger.files.keys():
@@ -149,22 +159,19 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         for file, data in small_files(release, declared, ledger.files).items():
             if file not in ledger.files or store.read(file) != data:
                 yield file, "it does not follow from the files of the release"
-        yield from _copied(store, release, ledger)
+        yield from _large(store, release, declared, ledger)
     except (DataError, RecipeError) as error:
         yield path, str(error)
 
 
-def _copied(store: Store, release: Release, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
-    """The files of a release that are not what the parts give, byte for byte."""
-    reader = PieceReader(store, release)
-    for file in release.files:
-        digest = hashlib.sha256()
+def _large(store: Store, release: Release, declared: ExportFormat, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
+    """The large files of a release that are not what the parts give, byte for byte."""
+    for path, write in large_files(store, release, declared):
+        digest = _Digest()
         try:
-            for piece in file.pieces:
-                for data in reader.read(piece):
-                    digest.update(data)
+            write(digest)
         except StoreError as error:
-            yield release.folder + file.name, f"a part that it was made from is damaged: {error}"
+            yield path, f"a part that it was made from is damaged: {error}"
             return
-        if digest.hexdigest() != ledger.files[release.folder + file.name]:
-            yield release.folder + file.name, "its bytes are not those of the parts"
+        if digest.hexdigest() != ledger.files[path]:
+            yield path, "its bytes are not those of the parts"

@@ -26,6 +26,8 @@ TEXTS = (".json", ".yaml")
 NO_ROOT = b'"\0/'
 """What takes the place of a quote, the root and a slash. No JSON text contains a NUL."""
 
+_LOST = "there is no such object, but the ledger of its index names it"
+
 
 class IndexLedger(msgspec.Struct, frozen=True):
     """The ledger of an index.
@@ -98,24 +100,24 @@ def read_index_ledger(store: Store, path: str) -> IndexLedger | None:
 
 
 def changed_files(
-    store: Store, ledger: IndexLedger, large: Mapping[str, int] = MappingProxyType({})
+    store: Store, ledger: IndexLedger, large: Mapping[str, int | None] = MappingProxyType({})
 ) -> Iterator[tuple[str, str]]:
     """The files that are missing, or are not as the ledger says: (path, what is wrong).
 
     Args:
         store: the lake.
         ledger: of the index.
-        large: size of each file, by its path, of which only the size is compared.
+        large: size of each file, by its path, of which only the size is compared; None: only whether it exists.
     """
     for path, recorded in sorted(ledger.files.items()):
         if path in large or not path.endswith(TEXTS):
-            what = _changed(store, path, recorded, large.get(path))
+            what = _resized(store, path, large[path]) if path in large else _changed(store, path, recorded)
             if what:
                 yield path, what
             continue
         tagged = store.read_tagged(path)
         if tagged is None:
-            yield path, "there is no such object, but the ledger of its index names it"
+            yield path, _LOST
             continue
         try:
             same = content_digest(tagged[0], path, store.url) == recorded
@@ -126,13 +128,18 @@ def changed_files(
             yield path, f"its content is not that in the ledger of its index, or it names another lake than {store.url}"
 
 
-def _changed(store: Store, path: str, recorded: str, size: int | None) -> str:
-    """What is wrong with a file that may be large; empty if nothing is. With a size, its bytes are not read."""
+def _resized(store: Store, path: str, size: int | None) -> str:
+    """What is wrong with a large file, whose bytes are not read; empty if nothing is."""
     entry = store.head(path)
     if entry is None:
-        return "there is no such object, but the ledger of its index names it"
-    if size is not None:
-        return "" if entry.size == size else f"its size is {entry.size}, not {size}"
+        return _LOST
+    return "" if size in {None, entry.size} else f"its size is {entry.size}, not {size}"
+
+
+def _changed(store: Store, path: str, recorded: str) -> str:
+    """What is wrong with a file; empty if nothing is."""
+    if store.head(path) is None:
+        return _LOST
     return "" if sha256_of(store, path) == recorded else "its sha256 is not the one in the ledger of its index"
 
 
@@ -141,7 +148,7 @@ def why_unlike(
     asset: str,
     inputs: Sequence[Upstream],
     files: Mapping[str, bytes | None],
-    large: Mapping[str, int] = MappingProxyType({}),
+    large: Mapping[str, int | None] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Why the index in the lake is not one with these inputs and files; nothing if it is.
 

@@ -3,13 +3,17 @@
 The stage knows no format. `formats.py` has the codec of each.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from gristmill.errors import DataError
+from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.json_object import Integer
+from gristmill.lake.store.protocol import Store
 
 TRAIN, VALIDATION = "train", "validation"
 """The splits of a mix that holds documents out. The split of other mixes is empty."""
@@ -32,6 +36,48 @@ class NotTaken(NamedTuple):
     """A document that the format does not take. The reason is short and stable: the ledger counts by it."""
 
     reason: str
+
+
+Placed = str | NotTaken
+"""Where a document is now: the path, below the part's folder, of its file; or why no file has it."""
+
+_DOCUMENTS = msgspec.json.Decoder(Document)
+
+
+class RowBlock(NamedTuple):
+    """Some rows of the mix's shard.
+
+    Attributes:
+        path: of the shard, for messages.
+        first: number of the first row in the shard, from 0.
+        lines: the rows as the mix has them, each with its line feed. Each is one JSON object.
+        pairs: id and source of each row.
+        splits: the split of each row: `train`, `validation`, or empty.
+    """
+
+    path: str
+    first: int
+    lines: bytes
+    pairs: Sequence[IdPair]
+    splits: Sequence[str]
+
+    def each_document(self, place: Callable[[Document, str], Placed]) -> list[Placed]:
+        """Calls a function with each document and its split.
+
+        Returns:
+            The results, one for each row.
+
+        Raises:
+            DataError: a document contradicts itself; names shard and row.
+        """
+        documents = decode_rows(_DOCUMENTS, self.lines, self.path, self.first)
+        placed: list[Placed] = []
+        for number, (document, split) in enumerate(zip(documents, self.splits, strict=True)):
+            try:
+                placed.append(place(document, split))
+            except DataError as error:
+                raise DataError(f"{self.path}: row {self.first + number}: {error}") from error
+        return placed
 
 
 class Cut(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -73,18 +119,14 @@ class PartFiles(Protocol):
 
     counts: dict[str, int]
 
-    def write(self, document: Document, split: str) -> str | NotTaken:
-        """Writes a document.
-
-        Args:
-            document: the document.
-            split: `train`, `validation`, or empty.
+    def write(self, rows: RowBlock) -> Sequence[Placed]:
+        """Writes the documents of a block.
 
         Returns:
-            The path, below the part's folder, of the file that has it now; or why no file has it.
+            Where each of them is now.
 
         Raises:
-            DataError: the document contradicts itself.
+            DataError: a document contradicts itself; names shard and row.
         """
 
     def close(self) -> dict[str, FileFacts]:
@@ -98,6 +140,7 @@ class ExportedFile(NamedTuple):
     """A file of a part, in the lake.
 
     Attributes:
+        stream: name of the stream that its documents are of.
         path: its object.
         name: its path below the part's folder.
         sha256: of the object.
@@ -105,6 +148,7 @@ class ExportedFile(NamedTuple):
         facts: what its codec knows of it.
     """
 
+    stream: str
     path: str
     name: str
     sha256: str
@@ -138,6 +182,73 @@ class ReleaseFile(msgspec.Struct, frozen=True):
     pieces: tuple[Piece, ...]
 
 
+class NamedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file of a part that a release names where it is, so that it is not copied.
+
+    Attributes:
+        path: its object.
+        rows: number of documents.
+        split: the format's name of its split.
+    """
+
+    path: str
+    rows: Integer
+    split: str
+
+
+class Content(NamedTuple):
+    """What a release consists of.
+
+    Attributes:
+        files: the files that are copied from those of the parts.
+        named: the files of parts that are named where they are.
+        built: the files that the codec writes itself, by their paths below the release's folder: the parts' files that
+            each is made from.
+    """
+
+    files: Sequence[ReleaseFile] = ()
+    named: Sequence[NamedFile] = ()
+    built: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+
+class Release(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A release, as `release.json` has it.
+
+    Attributes:
+        schema: version of this format: 1.
+        format: the format with all its options, as JSON.
+        folder: of the release in the lake, with a closing slash.
+        files: see Content; the small files beside them follow from these.
+        named: see Content.
+        built: see Content.
+        weights: the weight of each stream of the mix, by name, if the format needs it.
+    """
+
+    schema: int
+    format: dict[str, Any]
+    folder: str
+    files: tuple[ReleaseFile, ...]
+    named: tuple[NamedFile, ...] = ()
+    built: dict[str, tuple[str, ...]] = {}
+    weights: dict[str, float] = {}
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """The size of each large file, by its path in the lake; None: not known before the file is written."""
+        copied = {self.folder + file.name: file.bytes for file in self.files}
+        return copied | {self.folder + name: None for name in self.built}
+
+    @property
+    def index(self) -> str:
+        """The address of the index that it belongs to."""
+        return self.folder.rstrip("/").rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The name of its folder, with a closing slash."""
+        return self.folder.removeprefix(f"{self.index}/")
+
+
 class Codec(Protocol):
     """A format of exports."""
 
@@ -145,19 +256,36 @@ class Codec(Protocol):
     def version(self) -> int:
         """Version of what it writes. Raising it makes every export of the format again."""
 
-    def open(self, create: Callable[[str], Sink]) -> PartFiles:
+    @property
+    def weighted(self) -> bool:
+        """Whether its releases name the weights of the mix's streams."""
+
+    def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> PartFiles:
         """Begins a part.
 
         Args:
+            part: the name of its folder.
             create: opens a file, by its path below the part's folder.
+            lake: holds what documents refer to.
         """
 
-    def release(self, sources: Sequence[ExportedFile]) -> list[ReleaseFile]:
-        """The files of a release over all parts, in their order: stream, snapshot, shard."""
+    def release(self, sources: Sequence[ExportedFile]) -> Content:
+        """The content of a release over all parts, in their order: stream, snapshot, shard."""
 
-    def beside(self, sha256: Mapping[str, str]) -> dict[str, bytes]:
-        """The small files of a release, by their paths below its folder.
+    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
+        """Writes a file of a release that is not copied, and leaves the sink open.
 
         Args:
-            sha256: of each ReleaseFile, by its name.
+            release: the release.
+            name: of the file, one of `release.built`.
+            read: the bytes of a part's file, by its path.
+            sink: receives the bytes.
+        """
+
+    def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:
+        """The small files of a release, by their paths below the folder of the index.
+
+        Args:
+            release: the release.
+            sha256: of each file that was copied or built, by its path below the release's folder.
         """

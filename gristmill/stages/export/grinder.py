@@ -14,8 +14,7 @@ from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.batches import read_rows
-from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.recipes.export import format_of_parameters
@@ -82,12 +81,8 @@ def write_documents(store: Store, path: str, shard: Shard, part: PartWriter) -> 
         DataError: a document contradicts itself, or the shard has other rows than its table says.
         StoreError: the shard is being rebuilt.
     """
-    for first, documents in read_rows(store, path, shard.sha256, Document):
-        for number, document in enumerate(documents):
-            try:
-                part.write(document)
-            except DataError as error:
-                raise DataError(f"{path}: row {first + number}: {error}") from error
+    for block in read_blocks(store, path, shard.sha256):
+        part.write(path, block)
     if part.documents != shard.rows:
         raise DataError(
             f"shard {shard.name}: {shard.rows} documents in its ledger, but {part.documents} were read; make the mix's"
@@ -103,7 +98,7 @@ class _ExportOutput:
         self._store, self._recipe, self._body = store, spec.recipe, body
         self._folder = f"{spec.place.folder}{body.folder}/"
         self._objects: dict[str, tuple[str, int, ObjectVersion]] = {}
-        self.part = PartWriter(codec, self._create, spec.validation)
+        self.part = PartWriter(codec, body.folder, self._create, store, spec.validation)
 
     def _create(self, name: str) -> HashedUpload:
         path = self._folder + name

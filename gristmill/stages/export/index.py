@@ -14,7 +14,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
-from gristmill.stages.export.release import Release, copy_files, release_of, small_files
+from gristmill.stages.export.codec import Release
+from gristmill.stages.export.release import release_of, small_files, write_large_files
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices, index_path, inputs_of, why_open
 
 _RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/release-[0-9a-f]+/")
@@ -49,14 +50,14 @@ def index_export(
     slices = _slices(store, mix, export, known)
     _check_slices(mix, export, slices)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)
-    release = release_of(store, index.asset, export.format, index.slices)
+    release = release_of(store, index.asset, export.format, index.slices, mix.weights)
     _check_release(mix, export, release, slices)
     writer = IndexWriter(store, index.asset)
     writing = f"{index.asset}/{WRITING}"
     digests = _kept(store, index.asset, release)
     if digests is None:
         store.put(writing, dump({"folder": release.folder}))
-        digests = copy_files(store, release)
+        digests = write_large_files(store, release, export.format)
     for path, sha256 in digests.items():
         writer.add(path, sha256)
     for path, data in small_files(release, export.format, digests).items():
@@ -79,7 +80,7 @@ def why_export_open(
     """
     slices = _slices(store, mix, export, known)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)
-    release = release_of(store, index.asset, export.format, index.slices)
+    release = release_of(store, index.asset, export.format, index.slices, mix.weights)
     digests = _kept(store, index.asset, release)
     files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
     if digests is not None:
@@ -144,7 +145,7 @@ def _check_release(mix: Mix, export: Export, release: Release, slices: Mapping[s
     for heads in slices.values():
         for head in heads.values():
             refused.update(head.dropped)
-    if refused and not release.files:
+    if refused and not release.files and not release.named:
         reasons = ", ".join(f"{reason}: {number:,}" for reason, number in refused.most_common(5))
         raise DataError(
             f"{export_index(mix.name, export.name)}: the release would be empty, because the format refused every"
@@ -164,6 +165,6 @@ def _kept(store: Store, asset: str, release: Release) -> dict[str, str] | None:
         return None
     for path, size in release.sizes.items():
         entry = store.head(path)
-        if entry is None or entry.size != size:
+        if entry is None or size not in {None, entry.size}:
             return None
     return {path: ledger.files[path] for path in release.sizes}

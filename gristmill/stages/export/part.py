@@ -16,15 +16,18 @@ from gristmill.errors import DataError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
-from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.json_object import Integer
+from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import VALIDATION_SEED
-from gristmill.stages.export.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, NotTaken, Sink
+from gristmill.stages.export.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, NotTaken, RowBlock, Sink
 
 CONTENTS = "part.json"
 """The file of every part that lists its other files. So a part has a file even if no document came into it."""
+
+_PAIRS = msgspec.json.Decoder(IdPair)
 
 
 def part_folder(recipe: Recipe, inputs: Sequence[Input]) -> str:
@@ -60,8 +63,11 @@ class ExportedPart(msgspec.Struct, frozen=True):
     files: dict[str, PartFile]
     documents: Integer
 
-    def sources(self) -> list[ExportedFile]:
+    def sources(self, stream: str) -> list[ExportedFile]:
         """The files with documents, as a release takes them.
+
+        Args:
+            stream: name of the stream.
 
         Raises:
             DataError: a file is not among the objects.
@@ -72,7 +78,7 @@ class ExportedPart(msgspec.Struct, frozen=True):
             if path not in self.objects:
                 raise DataError(f"{path}: its part's record has no such object; make this slice of the export again")
             sha256, size = self.objects[path]
-            found.append(ExportedFile(path, name, sha256, size, file.facts))
+            found.append(ExportedFile(stream, path, name, sha256, size, file.facts))
         return found
 
     def line(self, row: int) -> tuple[str, int] | None:
@@ -119,12 +125,16 @@ class PartWriter:
 
     Args:
         codec: of the format.
+        folder: the name of the part's folder.
         create: opens a file, by its path below the part's folder.
+        lake: holds what documents refer to.
         validation: the share of documents that the mix holds out.
     """
 
-    def __init__(self, codec: Codec, create: Callable[[str], Sink], validation: float) -> None:
-        self._files, self._create, self._validation = codec.open(create), create, validation
+    def __init__(
+        self, codec: Codec, folder: str, create: Callable[[str], Sink], lake: Store, validation: float
+    ) -> None:
+        self._files, self._create, self._validation = codec.open(folder, create, lake), create, validation
         self._rows: dict[str, array[int]] = {}
         self._contents: Sink | None = None
         self.documents = 0
@@ -135,24 +145,29 @@ class PartWriter:
         """The counters of the codec."""
         return self._files.counts
 
-    def write(self, document: Document) -> None:
-        """Writes a document, or counts why the format refuses it.
+    def write(self, path: str, lines: bytes) -> None:
+        """Writes the next rows of the shard, and counts why the format refuses a document.
+
+        Args:
+            path: of the shard, for messages.
+            lines: the rows, each with its line feed.
 
         Raises:
-            DataError: the document contradicts itself.
+            DataError: a document contradicts itself; names shard and row.
         """
-        placed = self._files.write(document, self._split(document))
-        if isinstance(placed, NotTaken):
-            self.dropped[placed.reason] = self.dropped.get(placed.reason, 0) + 1
-        else:
-            self._rows.setdefault(placed, array("Q")).append(self.documents)
-        self.documents += 1
+        pairs = decode_rows(_PAIRS, lines, path, self.documents)
+        rows = RowBlock(path, self.documents, lines, pairs, [self._split(each) for each in pairs])
+        for number, placed in enumerate(self._files.write(rows), self.documents):
+            if isinstance(placed, NotTaken):
+                self.dropped[placed.reason] = self.dropped.get(placed.reason, 0) + 1
+            else:
+                self._rows.setdefault(placed, array("Q")).append(number)
+        self.documents += len(pairs)
 
-    def _split(self, document: Document) -> str:
+    def _split(self, row: IdPair) -> str:
         if not self._validation:
             return ""
-        held = fraction((document.source, document.id), VALIDATION_SEED) < self._validation
-        return VALIDATION if held else TRAIN
+        return VALIDATION if fraction(row.pair, VALIDATION_SEED) < self._validation else TRAIN
 
     def close(self) -> dict[str, PartFile]:
         """Publishes the files, and the list of them last."""

@@ -5,10 +5,10 @@ one name always has the same bytes. `release.json` beside it names the folder. I
 complete, so that who reads it never sees half a release.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
-
-import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import part_at, place
@@ -20,34 +20,13 @@ from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.export import ExportFormat, format_parameters
-from gristmill.stages.export.codec import ExportedFile, Piece, ReleaseFile
+from gristmill.stages.export.codec import ExportedFile, Piece, Release, ReleaseFile, Sink
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.part import read_part_record
 from gristmill.stages.mixing.index import Slice
 
 RELEASE = "release.json"
 """The file of an export's index that names the release's folder, its files, and what each consists of."""
-
-
-class Release(msgspec.Struct, frozen=True):
-    """A release.
-
-    Attributes:
-        schema: version of this format: 1.
-        format: the format with all its options, as JSON.
-        folder: of the release in the lake, with a closing slash.
-        files: its large files; the small ones beside them follow from these.
-    """
-
-    schema: int
-    format: dict[str, Any]
-    folder: str
-    files: tuple[ReleaseFile, ...]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The size of each large file, by its path in the lake."""
-        return {self.folder + file.name: file.bytes for file in self.files}
 
 
 def release_path(asset: str) -> str:
@@ -70,7 +49,13 @@ def read_release(store: Store, asset: str) -> Release | None:
     return decode_object(tagged[0], Release, path, "the release of an export") if tagged else None
 
 
-def release_of(store: Store, asset: str, declared: ExportFormat, slices: Sequence[Slice]) -> Release:
+def release_of(
+    store: Store,
+    asset: str,
+    declared: ExportFormat,
+    slices: Sequence[Slice],
+    weights: Mapping[str, float] = MappingProxyType({}),
+) -> Release:
     """The release over some slices, not yet written.
 
     Args:
@@ -78,6 +63,7 @@ def release_of(store: Store, asset: str, declared: ExportFormat, slices: Sequenc
         asset: address of the index.
         declared: the format.
         slices: the slices, in order.
+        weights: the weight of each stream of the mix, by name.
 
     Raises:
         DataError: a slice has no ledger, or its ledger is not valid.
@@ -87,13 +73,27 @@ def release_of(store: Store, asset: str, declared: ExportFormat, slices: Sequenc
     for each in slices:
         partition = place(EXPORT.at(**names_of(asset), stream=each.stream), each.snapshot)
         for row in read_ledger(store, partition)[1]:
-            sources += read_part_record(row, partition.table).sources()
-    files = tuple(codec_of(declared).release(sources))
+            sources += read_part_record(row, partition.table).sources(each.stream)
+    content = codec_of(declared).release(sources)
     parameters = format_parameters(declared, release=True)
     sha256 = {source.path: source.sha256 for source in sources}
-    made_of = [[file.name, [[sha256[p.path], p.start, p.end] for p in file.pieces]] for file in files]
+    made_of: list[Any] = [
+        [file.name, [[sha256[p.path], p.start, p.end] for p in file.pieces]] for file in content.files
+    ]
+    if content.named or content.built:
+        named = [[file.path, sha256[file.path]] for file in content.named]
+        built = [[name, [sha256[path] for path in paths]] for name, paths in content.built.items()]
+        made_of += [parameters, named, built]
     digest = digest_of([parameters["type"], codec_of(declared).version, made_of])[:16]
-    return Release(1, parameters, f"{asset}/release-{digest}/", files)
+    return Release(
+        schema=1,
+        format=parameters,
+        folder=f"{asset}/release-{digest}/",
+        files=tuple(content.files),
+        named=tuple(content.named),
+        built={name: tuple(paths) for name, paths in content.built.items()},
+        weights=dict(weights) if codec_of(declared).weighted else {},
+    )
 
 
 def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, str]) -> dict[str, bytes]:
@@ -104,14 +104,19 @@ def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, s
         declared: its format.
         sha256: of each large file, by its path in the lake.
     """
-    digests = {file.name: sha256[release.folder + file.name] for file in release.files}
-    beside = codec_of(declared).beside(digests)
-    asset = release.folder.rstrip("/").rpartition("/")[0]
-    return {**{release.folder + name: data for name, data in beside.items()}, release_path(asset): dump(release)}
+    digests = {path.removeprefix(release.folder): sha256[path] for path in release.sizes}
+    beside = codec_of(declared).beside(release, digests)
+    files = {f"{release.index}/{name}": data for name, data in beside.items()}
+    return {**files, release_path(release.index): dump(release)}
 
 
-def copy_files(store: Store, release: Release) -> dict[str, str]:
+def write_large_files(store: Store, release: Release, declared: ExportFormat) -> dict[str, str]:
     """Writes the large files of a release, from those of the parts.
+
+    Args:
+        store: the lake.
+        release: the release.
+        declared: its format.
 
     Returns:
         The sha256 of each, by its path in the lake.
@@ -119,24 +124,38 @@ def copy_files(store: Store, release: Release) -> dict[str, str]:
     Raises:
         StoreError: an object of a part is not the one that its ledger names, or the lake does not answer.
     """
-    reader = PieceReader(store, release)
     digests: dict[str, str] = {}
-    for file in release.files:
-        path = release.folder + file.name
+    for path, write in large_files(store, release, declared):
 
         def record(sha256: str, _: Entry, path: str = path) -> None:
             digests[path] = sha256
 
         upload = HashedUpload(store.upload(path), record)
         try:
-            for piece in file.pieces:
-                for data in reader.read(piece):
-                    upload.write(data)
+            write(upload)
             upload.close()
         except BaseException:
             upload.abort()
             raise
     return digests
+
+
+def large_files(store: Store, release: Release, declared: ExportFormat) -> Iterator[tuple[str, Callable[[Sink], None]]]:
+    """The path in the lake of each large file of a release, and what writes its bytes. Write them in this order.
+
+    Args: as in write_large_files().
+    """
+    reader, codec = PieceReader(store, release), codec_of(declared)
+
+    def copy(file: ReleaseFile, sink: Sink) -> None:
+        for piece in file.pieces:
+            for data in reader.read(piece):
+                sink.write(data)
+
+    for file in release.files:
+        yield release.folder + file.name, partial(copy, file)
+    for name in release.built:
+        yield release.folder + name, partial(codec.build, release, name, reader.whole)
 
 
 class PieceReader:
@@ -153,6 +172,14 @@ class PieceReader:
         self._path = ""
         self._data: Iterator[bytes] = iter(())
         self._rest = b""
+
+    def whole(self, path: str) -> Iterator[bytes]:
+        """All bytes of an object.
+
+        Raises:
+            StoreError: the object is not the one that its ledger names. It is raised after the last byte.
+        """
+        return checked(self._store.stream(path), path, self._sha256[path])
 
     def read(self, piece: Piece) -> Iterator[bytes]:
         """The bytes of the next piece.
@@ -179,6 +206,7 @@ class PieceReader:
 def _recorded(store: Store, release: Release) -> dict[str, str]:
     """The sha256 of each object that a release consists of, from the ledgers of its slices."""
     wanted = {piece.path for file in release.files for piece in file.pieces}
+    wanted |= {path for paths in release.built.values() for path in paths}
     found: dict[str, str] = {}
     for partition in {part[0] for path in wanted if (part := part_at(path))}:
         for row in read_ledger(store, partition)[1]:

@@ -189,7 +189,10 @@ def why_mix_open(
 
 
 def why_open(
-    store: Store, index: Index, files: Mapping[str, bytes | None], large: Mapping[str, int] = MappingProxyType({})
+    store: Store,
+    index: Index,
+    files: Mapping[str, bytes | None],
+    large: Mapping[str, int | None] = MappingProxyType({}),
 ) -> tuple[str, ...]:
     """Why an index would be written again; empty if the lake has it, and its files are as its ledger says.
 
@@ -197,7 +200,7 @@ def why_open(
         store: the lake.
         index: as it would be closed now.
         files: the content of each file as it would be written now; None if it follows from the slices alone.
-        large: size of each file, by its path, of which only the size is compared.
+        large: size of each file, by its path, of which only the size is compared; None: only whether it exists.
 
     Raises:
         NewerSchema: a newer version of Gristmill wrote the index.

@@ -19,7 +19,7 @@ def test_names_with_other_letters_are_refused() -> None:
 
 @pytest.mark.parametrize("declared", ["energon", None, Oscar])
 def test_a_format_that_no_stage_writes_is_refused_and_the_known_ones_are_told(declared: Any) -> None:
-    with pytest.raises(RecipeError, match=r"give one of the known formats: Oscar\(\.\.\.\)"):
+    with pytest.raises(RecipeError, match=r"give one of the known formats: .*Oscar\(\.\.\.\)"):
         Export(name="release", mixes=("blend",), format=declared)
 
 

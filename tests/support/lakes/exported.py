@@ -11,9 +11,10 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger
 from gristmill.recipes.export import Export, Oscar
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.stages.export.codec import Release
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.part import ExportedPart, read_part_record
-from gristmill.stages.export.release import Release, read_release
+from gristmill.stages.export.release import read_release
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import Index
 from gristmill.stages.mixing.step import stream_step

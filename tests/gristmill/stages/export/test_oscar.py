@@ -1,16 +1,16 @@
 from gristmill.recipes.export import Oscar
-from gristmill.stages.export.codec import Cut, ExportedFile, FileFacts, Piece
+from gristmill.stages.export.codec import Cut, ExportedFile, FileFacts, Piece, Release
 from gristmill.stages.export.oscar import OscarCodec
 
 FACTS = FileFacts(30, 300, "", (Cut(0, 0, 0), Cut(10, 10, 100), Cut(20, 20, 200)))
 
 
 def file(part: int, name: str = "en.jsonl.gz") -> ExportedFile:
-    return ExportedFile(f"p{part}/{name}", name, "", 30, FACTS)
+    return ExportedFile("pages", f"p{part}/{name}", name, "", 30, FACTS)
 
 
 def names(most: int, *files: ExportedFile) -> dict[str, tuple[Piece, ...]]:
-    return {each.name: each.pieces for each in OscarCodec(Oscar(part_bytes=most)).release(files)}
+    return {each.name: each.pieces for each in OscarCodec(Oscar(part_bytes=most)).release(files).files}
 
 
 def test_files_of_one_language_are_joined_in_their_order() -> None:
@@ -38,7 +38,8 @@ def test_splits_stay_apart() -> None:
 
 
 def test_checksums_lie_beside_what_they_name_in_natural_order() -> None:
-    beside = OscarCodec(Oscar()).beside({f"en/en_part_{n}.jsonl.gz": "0" * 64 for n in (10, 9, 1)})
-    assert list(beside) == ["en/en_sha256.txt"]
-    order = [line.split(b"  ")[1] for line in beside["en/en_sha256.txt"].splitlines()]
+    release = Release(1, {}, "exports/blend/oscar/index/release-1f/", ())
+    beside = OscarCodec(Oscar()).beside(release, {f"en/en_part_{n}.jsonl.gz": "0" * 64 for n in (10, 9, 1)})
+    assert list(beside) == ["release-1f/en/en_sha256.txt"]
+    order = [line.split(b"  ")[1] for line in beside["release-1f/en/en_sha256.txt"].splitlines()]
     assert order == [b"en_part_1.jsonl.gz", b"en_part_9.jsonl.gz", b"en_part_10.jsonl.gz"]

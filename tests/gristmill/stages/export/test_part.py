@@ -36,4 +36,4 @@ def test_a_record_comes_back_from_the_table_and_a_row_without_one_is_told(export
 def test_a_file_that_is_no_object_of_the_part_is_told(exported: Mill) -> None:
     record = msgspec.structs.replace(records(exported)["a"], objects={})
     with pytest.raises(DataError, match=r"en.jsonl.gz: its part's record has no such object"):
-        record.sources()
+        record.sources("pages")

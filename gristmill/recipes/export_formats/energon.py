@@ -1,0 +1,201 @@
+"""What exports to Energon declare: JSON lines with an index, and WebDatasets."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from gristmill.errors import RecipeError
+from gristmill.formats.energon.field_map import check_field_map, parse_places
+from gristmill.formats.energon.sample_types import sample_type
+from gristmill.recipes.option_types import check_types
+
+FIELDS = ("id", "text", "source", "added", "created", "metadata")
+"""The keys of a document."""
+
+
+def check_paths(paths: Iterable[str], what: str) -> None:
+    """Checks that paths lead to something that documents may have.
+
+    Args:
+        paths: of values; a `?` at the end says that a document may lack the value.
+        what: the recipe and the option, for the message.
+
+    Raises:
+        RecipeError: one does not begin with a key of documents, or has an empty part.
+
+    >>> check_paths(["text", "metadata.image?"], "fields")
+    """
+    for path in paths:
+        first, *rest = path.removesuffix("?").split(".")
+        if path == "*" or (first in FIELDS and all(rest) and (not rest or first == "metadata")):
+            continue
+        known = ", ".join(FIELDS)
+        raise RecipeError(
+            f"{what}: {path!r} is not the path of a value in a document; give one of {known}, a path such as"
+            " 'metadata.image', or '*' for the whole document. A '?' at its end says that a document may lack it"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnergonJsonl:
+    """Energon's JSON lines: a file for each split with its `.idx`, and a metadataset that names all files.
+
+    Attributes:
+        fields: the keys of a line, each with the path of its value in the document, such as
+            `{"caption": "text", "image": "metadata.image"}`. Values are copied as they are. Empty: the line is the
+            document.
+        media: the paths of values that name media files: a name, or a list of names. Documents with a name that is
+            absolute or leads out of the folder are counted as refused.
+        file_bytes: most bytes of one file of the release, in which the parts of a stream are joined; None: nothing is
+            copied, and the metadataset names the files of the parts.
+        aux: where Energon finds the media: the path of each auxiliary source by its name, such as
+            `{"images": "filesystem://../../../../media"}`. It stands in the metadataset as it is.
+        subflavors: words about the samples, for Energon's cookers.
+    """
+
+    type: ClassVar[str] = "energon-jsonl"
+    release_only: ClassVar[frozenset[str]] = frozenset({"file_bytes", "aux", "subflavors"})
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    media: tuple[str, ...] = ()
+    file_bytes: Annotated[int, Meta(ge=1)] | None = None
+    aux: Mapping[str, str] = field(default_factory=dict)
+    subflavors: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Checks the options.
+
+        Raises:
+            RecipeError: one of them is not valid.
+        """
+        check_types(self, "EnergonJsonl")
+        check_paths(self.fields.values(), "EnergonJsonl: fields")
+        check_paths(self.media, "EnergonJsonl: media")
+        check_aux(self.aux, "EnergonJsonl: aux")
+
+
+_JSONL = re.compile(r"\.jsonl/?$")
+
+
+def check_aux(aux: Mapping[str, str], what: str) -> None:
+    """Checks auxiliary sources.
+
+    Args:
+        aux: the path of each source, by its name.
+        what: the recipe and the option, for the message.
+
+    Raises:
+        RecipeError: one is a file of JSON lines, which Energon does not take as an auxiliary source, or has no path.
+    """
+    for name, path in aux.items():
+        if not name or not path or _JSONL.search(path):
+            raise RecipeError(
+                f"{what}: {name!r} is {path!r}; give a prepared WebDataset, or a folder as filesystem://PATH:"
+                " Energon takes no JSON lines as an auxiliary source"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnergonWebdataset:
+    """Energon's WebDataset: tars of samples, and the folder `.nv-meta` that describes them.
+
+    Attributes:
+        parts: the parts of a sample, each with the path of its value in the document, such as
+            `{"txt": "text", "json": "metadata"}`. A string becomes its UTF-8 bytes, other values become JSON; a part
+            whose name ends with `json` is always JSON.
+        files: parts whose bytes come from media files, each with the path of the file's name in the document, such as
+            `{"jpg": "metadata.image"}`. A list of names becomes parts `0.jpg`, `1.jpg` and so on.
+        root: the folder of the media files: a path in the lake, an absolute path, or `s3://bucket/prefix`.
+        media: the paths of values that name media files of an auxiliary source. See EnergonJsonl.
+        key: the path of the value that names the sample, such as `id`. It must be different in each document of the
+            dataset. Empty: the part of the export and the number of the row. A path of `files` gives samples the names
+            of their files, as an auxiliary source needs it.
+        sample_type: the class of the samples, such as `CaptioningSample`, or a class of one's own as
+            `module:CaptionedPair`; empty: crude samples, which a cooker makes.
+        field_map: the part of each field of the sample type, such as `{"image": "jpg", "caption": "txt"}`.
+        shard_samples: most samples of a tar.
+        shard_bytes: most bytes of a tar; a larger sample is alone in its tar.
+        random_access: whether `index.sqlite` is written. Training does not need it; auxiliary sources do.
+        split_ratios: divides the tars among splits as `energon prepare --split-ratio` does, such as
+            `{"train": 8, "val": 1, "test": 1}`. Not for a mix that holds documents out.
+        split_patterns: gives each split the tars whose path below the export begins with a regular expression, such as
+            `{"val": "tales/2025/"}`. Not for a mix that holds documents out.
+        aux: as in EnergonJsonl.
+        subflavors: as in EnergonJsonl.
+    """
+
+    type: ClassVar[str] = "energon-webdataset"
+    release_only: ClassVar[frozenset[str]] = frozenset(
+        {"sample_type", "field_map", "random_access", "split_ratios", "split_patterns", "aux", "subflavors"}
+    )
+
+    parts: Mapping[str, str] = field(default_factory=lambda: {"json": "*"})
+    files: Mapping[str, str] = field(default_factory=dict)
+    root: str = ""
+    media: tuple[str, ...] = ()
+    key: str = ""
+    sample_type: str = ""
+    field_map: Mapping[str, str] = field(default_factory=dict)
+    shard_samples: Annotated[int, Meta(ge=1)] = 100_000
+    shard_bytes: Annotated[int, Meta(ge=1)] = 1 << 30
+    random_access: bool = True
+    split_ratios: Mapping[str, float] = field(default_factory=dict)
+    split_patterns: Mapping[str, str] = field(default_factory=dict)
+    aux: Mapping[str, str] = field(default_factory=dict)
+    subflavors: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Checks the options.
+
+        Raises:
+            RecipeError: one of them is not valid.
+        """
+        what = "EnergonWebdataset"
+        check_types(self, what)
+        check_paths(self.parts.values(), f"{what}: parts")
+        check_paths(self.files.values(), f"{what}: files")
+        check_paths(self.media, f"{what}: media")
+        check_paths([self.key] if self.key else [], f"{what}: key")
+        check_aux(self.aux, f"{what}: aux")
+        both = self.parts.keys() & self.files.keys()
+        if both or not (self.parts or self.files):
+            raise RecipeError(f"{what}: give at least one part, each once; twice: {', '.join(sorted(both)) or 'none'}")
+        for part in (*self.parts, *self.files):
+            if not _PART.fullmatch(part):
+                raise RecipeError(
+                    f"{what}: {part!r} cannot name a part; use letters, digits, _, - and dots between them, as in"
+                    " 'txt' or 'seg.png'"
+                )
+        if bool(self.files) != bool(self.root):
+            raise RecipeError(f"{what}: files={dict(self.files)} and root={self.root!r}: give both, or neither")
+        if self.key and not self.random_access:
+            raise RecipeError(
+                f"{what}: with key={self.key!r} the index must prove that no two samples have one key; leave"
+                " random_access=False out"
+            )
+        if self.split_ratios and self.split_patterns:
+            raise RecipeError(f"{what}: give split_ratios or split_patterns, not both")
+        self._check_sample_type()
+
+    def _check_sample_type(self) -> None:
+        """Checks the class of the samples and its field map against the parts."""
+        if bool(self.sample_type) != bool(self.field_map):
+            raise RecipeError(
+                f"EnergonWebdataset: sample_type={self.sample_type!r} and field_map={dict(self.field_map)}: give both,"
+                " or neither for crude samples"
+            )
+        if self.sample_type and ":" not in self.sample_type:
+            check_field_map(sample_type(self.sample_type), self.field_map)
+        written = self.parts.keys() | self.files.keys()
+        for name, places in self.field_map.items():
+            if not written & {place.part for place in parse_places(places)}:
+                raise RecipeError(
+                    f"EnergonWebdataset: field_map: {name!r} is {places!r}, which no sample has; its parts are"
+                    f" {', '.join(sorted(written))}"
+                )
+
+
+_PART = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")

@@ -1,0 +1,74 @@
+"""The values of documents that go into a sample, as JSON; and why a document is refused."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.formats.energon.keys import check_media_name
+from gristmill.stages.export.codec import NotTaken, RowBlock
+from gristmill.stages.export.energon.row_fields import RowFields
+
+NO_NAMES = NotTaken("a media name is neither a string nor a list of strings")
+BAD_NAME = NotTaken("a media name is absolute, leads out of its folder, or has a character that Energon cannot use")
+
+Values = list[bytes | None]
+"""The values at some paths of a document, as JSON; None for a value that it does not have."""
+
+
+class DocumentValues:
+    """Reads the values of documents.
+
+    Args:
+        paths: of the values; a `?` at the end of a path says that a document may lack the value.
+        media: paths of values that name media files; a document may lack them.
+    """
+
+    def __init__(self, paths: Sequence[str], media: Sequence[str] = ()) -> None:
+        self._count = len(paths)
+        self._required = [number for number, path in enumerate(paths) if not path.endswith("?")]
+        self._absent = {number: NotTaken(f"it has no {paths[number]}") for number in self._required}
+        self._media = range(len(paths), len(paths) + len(media))
+        self._fields = RowFields([path.removesuffix("?") for path in (*paths, *media)])
+
+    def read(self, rows: RowBlock) -> list[Values | NotTaken]:
+        """The values of each document in the order of the paths, or why the document is refused.
+
+        Raises:
+            MalformedRow: a row has no object where a path leads through one; names shard and row.
+        """
+        return [self._of(values) for values in self._fields.read(rows.lines, rows.path, rows.first)]
+
+    def _of(self, values: Values) -> Values | NotTaken:
+        for number in self._required:
+            if values[number] is None:
+                return self._absent[number]
+        for number in self._media:
+            value = values[number]
+            refused = _refused(media_names(value)) if value is not None else None
+            if refused:
+                return refused
+        return values[: self._count]
+
+
+def media_names(value: bytes) -> list[str] | None:
+    """The names of media files in a value, as JSON: a string, a list of strings, or null; None for other values.
+
+    >>> media_names(b'"a.jpg"'), media_names(b'["a.jpg", "b.jpg"]'), media_names(b"7")
+    (['a.jpg'], ['a.jpg', 'b.jpg'], None)
+    """
+    decoded: Any = msgspec.json.decode(value)
+    names = decoded if isinstance(decoded, list) else [] if decoded is None else [decoded]
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def _refused(names: list[str] | None) -> NotTaken | None:
+    if names is None:
+        return NO_NAMES
+    try:
+        for name in names:
+            check_media_name(name)
+    except DataError:
+        return BAD_NAME
+    return None

@@ -1,0 +1,142 @@
+"""The codec of Energon's JSON lines: a file for each split with its index, and a metadataset that names all files."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export_formats.energon import EnergonJsonl
+from gristmill.stages.export.codec import (
+    Content,
+    ExportedFile,
+    FileFacts,
+    NamedFile,
+    NotTaken,
+    Placed,
+    Release,
+    ReleaseFile,
+    RowBlock,
+    Sink,
+)
+from gristmill.stages.export.cuts import cut_files, joined
+from gristmill.stages.export.energon.document_values import DocumentValues, Values
+from gristmill.stages.export.energon.line_file import INDEX, LineFile
+from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
+from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of
+
+ENDING = ".jsonl"
+
+
+class EnergonJsonlCodec:
+    """Writes JSON lines for Energon. Args: as declared."""
+
+    version = 1
+    weighted = True
+
+    def __init__(self, declared: EnergonJsonl) -> None:
+        self._declared = declared
+
+    def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> "JsonlPart":  # noqa: ARG002 - lines only
+        """See Codec."""
+        return JsonlPart(self._declared, create)
+
+    def release(self, sources: Sequence[ExportedFile]) -> Content:
+        """See Codec: the files of the parts where they are; or joined, for each stream and split."""
+        lines = [source for source in sources if source.name.endswith(ENDING)]
+        if self._declared.file_bytes is None:
+            return Content(named=[NamedFile(each.path, each.facts.rows, split_of(each.name)) for each in lines])
+        groups: dict[tuple[str, str], list[ExportedFile]] = {}
+        for source in lines:
+            groups.setdefault((source.stream, split_of(source.name)), []).append(source)
+        files: list[ReleaseFile] = []
+        for (stream, split), group in groups.items():
+            for number, pieces in enumerate(cut_files(group, self._declared.file_bytes)):
+                files.append(joined(f"{stream}/{split}-{number:05d}{ENDING}", pieces))
+        return Content(files, built={file.name + INDEX: _indexes(file) for file in files})
+
+    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
+        """See Codec: the index of a joined file, from those of the parts."""
+        file = next(file for file in release.files if file.name + INDEX == name)
+        sink.write(bytes(8))
+        size, path, ends = 0, "", np.empty(0, np.uint64)
+        for piece in file.pieces:
+            if piece.path != path:
+                path, ends = piece.path, np.frombuffer(b"".join(read(piece.path + INDEX)), "<u8")
+            rows = ends[piece.row + 1 : piece.row + piece.rows + 1]
+            sink.write((rows - np.uint64(piece.start) + np.uint64(size)).astype("<u8").tobytes())
+            size += piece.end - piece.start
+
+    def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002 - no checksums
+        """See Codec: the metadataset, which names every file."""
+        datasets = [dataset_of(file) for file in release.named]
+        for file in release.files:
+            stream, split = file.name.partition("/")[0], split_of(file.name)
+            datasets.append(Dataset(stream, split, release.folder + file.name, file.rows, split))
+        return {METADATASET: metadataset_of(release, datasets, self._declared.aux, self._declared.subflavors)}
+
+
+def _indexes(file: ReleaseFile) -> list[str]:
+    """The indexes of the files that a file of the release is made from."""
+    return [path + INDEX for path in dict.fromkeys(piece.path for piece in file.pieces)]
+
+
+class JsonlPart:
+    """The files of one part: the lines of each split, and their index. See PartFiles."""
+
+    def __init__(self, declared: EnergonJsonl, create: Callable[[str], Sink]) -> None:
+        self._create = create
+        names = sorted(declared.fields)
+        self._keys = [msgspec.json.encode(name) + b":" for name in names]
+        self._reads = bool(names or declared.media)
+        self._values = DocumentValues([declared.fields[name] for name in names], declared.media)
+        self._files: dict[str, LineFile] = {}
+        self.counts: dict[str, int] = {}
+
+    def write(self, rows: RowBlock) -> list[Placed]:
+        """See PartFiles."""
+        files: list[Placed] = [ENERGON_SPLIT[split] + ENDING for split in rows.splits]
+        if self._reads:
+            return self._write_lines(*self._chosen(rows, files))
+        if len(set(rows.splits)) > 1:
+            return self._write_lines(rows_of(rows.lines), files)
+        self._file(str(files[0])).write(rows.lines)
+        return files
+
+    def _chosen(self, rows: RowBlock, files: Sequence[Placed]) -> tuple[list[bytes], list[Placed]]:
+        """The line of each document, and the file that it goes to."""
+        values = self._values.read(rows)
+        chosen = [each if isinstance(each, NotTaken) else file for each, file in zip(values, files, strict=True)]
+        lines = [self._line(each) for each in values] if self._keys else rows_of(rows.lines)
+        return lines, chosen
+
+    def _line(self, values: Values | NotTaken) -> bytes:
+        if isinstance(values, NotTaken):
+            return b""
+        pairs = (key + value for key, value in zip(self._keys, values, strict=True) if value is not None)
+        return b"{" + b",".join(pairs) + b"}"
+
+    def _write_lines(self, lines: Sequence[bytes], files: list[Placed]) -> list[Placed]:
+        for name in dict.fromkeys(file for file in files if isinstance(file, str)):
+            kept = [line for line, file in zip(lines, files, strict=True) if file == name]
+            self._file(name).write(b"\n".join([*kept, b""]))
+        return files
+
+    def _file(self, name: str) -> LineFile:
+        file = self._files.get(name)
+        if file is None:
+            file = self._files[name] = LineFile(self._create(name), self._create(name + INDEX))
+        return file
+
+    def close(self) -> dict[str, FileFacts]:
+        """See PartFiles."""
+        facts: dict[str, FileFacts] = {}
+        for name, file in sorted(self._files.items()):
+            facts[name], facts[name + INDEX] = file.close()
+        return facts
+
+    def abort(self) -> None:
+        """See PartFiles."""
+        for file in self._files.values():
+            file.abort()

@@ -1,0 +1,53 @@
+"""The metadataset of an export: all its datasets, drawn by the weights of the mix's streams."""
+
+import posixpath
+from collections.abc import Mapping, Sequence
+
+from gristmill.formats.energon.metadataset import Blend, DatasetReference, compose_metadataset
+from gristmill.stages.export.codec import Release
+from gristmill.stages.export.energon.splits import Dataset
+
+METADATASET = "metadataset.yaml"
+"""The file of the index that Energon is given. It is replaced with each release, and names only finished files."""
+
+
+def metadataset_of(
+    release: Release, datasets: Sequence[Dataset], aux: Mapping[str, str], subflavors: Mapping[str, str]
+) -> bytes:
+    """The metadataset over some datasets.
+
+    A stream's weight is divided among its datasets by their numbers of samples, so that each sample of the stream is
+    drawn as often as every other.
+
+    Args:
+        release: has the weights of the streams.
+        datasets: what it names.
+        aux: auxiliary sources of all datasets.
+        subflavors: of all datasets. The name of its stream is added to each.
+    """
+    splits = {}
+    for split in dict.fromkeys(each.split for each in datasets):
+        members = [each for each in datasets if each.split == split and each.rows]
+        shares = _shares(members, release.weights)
+        references = [
+            (share, _reference(release, each, aux, subflavors)) for share, each in zip(shares, members, strict=True)
+        ]
+        drawn = tuple((share, reference) for share, reference in references if share > 0)
+        if drawn:
+            splits[split] = Blend(drawn)
+    return compose_metadataset(splits)
+
+
+def _shares(datasets: Sequence[Dataset], weights: Mapping[str, float]) -> list[float]:
+    rows: dict[str, int] = {}
+    for each in datasets:
+        rows[each.stream] = rows.get(each.stream, 0) + each.rows
+    return [weights[each.stream] * each.rows / rows[each.stream] for each in datasets]
+
+
+def _reference(
+    release: Release, dataset: Dataset, aux: Mapping[str, str], subflavors: Mapping[str, str]
+) -> DatasetReference:
+    path = posixpath.relpath(dataset.path, release.index)
+    words = {"stream": dataset.stream, **subflavors}
+    return DatasetReference(path=path, split_part=dataset.part, subflavors=words, aux=aux)

@@ -1,0 +1,48 @@
+"""The names that Energon has for the splits of a mix, and the datasets that a release consists of."""
+
+from typing import NamedTuple
+
+from gristmill.lake.address import part_at
+from gristmill.lake.asset_kinds import names_of
+from gristmill.stages.export.codec import TRAIN, VALIDATION, NamedFile
+
+ENERGON_SPLIT = {"": "train", TRAIN: "train", VALIDATION: "val"}
+"""Energon's name for each split of a mix."""
+
+
+class Dataset(NamedTuple):
+    """What a metadataset names: samples of one stream and one split.
+
+    Attributes:
+        stream: name of the stream.
+        split: Energon's name of the split.
+        path: of the file or folder, in the lake.
+        rows: number of samples.
+        part: name of the split in the dataset's own files.
+    """
+
+    stream: str
+    split: str
+    path: str
+    rows: int
+    part: str
+
+
+def dataset_of(file: NamedFile) -> Dataset:
+    """A file of a part.
+
+    >>> dataset_of(NamedFile("exports/m/e/tales/2024/part-00001-1f/val.jsonl", 3, "val"))[:2]
+    ('tales', 'val')
+    """
+    part = part_at(file.path)
+    stream = names_of(part[0].asset)["stream"] if part else ""
+    return Dataset(stream, file.split, file.path, file.rows, file.split)
+
+
+def split_of(path: str) -> str:
+    """Energon's name of the split that a file has in its name.
+
+    >>> split_of("tales/train-00000.jsonl"), split_of("val.jsonl.idx")
+    ('train', 'val')
+    """
+    return path.rpartition("/")[2].partition(".")[0].partition("-")[0]

@@ -1,0 +1,158 @@
+"""The codec of Energon's WebDatasets: tars in the parts, and a folder `.nv-meta` in the release that names them."""
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gristmill.errors import DataError
+from gristmill.formats.energon.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
+from gristmill.formats.energon.info import INFO, META_FOLDER, info_bytes
+from gristmill.formats.energon.sample_types import sample_type
+from gristmill.formats.energon.split import (
+    SPLIT_YAML,
+    split_by_pattern,
+    split_by_ratio,
+    split_bytes,
+    without_split,
+)
+from gristmill.formats.energon.sqlite_index import SqliteIndexWriter, index_uuid
+from gristmill.lake.address import export_asset, part_at
+from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.identity import digest_of
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sink
+from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
+from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of
+from gristmill.stages.export.energon.tar_files import SAMPLES, TAR, columns_of, read_samples
+from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
+
+_META = f"{META_FOLDER}/"
+SQLITE, UUID = f"{_META}index.sqlite", f"{_META}index.uuid"
+_PIECE = 1 << 20
+
+
+class EnergonWebdatasetCodec:
+    """Writes WebDatasets for Energon. Args: as declared."""
+
+    version = 1
+    weighted = True
+
+    def __init__(self, declared: EnergonWebdataset) -> None:
+        self._declared = declared
+
+    def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> WebdatasetPart:
+        """See Codec."""
+        return WebdatasetPart(self._declared, part, create, lake)
+
+    def release(self, sources: Sequence[ExportedFile]) -> Content:
+        """See Codec: the tars where they are, and the index of their samples."""
+        tars = [source for source in sources if source.name.endswith(TAR)]
+        splits = self._splits(tars)
+        named = [NamedFile(tar.path, tar.facts.rows, splits[tar.path]) for tar in tars]
+        index = {SQLITE: [tar.path + SAMPLES for tar in tars]} if self._declared.random_access and tars else {}
+        return Content(named=named, built=index)
+
+    def _splits(self, tars: Sequence[ExportedFile]) -> dict[str, str]:
+        """The split of each tar, by its path.
+
+        Raises:
+            DataError: a tar is in no split, or the mix holds documents out too.
+        """
+        ratios, patterns = self._declared.split_ratios, self._declared.split_patterns
+        if not ratios and not patterns:
+            return {tar.path: split_of(tar.name) for tar in tars}
+        held = next((tar.path for tar in tars if split_of(tar.name) != "train"), None)
+        if held is not None:
+            raise DataError(
+                f"{held}: the mix holds documents out, and the export divides the tars among splits too; leave"
+                " split_ratios and split_patterns out, or validation of the mix"
+            )
+        paths = {_below_export(tar.path): tar.path for tar in tars}
+        found = split_by_ratio(list(paths), ratios) if ratios else split_by_pattern(list(paths), list(patterns.items()))
+        lost = without_split(list(paths), found)
+        if lost or not all(found.values()):
+            empty = ", ".join(name for name, shards in found.items() if not shards)
+            raise DataError(
+                f"of {len(paths)} tars, {len(lost)} are in no split ({', '.join(lost[:3]) or 'none'}), and these splits"
+                f" are empty: {empty or 'none'}; give other split_ratios or split_patterns, or smaller tars"
+            )
+        return {paths[shard]: split for split, shards in found.items() for shard in shards}
+
+    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
+        """See Codec: the index of all samples.
+
+        Raises:
+            DuplicateKey: two samples have one key; the message names both places.
+        """
+        with TemporaryDirectory(prefix="gristmill-") as folder:
+            path = Path(folder, "index.sqlite")
+            with closing(SqliteIndexWriter(path, [file.path for file in release.named])) as index:
+                for number, listed in enumerate(release.built[name]):
+                    first = 0
+                    for lines in read_samples(read(listed), listed):
+                        index.add(number, columns_of(lines, first))
+                        first += len(lines)
+                index.finish()
+            with path.open("r+b") as file:
+                file.seek(_VERSION)
+                file.write(bytes(4))
+                file.seek(0)
+                while data := file.read(_PIECE):
+                    sink.write(data)
+
+    def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:
+        """See Codec: what describes the dataset. The file that makes the folder a dataset is the last of `.nv-meta`."""
+        root = f"{release.index}/{release.name}"
+        names = {file.path: posixpath.relpath(file.path, root) for file in release.named}
+        splits: dict[str, list[str]] = {"train": [], "val": [], "test": []}
+        for file, dataset in zip(release.named, _datasets(release), strict=True):
+            for split in dict.fromkeys((file.split, dataset.part)):
+                splits.setdefault(split, []).append(names[file.path])
+        meta = {DATASET_YAML: self._dataset_yaml(), SPLIT_YAML: split_bytes(splits)}
+        if SQLITE in sha256:
+            meta["index.uuid"] = index_uuid(digest_of(release.folder)).encode()
+        meta[INFO] = info_bytes({names[file.path]: file.rows for file in release.named})
+        files = {f"{release.name}{_META}{name}": data for name, data in meta.items()}
+        return {**files, METADATASET: self._metadataset(release)}
+
+    def _dataset_yaml(self) -> bytes:
+        declared = self._declared
+        if not declared.sample_type:
+            return crude_dataset(declared.subflavors)
+        module, _, name = declared.sample_type.rpartition(":")
+        return typed_dataset(
+            name, declared.field_map, module=module or sample_type(name).module, subflavors=declared.subflavors
+        )
+
+    def _metadataset(self, release: Release) -> bytes:
+        """The metadataset: the split parts of all streams, which are in one folder."""
+        joined: dict[tuple[str, str], Dataset] = {}
+        for file, dataset in zip(release.named, _datasets(release), strict=True):
+            before = joined.get((dataset.stream, file.split))
+            rows = dataset.rows + (before.rows if before else 0)
+            joined[dataset.stream, file.split] = Dataset(dataset.stream, file.split, release.folder, rows, dataset.part)
+        return metadataset_of(release, list(joined.values()), self._declared.aux, self._declared.subflavors)
+
+
+def _below_export(path: str) -> str:
+    """The path of a tar below the folder of its export."""
+    part = part_at(path)
+    if part is None:
+        return path
+    names = names_of(part[0].asset)
+    return path.removeprefix(export_asset(names["mix"], names["export"], ""))
+
+
+def _datasets(release: Release) -> list[Dataset]:
+    """The dataset of each tar. Each of several streams has split parts of its own, because it has its own weight."""
+    found = [dataset_of(file) for file in release.named]
+    if len({each.stream for each in found}) == 1:
+        return found
+    return [each._replace(part=f"{each.split}-{each.stream}") for each in found]
+
+
+_VERSION = 96
+"""Where a file of SQLite has the version of the library. It is set to 0, so that equal rows give equal bytes."""

@@ -1,0 +1,135 @@
+"""Writes the samples of one part into tars: a document is a sample."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.formats.energon.keys import check_media_name, safe_key
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.stages.export.codec import FileFacts, NotTaken, Placed, RowBlock, Sink
+from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_names
+from gristmill.stages.export.energon.splits import ENERGON_SPLIT
+from gristmill.stages.export.energon.tar_files import TAR, TarFile
+
+NO_KEY = NotTaken("its key is not a string that can name a sample")
+NO_PARTS = NotTaken("it has none of the parts")
+MISSING = "media files that are missing"
+"""The reason counted for documents that name a file which does not exist."""
+
+_HEADER = 1024
+"""Bytes that a part takes at most besides its content, if its name is short."""
+_TEXT = msgspec.json.Decoder(str)
+
+
+class WebdatasetPart:
+    """The tars of one part. See PartFiles.
+
+    Args:
+        declared: as declared.
+        part: the name of the part's folder.
+        create: opens a file of the part, by its name.
+        lake: has the media files.
+    """
+
+    def __init__(self, declared: EnergonWebdataset, part: str, create: Callable[[str], Sink], lake: Store) -> None:
+        self._declared, self._create, self._lake = declared, create, lake
+        self._prefix = part.rpartition("-")[2]
+        self._parts, self._files = sorted(declared.parts), sorted(declared.files)
+        paths = [declared.parts[name] for name in self._parts] + [declared.files[name] for name in self._files]
+        paths += [declared.key] if declared.key else []
+        self._values = DocumentValues(paths, (*declared.media, *declared.files.values()))
+        self._open: dict[str, TarFile] = {}
+        self._tars: dict[str, int] = {}
+        self._facts: dict[str, FileFacts] = {}
+        self.counts: dict[str, int] = {}
+
+    def write(self, rows: RowBlock) -> list[Placed]:
+        """See PartFiles.
+
+        Raises:
+            StoreError: a media file cannot be read.
+        """
+        return [self._place(values, rows, number) for number, values in enumerate(self._values.read(rows))]
+
+    def _place(self, values: Values | NotTaken, rows: RowBlock, number: int) -> Placed:
+        if isinstance(values, NotTaken):
+            return values
+        key = self._key(values, rows.first + number)
+        parts = self._sample(values)
+        if isinstance(key, NotTaken):
+            return key
+        if isinstance(parts, NotTaken):
+            return parts
+        size = sum(len(data) + _HEADER for _, data in parts)
+        tar = self._tar(ENERGON_SPLIT[rows.splits[number]], size)
+        tar.add(key, parts, rows.pairs[number].pair)
+        return tar.name
+
+    def _key(self, values: Values, row: int) -> str | NotTaken:
+        """The key of a sample: unique in the dataset, because the name of a part has a digest of what it is made of."""
+        if not self._declared.key:
+            return f"{self._prefix}-{row:06d}"
+        value = values[-1]
+        if value is None or not value.startswith(b'"'):
+            return NO_KEY
+        text = _TEXT.decode(value)
+        try:
+            return check_media_name(text)[0] if self._declared.key in self._declared.files.values() else safe_key(text)
+        except DataError:
+            return NO_KEY
+
+    def _sample(self, values: Values) -> list[tuple[str, bytes]] | NotTaken:
+        """Name and content of each part."""
+        parts = []
+        for name, value in zip(self._parts, values, strict=False):
+            data = _content(name, value)
+            if data is not None:
+                parts.append((name, data))
+        for name, found in zip(self._files, values[len(self._parts) :], strict=False):
+            value = found or b"null"
+            named, listed = media_names(value) or [], value.startswith(b"[")
+            for number, path in enumerate(named):
+                data = self._media(path)
+                if data is None:
+                    return NotTaken(MISSING)
+                parts.append((f"{number}.{name}" if listed else name, data))
+        return parts or NO_PARTS
+
+    def _media(self, name: str) -> bytes | None:
+        found = self._lake.read_tagged(f"{self._declared.root.strip('/')}/{name}")
+        return found[0] if found else None
+
+    def _tar(self, split: str, size: int) -> TarFile:
+        """The tar of a split that has room for so many bytes."""
+        tar = self._open.get(split)
+        most = self._declared
+        if tar and (tar.samples >= most.shard_samples or tar.size + size > most.shard_bytes):
+            self._facts |= tar.close()
+            tar = None
+        if tar is None:
+            number = self._tars.get(split, 0)
+            self._tars[split] = number + 1
+            tar = self._open[split] = TarFile(self._create, f"{split}-{number:05d}{TAR}")
+        return tar
+
+    def close(self) -> dict[str, FileFacts]:
+        """See PartFiles."""
+        for tar in self._open.values():
+            self._facts |= tar.close()
+        return dict(sorted(self._facts.items()))
+
+    def abort(self) -> None:
+        """See PartFiles."""
+        for tar in self._open.values():
+            tar.abort()
+
+
+def _content(part: str, value: bytes | None) -> bytes | None:
+    """The content of a part; None if the document has no value for it."""
+    if value is None or part.rpartition(".")[2] == "json":
+        return value
+    if value.startswith(b'"'):
+        return _TEXT.decode(value).encode()
+    return None if value == b"null" else value

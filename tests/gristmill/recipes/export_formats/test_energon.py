@@ -1,0 +1,50 @@
+from typing import Any
+
+import pytest
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"fields": {"a": "txet"}}, "fields: 'txet' is not the path of a value"),
+        ({"fields": {"a": "text.length"}}, "'text.length' is not the path"),
+        ({"media": ("metadata.",)}, "media: 'metadata.' is not the path"),
+        ({"file_bytes": 0}, "file_bytes is 0; give at least 1"),
+        ({"aux": {"images": "more.jsonl"}}, "Energon takes no JSON lines as an auxiliary source"),
+        ({"aux": {"images": ""}}, "give a prepared WebDataset"),
+    ],
+)
+def test_wrong_options_of_json_lines_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        EnergonJsonl(**options)
+
+
+TEXT = {"parts": {"txt": "text"}}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"parts": {}}, "give at least one part, each once"),
+        ({"parts": {"jpg": "text"}, "files": {"jpg": "id"}, "root": "media"}, "each once; twice: jpg"),
+        ({"parts": {"a/b": "text"}}, "'a/b' cannot name a part"),
+        ({"files": {"jpg": "metadata.image"}}, "give both, or neither"),
+        ({"key": "id", "random_access": False}, "the index must prove that no two samples have one key"),
+        ({"split_ratios": {"a": 1}, "split_patterns": {"a": "b"}}, "not both"),
+        ({**TEXT, "sample_type": "TextSample"}, "give both, or neither for crude samples"),
+        ({**TEXT, "sample_type": "TextSample", "field_map": {"text": "json"}}, "'json', which no sample has"),
+        ({**TEXT, "sample_type": "TextSample", "field_map": {"texts": "txt"}}, "TextSample has no field 'texts'"),
+        ({**TEXT, "sample_type": "TestSample", "field_map": {"text": "txt"}}, "no sample type 'TestSample'"),
+        ({"shard_samples": 0}, "shard_samples is 0"),
+    ],
+)
+def test_wrong_options_of_webdatasets_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        EnergonWebdataset(**options)
+
+
+def test_a_class_of_ones_own_is_not_looked_up() -> None:
+    EnergonWebdataset(parts={"txt": "text"}, sample_type="corpus.samples:Pair", field_map={"left": "txt"})

@@ -1,0 +1,229 @@
+import io
+import json
+import sqlite3
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+from energonlake import HERE, INDEX, close, export, mix_of, mixed, offsets, records, release_of, start, why
+from testkit import Mill, make_documents
+
+from gristmill.errors import DataError
+from gristmill.formats.energon.sqlite_index import DuplicateKey
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.verification.audit import audit_ledger
+
+TEXT = EnergonWebdataset(
+    parts={"txt": "text", "json": "metadata?"}, sample_type="TextSample", field_map={"text": "txt"}
+)
+
+
+def found(mill: Mill, path: str) -> list[str]:
+    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    """The files of a tar, which Python's own reader finds."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        return {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
+
+
+def meta(mill: Mill, name: str) -> bytes:
+    return mill.store.read(f"{release_of(mill).folder}.nv-meta/{name}")
+
+
+def table(mill: Mill, folder: Path, query: str) -> list[tuple[object, ...]]:
+    path = folder / "copy.sqlite"
+    path.write_bytes(meta(mill, "index.sqlite"))
+    return list(sqlite3.connect(path).execute(query))
+
+
+def tars(mill: Mill) -> dict[str, bytes]:
+    """The tars, by their names in `.info.json`."""
+    folder = release_of(mill).folder + "/"
+    counts = json.loads(meta(mill, ".info.json"))["shard_counts"]
+    return {name: mill.store.read(str(Path("/", folder, name).resolve())[1:]) for name in counts}
+
+
+def test_a_document_is_a_sample_and_the_release_is_a_dataset(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, TEXT)
+    close(mill, TEXT)
+    record = records(mill)["b"]
+    data = mill.store.read(record.folder + "train-00000.tar")
+    digest = record.folder.rstrip("/").rpartition("-")[2]
+    assert members(data) == {
+        f"{digest}-{number:06d}.{part}": content
+        for number, row in enumerate(make_documents(10, start=10))
+        for part, content in (("txt", row["text"].encode()), ("json", json.dumps(row["metadata"]).encode()))
+    }
+    ends = offsets(mill.store.read(record.folder + "train-00000.tar.idx"))
+    assert (ends, len(data)) == ([2048 * number for number in range(11)], 2048 * 10 + 1024)
+    assert yaml.safe_load(meta(mill, "dataset.yaml")) == {
+        "sample_type": {"__module__": "megatron.energon", "__class__": "TextSample"},
+        "field_map": {"text": "txt"},
+    }
+    shards = [
+        f"../../{part.folder.removeprefix('exports/blend/energon/')}train-00000.tar" for part in records(mill).values()
+    ]
+    assert json.loads(meta(mill, ".info.json"))["shard_counts"] == dict.fromkeys(shards, 10)
+    assert yaml.safe_load(meta(mill, "split.yaml"))["split_parts"] == {"train": shards, "val": [], "test": []}
+    assert table(mill, tmp_path, "SELECT COUNT(*), MAX(tar_file_id) FROM samples") == [(20, 1)]
+    [(shard, start_, size, at, long)] = table(
+        mill,
+        tmp_path,
+        "SELECT s.tar_file_id, byte_offset, byte_size, content_byte_offset, content_byte_size FROM samples s JOIN"
+        f" sample_parts p USING (tar_file_id, sample_index) WHERE part_name = 'txt' AND sample_key = '{digest}-000003'",
+    )
+    tar = tars(mill)[shards[int(str(shard))]]
+    assert (start_, size) == (6144, 2048)
+    assert tar[int(str(at)) : int(str(at)) + int(str(long))].decode() == make_documents(1, start=13)[0]["text"]
+    assert len(meta(mill, "index.uuid")) == 36
+    assert why(mill, TEXT) == ()
+    assert found(mill, HERE.ledger) == found(mill, f"{INDEX}/ledger.json") == []
+
+
+def test_tars_are_cut_by_samples_and_by_bytes(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake", shards=1, rows=7)
+    export(mill, EnergonWebdataset(shard_samples=3))
+    [record] = records(mill).values()
+    names = [name for name in record.files if name.endswith(".tar")]
+    assert [record.files[name].facts.rows for name in names] == [3, 3, 1]
+    assert record.line(5) == ("train-00001.tar", 2)
+    other = start(tmp_path / "other", shards=1, rows=7)
+    export(other, EnergonWebdataset(shard_bytes=1))
+    [record] = records(other).values()
+    assert [file.facts.rows for name, file in record.files.items() if name.endswith(".tar")] == [1] * 7
+
+
+def test_without_random_access_there_is_no_index_of_samples(tmp_path: Path) -> None:
+    mill, declared = start(tmp_path / "lake"), EnergonWebdataset(random_access=False)
+    export(mill, declared)
+    close(mill, declared)
+    folder = f"{release_of(mill).folder}.nv-meta/"
+    names = sorted(entry.path.removeprefix(folder) for entry in mill.store.list(folder))
+    assert names == [".info.json", "dataset.yaml", "split.yaml"]
+    assert found(mill, f"{INDEX}/ledger.json") == []
+
+
+def test_documents_that_the_mix_holds_out_are_in_tars_of_their_own(tmp_path: Path) -> None:
+    mill, mix = start(tmp_path / "lake"), mix_of(validation=0.4)
+    export(mill, TEXT, mix)
+    close(mill, TEXT, mix)
+    parts = yaml.safe_load(meta(mill, "split.yaml"))["split_parts"]
+    assert {name: [shard.rpartition("/")[2] for shard in shards] for name, shards in parts.items()} == {
+        "train": ["train-00000.tar"] * 2,
+        "val": ["val-00000.tar"] * 2,
+        "test": [],
+    }
+    splits = yaml.safe_load(mill.store.read(f"{INDEX}/metadataset.yaml"))["splits"]
+    assert [(name, each["split_part"]) for name, split in splits.items() for each in split["blend"]] == [
+        ("train", "train"),
+        ("val", "val"),
+    ]
+
+
+def test_tars_are_divided_by_ratio_and_none_is_lost(tmp_path: Path) -> None:
+    mill, declared = start(tmp_path / "lake", shards=4), EnergonWebdataset(split_ratios={"train": 3, "val": 1})
+    export(mill, declared)
+    close(mill, declared)
+    parts = yaml.safe_load(meta(mill, "split.yaml"))["split_parts"]
+    assert {name: len(shards) for name, shards in parts.items()} == {"train": 3, "val": 1, "test": 0}
+    assert found(mill, f"{INDEX}/ledger.json") == []
+    with pytest.raises(DataError, match=r"of 4 tars, 0 are in no split .* these splits are empty: test"):
+        close(mill, EnergonWebdataset(split_ratios={"train": 8, "test": 0.1, "val": 1}))
+    with pytest.raises(DataError, match="of 4 tars, 4 are in no split"):
+        close(mill, EnergonWebdataset(split_patterns={"val": "tales/"}))
+
+
+def test_a_key_that_two_documents_have_is_refused_with_both_places(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    rows = make_documents(2)
+    for row in rows:
+        row["metadata"] = {"name": "same"}
+    mill.raw("a.jsonl.gz", rows)
+    mixed(mill)
+    declared = EnergonWebdataset(key="metadata.name")
+    with pytest.raises(DataError, match="sample 'same' comes twice in a row"):
+        export(mill, declared)
+    other = Mill(tmp_path / "other")
+    other.raw("a.jsonl.gz", rows[:1])
+    other.raw("b.jsonl.gz", rows[1:])
+    mixed(other)
+    export(other, declared)
+    with pytest.raises(DuplicateKey, match=r"sample key 'same' comes twice: as sample 0 of .* and as sample 0 of"):
+        close(other, declared)
+
+
+def test_media_files_are_parts_and_a_missing_one_is_counted(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    one, several, lost = make_documents(3)
+    one["metadata"], several["metadata"] = {"image": "a/one.jpg"}, {"image": ["a/one.jpg", "two.jpg"]}
+    lost["metadata"] = {"image": "three.jpg"}
+    mill.raw("a.jsonl.gz", [one, several, lost])
+    mill.store.put("media/a/one.jpg", b"one")
+    mill.store.put("media/two.jpg", b"two")
+    mixed(mill)
+    declared = EnergonWebdataset(parts={"txt": "text"}, files={"jpg": "metadata.image"}, root="media", key="id")
+    head = export(mill, declared)
+    assert head.dropped == {"media files that are missing": 1}
+    [record] = records(mill).values()
+    there = members(mill.store.read(record.folder + "train-00000.tar"))
+    assert there == {
+        f"{one['id']}.txt": one["text"].encode(),
+        f"{one['id']}.jpg": b"one",
+        f"{several['id']}.txt": several["text"].encode(),
+        f"{several['id']}.0.jpg": b"one",
+        f"{several['id']}.1.jpg": b"two",
+    }
+    assert found(mill, HERE.ledger) == []
+
+
+def test_files_give_samples_their_names_for_an_auxiliary_source(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    [row] = make_documents(1)
+    row["metadata"] = {"image": "photos/tom.png"}
+    mill.raw("a.jsonl.gz", [row])
+    mill.store.put("media/photos/tom.png", b"tom")
+    mixed(mill)
+    export(mill, EnergonWebdataset(parts={}, files={"png": "metadata.image"}, root="media", key="metadata.image"))
+    [record] = records(mill).values()
+    assert members(mill.store.read(record.folder + "train-00000.tar")) == {"photos/tom.png": b"tom"}
+
+
+def test_a_changed_shard_makes_one_part_and_another_release(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, TEXT)
+    close(mill, TEXT)
+    first, before = release_of(mill), tars(mill)
+    old = {entry.path: entry.etag for entry in mill.store.list(first.folder)}
+    mill.raw("b.jsonl.gz", make_documents(9, start=10))
+    mixed(mill)
+    export(mill, TEXT)
+    assert mill.ground == ["b"]
+    close(mill, TEXT)
+    second = release_of(mill)
+    assert second.folder != first.folder
+    assert {entry.path: entry.etag for entry in mill.store.list(first.folder)} == old
+    assert len(before.keys() & tars(mill).keys()) == 1
+    assert found(mill, f"{INDEX}/ledger.json") == []
+
+
+def test_a_changed_file_of_the_dataset_is_found(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, TEXT)
+    close(mill, TEXT)
+    path = f"{release_of(mill).folder}.nv-meta/split.yaml"
+    mill.store.put(path, mill.store.read(path) + b"# mine\n")
+    assert any(path in each for each in found(mill, f"{INDEX}/ledger.json"))
+
+
+def test_equal_lakes_have_equal_bytes(tmp_path: Path) -> None:
+    trees = []
+    for name in ("one", "other"):
+        mill = start(tmp_path / name)
+        export(mill, TEXT)
+        close(mill, TEXT)
+        trees.append(mill.tree())
+    assert trees[0] == trees[1]

@@ -1,0 +1,78 @@
+"""A small lake with a mix of two streams and its exports to Energon, for tests."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from testkit import SHELVES, SNAPSHOT, Mill
+
+from gristmill.execution.work import Engine
+from gristmill.lake.address import export_asset, export_index, place
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Ledger
+from gristmill.recipes.export import Export, ExportFormat
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.stages.export.codec import Release
+from gristmill.stages.export.index import index_export, why_export_open
+from gristmill.stages.export.part import ExportedPart, read_part_record
+from gristmill.stages.export.release import read_release
+from gristmill.stages.export.step import ExportStep
+from gristmill.stages.mixing.index import Index
+from gristmill.stages.mixing.step import stream_step
+
+EXPORT = export_asset("blend", "energon", "pages")
+HERE = place(EXPORT, SNAPSHOT)
+INDEX = export_index("blend", "energon")
+
+
+def mix_of(**options: Any) -> Mix:
+    return Mix(name="blend", streams=(Stream(source="pages", version="v0", weight=3.0),), **options)
+
+
+def export_of(declared: ExportFormat) -> Export:
+    return Export(name="energon", mixes=("blend",), format=declared)
+
+
+def start(root: Path, shards: int = 2, rows: int = 10) -> Mill:
+    """A lake with the documents of the mix."""
+    root.mkdir(exist_ok=True)
+    mill = Mill(root)
+    mill.raw_shards(shards, rows)
+    return mixed(mill)
+
+
+def mixed(mill: Mill, mix: Mix | None = None) -> Mill:
+    """The lake with its documents and the slice of the mix made."""
+    mill.convert()
+    mill.make(stream_step(mix or mix_of(), "pages", SNAPSHOT, SHELVES))
+    return mill
+
+
+def export(mill: Mill, declared: ExportFormat, mix: Mix | None = None, engine: Engine | None = None) -> Ledger:
+    return mill.make(ExportStep(mix or mix_of(), "pages", export_of(declared), SNAPSHOT, SHELVES), engine)
+
+
+def close(mill: Mill, declared: ExportFormat, mix: Mix | None = None) -> Index:
+    sources, known = {"pages": mill.source()}, {"pages": [SNAPSHOT]}
+    return index_export(mill.store, mix or mix_of(), export_of(declared), sources, known)
+
+
+def why(mill: Mill, declared: ExportFormat, mix: Mix | None = None) -> tuple[str, ...]:
+    sources, known = {"pages": mill.source()}, {"pages": [SNAPSHOT]}
+    return why_export_open(mill.store, mix or mix_of(), export_of(declared), sources, known)
+
+
+def records(mill: Mill) -> dict[str, ExportedPart]:
+    """The record of each part, by the name of the mix's shard."""
+    return {row.name: read_part_record(row, HERE.table) for row in read_ledger(mill.store, HERE)[1]}
+
+
+def release_of(mill: Mill) -> Release:
+    found = read_release(mill.store, INDEX)
+    assert found is not None
+    return found
+
+
+def offsets(data: bytes) -> list[int]:
+    """The integers of an index of samples."""
+    return [int(each) for each in np.frombuffer(data, "<u8")]
