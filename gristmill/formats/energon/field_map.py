@@ -28,7 +28,7 @@ class PlaceInSample:
     steps: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """As a field map spells it.
+        """The spelling of a field map.
 
         >>> PlaceInSample("json", ("caption", "0")).text()
         'json[caption][0]'
@@ -60,6 +60,10 @@ def parse_places(text: str) -> tuple[PlaceInSample, ...]:
 
 def check_field_map(kind: SampleType, field_map: Mapping[str, str]) -> None:
     """Checks that a field map makes samples of a type. The real tool lets a required field be absent.
+
+    Args:
+        kind: the type of the samples.
+        field_map: the places of each field.
 
     Raises:
         RecipeError: a field is not known or absent, no field map can make it, or a place is not of the right form.

@@ -58,13 +58,13 @@ class DatasetReference:
 
     @property
     def leaf(self) -> tuple[str, str]:
-        """Which samples these are: the same path, however it is spelled, and the same split."""
+        """The path, however it was spelled, and the split. Two references with the same ones have the same samples."""
         found = _URL.match(self.path)
         start = found.end() if found else 0
         return self.path[:start] + posixpath.normpath(self.path[start:]), self.split_part
 
     def entry(self) -> dict[str, object]:
-        """As YAML has it; what is empty is left out."""
+        """The mapping that YAML has; what is empty is left out."""
         values = {
             "path": self.path,
             "split_part": self.split_part,
@@ -85,7 +85,7 @@ class Blend:
     members: tuple[tuple[float, DatasetReference], ...]
 
     def entry(self) -> dict[str, object]:
-        """As YAML has it."""
+        """The mapping that YAML has."""
         return {"blend": [{"weight": weight, **each.entry()} for weight, each in self.members]}
 
 
@@ -100,7 +100,7 @@ class Epoch:
     members: tuple[tuple[float, DatasetReference], ...]
 
     def entry(self) -> dict[str, object]:
-        """As YAML has it."""
+        """The mapping that YAML has."""
         return {"blend_epochized": [{"repetitions": times, **each.entry()} for times, each in self.members]}
 
 

@@ -142,6 +142,10 @@ SimilarityInterleavedSample, TextSample, VidQASample, VQASample, VQAOCRSample
 def fits(kind: FieldKind, value: object) -> bool:
     """Whether a JSON value may be what a field of this kind holds. Images, videos and other media are no JSON values.
 
+    Args:
+        kind: of the field.
+        value: from JSON.
+
     >>> fits("numbers", [[0, 0.5], [1, 1]]), fits("numbers", [True]), fits("integer", 2.0), fits("classes", ["title"])
     (True, False, False, True)
     """
