@@ -27,7 +27,7 @@ from gristmill.api import make, open_lake
 
 ROWS = 15_000
 SIZE = 2_000
-TURNS = 2
+TURNS = 5
 ASKED = {"jsonl": 80.0, "parquet": 100.0}
 READERS = {"jsonl": "JsonLines", "parquet": "ParquetRows"}
 _SHELF = """

@@ -11,8 +11,8 @@ import msgspec
 import orjson
 
 from gristmill.errors import shorten
-from gristmill.lake.rows.json_values import key_twice
-from gristmill.readers.jsonl import raw_lines
+from gristmill.lake.rows.json_values import decode_exact, key_twice
+from gristmill.readers.jsonl import KEY_TWICE, raw_lines
 from gristmill.readers.parts.units import cut_by
 from gristmill.recipes.option_types import check_option
 from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
@@ -27,9 +27,6 @@ class _DolmaRow(msgspec.Struct):
     added: str | msgspec.UnsetType | None = msgspec.UNSET
     created: str | msgspec.UnsetType | None = msgspec.UNSET
     metadata: dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
-
-
-_decode = msgspec.json.Decoder(_DolmaRow).decode
 
 
 @dataclass(frozen=True)
@@ -71,19 +68,18 @@ class DolmaLines:
 
     def _row(self, line: bytes) -> Converted:
         try:
-            if not line.isascii():
-                line.decode()  # the decoder does not check the bytes of unknown keys
-            row = _decode(line)
-            twice = key_twice(line)
+            value = decode_exact(line)
+            row = msgspec.convert(value, _DolmaRow)
+            twice = key_twice(line, value)
         except msgspec.ValidationError as error:
             reason = _reason(str(error))
             return Refused(reason, _names_there(line) if reason in {"no id", "no text"} else "", line)
         except RecursionError:
             return Refused("nested too deeply", "", line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, orjson.JSONDecodeError):
             return Refused(_why_not_json(line), "", line)
         if twice is not None or not row.id:
-            return Refused("no id", "", line) if twice is None else Refused("a key twice", f": {twice:.60}", line)
+            return Refused("no id", "", line) if twice is None else Refused(KEY_TWICE, f": {twice:.60}", line)
         if "\x00" in row.text or "\x00" in row.id:
             return Refused("NUL in text or id", "", line)
         if not row.source:

@@ -7,9 +7,9 @@ import msgspec
 import orjson
 
 from gristmill.errors import DataError, RecipeError, shorten
-from gristmill.lake.rows.json_values import decode_exact
+from gristmill.lake.rows.json_values import decode_exact, key_twice
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.jsonl import why_no_row
+from gristmill.readers.jsonl import KEY_TWICE, why_no_row
 from gristmill.readers.parts.json_scan import JsonScan, NotJson, ScannedValue
 from gristmill.readers.records import RowDocuments
 from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused
@@ -81,8 +81,11 @@ class JsonArray(RowDocuments):
             return Refused("nested too deeply", where, entry.data)
         try:
             row = decode_exact(entry.data)
+            twice = key_twice(entry.data, row)
         except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
             return why_no_row(error, where, entry.data)
+        if twice is not None:
+            return Refused(KEY_TWICE, f"{where}: {twice:.60}", entry.data)
         return self.document(row, raw, number, entry.data)
 
 

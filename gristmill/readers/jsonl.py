@@ -11,11 +11,11 @@ import msgspec
 import orjson
 
 from gristmill.errors import RecipeError
-from gristmill.lake.rows.json_values import decode_exact, has_large
+from gristmill.lake.rows.json_values import decode_exact, key_twice, most_keys, survey
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.lake.rows.row_blocks import LongRow, limited_blocks
 from gristmill.lake.rows.shard_file import rows_of
-from gristmill.readers.mapping.many import ROWS, GiveUp
+from gristmill.readers.mapping.many import GiveUp
 from gristmill.readers.parts.lines import PartLines
 from gristmill.readers.parts.units import cut_by
 from gristmill.readers.records import RowDocuments
@@ -24,8 +24,13 @@ from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8. At the beginning of a file it is not part of the first line."""
 
+KEY_TWICE = "a key twice"
+"""The reason for a row that has an object with two equal keys. Readers differ in which of the two they take."""
+
 _AT_ONCE = 8 << 20
 """Most bytes of lines whose values are in memory at the same time."""
+_BLOCK = 1 << 18
+"""Least bytes of lines that are taken at once. They and their values remain in the processor's cache."""
 
 
 def raw_lines(raw: RawObject, on_long: Callable[[bytes], None] | None = None) -> Iterator[tuple[int, bytes]]:
@@ -67,7 +72,7 @@ def _each_line(raw: RawObject, number: int, offset: int, lines: list[bytes]) -> 
 def line_blocks(
     raw: RawObject, on_long: Callable[[bytes], None] | None = None
 ) -> Iterator[tuple[int, int, list[bytes]]]:
-    """The lines of raw_lines() in blocks of a few MiB, for readers that work on many lines at once.
+    """The lines of raw_lines() in blocks of 256 KiB or more, for readers that work on many lines at once.
 
     Args:
         raw: see raw_lines().
@@ -83,7 +88,7 @@ def line_blocks(
     lines_of_part = PartLines(raw, raw.part) if raw.part else None
     number = offset = base = 0
     pieces = lines_of_part.pieces() if lines_of_part else raw.plain_chunks()
-    for block in limited_blocks(pieces, raw.limits.row, on_long=on_long):
+    for block in limited_blocks(pieces, raw.limits.row, _BLOCK, on_long):
         if lines_of_part and not number:
             offset = base = lines_of_part.start
         if isinstance(block, LongRow):
@@ -113,8 +118,8 @@ class JsonLines(RowDocuments):
 
     A line that is not a valid document is refused, with the name of its file and its row number, counted from 0.
     Lines with comments or trailing commas are not valid JSON: they are refused, never repaired. Integers keep all
-    their digits; a number that is too large for a float is refused. Of a key that stands twice in an object, the last
-    value counts, as in Python's json.
+    their digits; a number that is too large for a float is refused. So is a row in which an object has a key twice:
+    readers differ in which of the two values they take.
     """
 
     def cut_by(self, name: str) -> str:
@@ -141,17 +146,13 @@ class JsonLines(RowDocuments):
     def blocks(self, raw: RawObject) -> Iterator[Converted | SpannedRows]:
         """The same rows as when it is called, many at once where all are plain."""
         for first, start, lines in line_blocks(raw):
-            offset = start
-            for at in range(0, len(lines), ROWS):
-                batch = lines[at : at + ROWS]
-                ends = list(accumulate(map(len, batch), lambda end, length: end + 1 + length, initial=offset - 1))
-                rows = self._many(batch, ends)
-                if rows is not None:
-                    yield rows
-                else:
-                    for number, line in _each_line(raw, first + at, offset, batch):
-                        yield self._row(line, raw, number)
-                offset = ends[-1] + 1
+            ends = list(accumulate(map((1).__add__, map(len, lines)), initial=start - 1))
+            rows = self._many(lines, ends)
+            if rows is not None:
+                yield rows
+            else:
+                for number, line in _each_line(raw, first, start, lines):
+                    yield self._row(line, raw, number)
 
     def _many(self, lines: list[bytes], ends: list[int]) -> SpannedRows | None:
         """The documents of lines; None if one is not plain. `ends` begins with the end of the line before them."""
@@ -159,7 +160,8 @@ class JsonLines(RowDocuments):
             return None
         try:
             rows = list(map(orjson.loads, lines))
-            if any(map(has_large, rows)):
+            keys, large = survey(rows)
+            if large or (keys != sum(map(most_keys, lines)) and any(map(key_twice, lines, rows))):
                 return None
             made, pairs = self.plan.encoded(rows)
         except (orjson.JSONDecodeError, GiveUp):
@@ -169,8 +171,11 @@ class JsonLines(RowDocuments):
     def _row(self, line: bytes, raw: RawObject, number: int) -> Converted:
         try:
             row = decode_exact(line)
+            twice = key_twice(line, row)
         except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
             return why_no_row(error, f"{raw.name} row {number}", line)
+        if twice is not None:
+            return Refused(KEY_TWICE, f"{raw.name} row {number}: {twice:.60}", line)
         return self.document(row, raw, number, line)
 
 

@@ -155,7 +155,8 @@ def _same(own: bytes, line: bytes) -> bool:
     if b"\n" in own:
         return False
     try:
-        return key_twice(own) is None and bool(decode_exact(own) == decode_exact(line))
+        value = decode_exact(own)
+        return bool(value == decode_exact(line)) and key_twice(own, value) is None
     except (msgspec.DecodeError, orjson.JSONDecodeError, ValueError, RecursionError):
         return False
 

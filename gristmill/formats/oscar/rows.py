@@ -121,7 +121,7 @@ class OscarRows:
             raise LineError("number out of range", str(error)) from error
         except orjson.JSONDecodeError as error:
             raise why_invalid(line, error) from error
-        twice = key_twice(line)
+        twice = key_twice(line, value)
         if twice is not None:
             raise LineError("a key twice", f"$.{twice:.60}")
         remarks += tuple(f"extra key {path:.80}" for path in extra_keys(value, self._schema))

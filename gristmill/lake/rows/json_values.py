@@ -6,6 +6,9 @@ Fast encoders write sets, bytes and dates too, each in its own way, and NaN as n
 
 import json
 import math
+import re
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +18,8 @@ _WHOLE: Final = float(1 << 63)
 """From here on, a float of the decoder may have been an integer."""
 _SHOWN = 60
 _PLAIN = frozenset({str, int, bool, type(None)})
+_KEYS: Final = re.compile(rb'"(?<![^\\]\\")[ \t\r\n]*:')
+"""A quote that is not escaped, and a colon after it. So ends each key; a string may also begin so."""
 
 
 def decode_exact(data: bytes | memoryview) -> Any:
@@ -26,6 +31,7 @@ def decode_exact(data: bytes | memoryview) -> Any:
     Raises:
         orjson.JSONDecodeError: it is not valid JSON.
         msgspec.ValidationError: a number is too long (some hundreds of digits) or too large for a float.
+        RecursionError: it is nested too deeply.
 
     >>> decode_exact(b'{"n": 18446744073709551616, "x": 1e30}')
     {'n': 18446744073709551616, 'x': 1e+30}
@@ -33,6 +39,8 @@ def decode_exact(data: bytes | memoryview) -> Any:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
+        if "depth limit" in str(error):
+            raise RecursionError(str(error)) from error
         if "infinity" not in str(error):
             raise
         return msgspec.json.decode(data)
@@ -79,34 +87,97 @@ def has_large(value: Any) -> bool:
     return False
 
 
-_raw_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+def survey(values: Sequence[Any]) -> tuple[int, bool]:
+    """What many values of JSON hold, at all depths.
+
+    Returns:
+        (keys, large): the number of keys of all objects, and whether a float may have been an integer.
+
+    >>> survey([{"a": 1, "b": [{"c": 1e30}]}, {"a": None}])
+    (4, True)
+    """
+    keys, large = 0, False
+    while values:
+        kinds = set(map(type, values))
+        if float in kinds and not large:
+            large = any(abs(each) >= _WHOLE for each in values if type(each) is float)
+        objects = [each for each in values if type(each) is dict] if dict in kinds else []
+        lists = [each for each in values if type(each) is list] if list in kinds else []
+        keys += sum(map(len, objects))
+        values = list(chain(*map(dict.values, objects), *lists))
+    return keys, large
 
 
-def key_twice(data: bytes) -> str | None:
-    r"""The first key that an object has twice, at its top; None if it has each key once.
+def most_keys(data: bytes) -> int:
+    r"""At least the number of keys that are written in JSON bytes, and mostly just as many.
 
     Args:
-        data: a valid JSON object. Of two keys that are equal, decoders keep the last one, and others the first.
+        data: valid JSON, of one value or of many.
 
-    >>> key_twice(rb'{"text": 1, "te\u0078t": {"a": 2}}'), key_twice(b'{"a": {"b": 1}, "b": 1}')
-    ('text', None)
+    >>> most_keys(rb'{"a": "\":", "b\\": 1}'), most_keys(b'{"a": ": begins with a colon"}')
+    (2, 2)
     """
-    fields = _raw_fields(data)
-    size = 1
-    for key, value in fields.items():
-        size += len(key) + len(value) + 4
-    if size == len(data):  # nothing but these fields is there
+    return len(_KEYS.findall(data))
+
+
+def key_twice(data: bytes, value: Any) -> str | None:
+    r"""The path of the first key that an object has twice; None if each object has each key once.
+
+    Readers differ in which of two equal keys they take.
+
+    Args:
+        data: one valid JSON value.
+        value: what a decoder made of it. It has one of two equal keys, so it has fewer keys than are written.
+
+    >>> key_twice(rb'{"text": 1, "te\u0078t": 2}', {"text": 2})
+    'text'
+    >>> key_twice(b'{"a": [{"b": 1, "b": 2}], "b": 1}', {"a": [{"b": 2}], "b": 1})
+    'a[0].b'
+    """
+    keys = _keys_of(value)
+    if most_keys(data) == keys or _keys_written(data) == keys:
         return None
-    if b", ".join([b'"%b": %b' % (key.encode(), bytes(value)) for key, value in fields.items()]) == data.strip()[1:-1]:
-        return None  # as Python's json writes them
-    found: list[str | None] = [None]
+    return _first_twice(json.loads(data, object_pairs_hook=_Pairs, parse_int=str, parse_float=str), "")
 
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in pairs]
-        found[0] = next((key for key in keys if keys.count(key) > 1), None) if len(set(keys)) < len(keys) else None
 
-    json.loads(data, object_pairs_hook=look, parse_int=str, parse_float=str)
-    return found[0]
+class _Pairs(tuple[tuple[str, Any], ...]):
+    """The keys of an object with their values, as they are written."""
+
+    __slots__ = ()
+
+
+def _keys_of(value: Any) -> int:
+    """The number of keys in a value, at all depths."""
+    keys = 0
+    if type(value) is dict:
+        keys = len(value)
+        value = value.values()
+    elif type(value) is not list:
+        return 0
+    for each in value:
+        if type(each) is dict or type(each) is list:
+            keys += _keys_of(each)
+    return keys
+
+
+def _keys_written(data: bytes) -> int:
+    """The number of keys in JSON bytes: outside of strings, a colon follows each key and nothing else."""
+    without_escapes = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    return b"".join(without_escapes.split(b'"')[::2]).count(b":")
+
+
+def _first_twice(value: Any, path: str) -> str | None:
+    """The path of the first key that an object has twice."""
+    seen: set[str] = set()
+    entries = value if isinstance(value, _Pairs) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in entries:
+        at = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}" if path else key
+        if at in seen:
+            return at
+        seen.add(at)
+        if inner := _first_twice(each, at):
+            return inner
+    return None
 
 
 def not_json(value: object, path: str) -> str | None:

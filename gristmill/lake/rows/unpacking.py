@@ -11,6 +11,8 @@ from gristmill.errors import DataError
 
 _STEP = 1 << 22
 """Most bytes that one call unpacks: a small file may hold a huge text, and memory must stay bounded."""
+_GZIP_STEP = 1 << 18
+"""Most bytes that one call of igzip unpacks. They remain in the processor's cache until they are used."""
 _FRAME_STEP = 4 << 10
 """Packed bytes per call of zstd, for the same reason: it always unpacks all of its input."""
 
@@ -32,7 +34,7 @@ def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
     Args: as in unpacked(). `begins` receives the byte offset of each member before its first plain bytes are yielded.
 
     Yields:
-        Plain bytes of at most 4 MiB, all of one member.
+        Plain bytes of at most 256 KiB, all of one member.
 
     Raises:
         DataError: the file is truncated, or is not valid gzip.
@@ -53,14 +55,14 @@ def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
                     begins.append(size - len(data))
                 member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
             try:
-                plain = member.decompress(data, _STEP)
+                plain = member.decompress(data, _GZIP_STEP)
                 while True:
                     if plain:
                         seen += len(plain)
                         yield plain
                     if member.eof or member.needs_input:
                         break
-                    plain = member.decompress(b"", _STEP)
+                    plain = member.decompress(b"", _GZIP_STEP)
             except (igzip_lib.IsalError, EOFError, ValueError) as error:  # type: ignore[misc]  # no stub
                 raise DataError(_broken(path, seen, f"not valid gzip ({error})")) from error
             seen = seen or 1

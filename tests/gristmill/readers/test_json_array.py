@@ -144,3 +144,10 @@ def test_an_entry_one_byte_longer_than_a_row_may_be_is_refused_and_its_neighbour
         *("0", "1", "row too long", "3", "row too long", "5")
     ]
     assert [each.size for each in made if isinstance(each, Refused)] == [limit + 1, limit + 2030]
+
+
+def test_an_entry_with_a_key_twice_is_refused(tmp_path: Path) -> None:
+    rows = [b'{"id":"a","text":"t"}', b'{"id":"b","text":"t","text":"u"}']
+    good, bad = JsonArray(source="talks")(talk_file(tmp_path, "a.json", b"[" + b",".join(rows) + b"]"))
+    assert isinstance(good, Document)
+    assert bad == Refused("a key twice", "a.json row 1: text", rows[1])

@@ -1,9 +1,11 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 from talklake import talk_file
 
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.raw_spans import SpannedRows
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.raw_object import Refused
 
@@ -42,6 +44,12 @@ def test_integers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
     ]
 
 
-def test_the_last_value_of_a_key_that_stands_twice_counts(tmp_path: Path) -> None:
-    (made,) = JsonLines(source="talks")(talk_file(tmp_path, "a.jsonl", b'{"id":"a","text":"t","n":1,"n":2,"id":"b"}\n'))
-    assert made == Document(id="b", text="t", source="talks", metadata={"n": 2})
+def test_a_row_with_a_key_twice_is_refused_and_those_around_it_stay(tmp_path: Path) -> None:
+    rows = [b'{"id":"a","text":": \\": t"}', b'{"id":"b","text":"t","m":[{"n":1,"n":2}]}', b'{"id":"c","text":"\\":"}']
+    good = [Document(id="a", text=': ": t', source="talks"), Document(id="c", text='":', source="talks")]
+    raw = talk_file(tmp_path, "a.jsonl", b"\n".join(rows))
+    found = list(JsonLines(source="talks").blocks(raw))
+    assert found == [good[0], Refused("a key twice", "a.jsonl row 1: m[0].n", rows[1]), good[1]]
+    (many,) = JsonLines(source="talks").blocks(talk_file(tmp_path, "b.jsonl", rows[0] + b"\n" + rows[2]))
+    assert isinstance(many, SpannedRows)
+    assert many.rows.splitlines() == list(map(msgspec.json.encode, good))

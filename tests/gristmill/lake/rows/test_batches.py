@@ -110,8 +110,8 @@ class Watched(TextRow, weakref=True):
 
 
 def shard(lake: FolderStore) -> tuple[str, str]:
-    """A shard of two blocks: a row of 3 MiB; another one, and a short one."""
-    texts = ("x" * (3 << 20), "y" * (3 << 20), "é")
+    """A shard of two blocks: a row of 5 MiB; one of 3 MiB, and a short one."""
+    texts = ("x" * (5 << 20), "y" * (3 << 20), "é")
     lines = [b'{"id":"%d","source":"s","text":"%s","more":1}\n' % (n, text.encode()) for n, text in enumerate(texts)]
     data = gzip.compress(b"".join(lines), mtime=0)
     lake.put("docs/a.gz", data)

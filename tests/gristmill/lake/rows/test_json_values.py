@@ -3,15 +3,19 @@
 import datetime as dt
 import decimal
 import enum
+import json
 import math
 import uuid
+from typing import Any
 
 import msgspec
 import numpy as np
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gristmill.lake.rows.json_values import decode_exact, key_twice, not_json
+from gristmill.lake.rows.json_values import decode_exact, key_twice, most_keys, not_json, survey
 
 
 class Colour(enum.StrEnum):
@@ -71,11 +75,65 @@ def test_what_json_has_passes() -> None:
     [
         (b'{"a":1,"a":2}', "a"),
         (b'{"n":"xxxxx","b": 2, "n":1}', "n"),
-        (b'{ "a" : {"b": 1, "b": 2}, "b": 3}\r', None),
+        (b'{ "a" : {"b": 1, "b": 2}, "b": 3}\r', "a.b"),
         (b'{"a": 1, "b": "c"}', None),
         (b"{}", None),
         (b'{"x":%b,"x":1}' % (b"9" * 5000), "x"),
+        (b'{"":1,"" \t:2}', ""),
+        (b'[{"a":[1,{"b":1}]},{"a":[1,{"b":1,"b":1}]}]', "[1].a[1].b"),
+        (rb'{"a":":","\u0061":1}', "a"),
+        (rb'{"a\\":1,"b\"":2,"c":"\\\":","\":":": : \" :","d":{"a\\":1}}', None),
+        (rb'{"a\\":1,"b\"":2,"c":"\\\":","\":":": : \" :","d":{"a\\":1,"a\u005c":2}}', "d.a\\"),
     ],
 )
-def test_a_key_that_stands_twice_at_the_top_is_found(data: bytes, key: str | None) -> None:
-    assert key_twice(data) == key
+def test_a_key_that_an_object_has_twice_is_found_with_its_path(data: bytes, key: str | None) -> None:
+    assert key_twice(data, msgspec.json.decode(data.replace(b"9" * 5000, b"9"))) == key
+
+
+KEYS = st.sampled_from(["a", "b", "a\\", '"', ":", ' :"', '":', '\\":', "\u00e9", ""])
+PAIRS = st.recursive(
+    KEYS | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(st.tuples(KEYS, inner), min_size=1, max_size=4).map(tuple),
+    max_leaves=12,
+)
+
+
+def spelled(value: Any, colon: str, *, ascii_only: bool) -> str:
+    """The JSON of a value in which a tuple of pairs is an object."""
+    if isinstance(value, tuple):
+        pairs = [
+            json.dumps(key, ensure_ascii=ascii_only) + colon + spelled(each, colon, ascii_only=ascii_only)
+            for key, each in value
+        ]
+        return "{" + ",".join(pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(spelled(each, colon, ascii_only=ascii_only) for each in value) + "]"
+    return json.dumps(value, ensure_ascii=ascii_only)
+
+
+def has_twice(value: Any) -> bool:
+    if isinstance(value, tuple):
+        keys = [key for key, _ in value]
+        return len(set(keys)) < len(keys) or any(has_twice(each) for _, each in value)
+    return isinstance(value, list) and any(map(has_twice, value))
+
+
+def keys_in(value: Any) -> int:
+    if isinstance(value, tuple):
+        return len(value) + sum(keys_in(each) for _, each in value)
+    return sum(map(keys_in, value)) if isinstance(value, list) else 0
+
+
+@given(PAIRS, st.sampled_from([":", ": ", " : ", "\t\r:"]), st.sampled_from(["", "ascii"]))
+@settings(max_examples=200, deadline=None)
+def test_whether_a_key_is_there_twice_is_decided_as_by_counting(value: Any, colon: str, ascii_only: str) -> None:
+    data = spelled(value, colon, ascii_only=bool(ascii_only)).encode()
+    decoded = msgspec.json.decode(data)
+    assert (key_twice(data, decoded) is not None) == has_twice(value)
+    assert most_keys(data) >= keys_in(value) >= survey([decoded])[0]
+    assert has_twice(value) == (keys_in(value) > survey([decoded])[0])
+
+
+def test_a_survey_sees_a_float_that_may_have_been_an_integer_at_any_depth() -> None:
+    assert survey([{"a": [[{"b": -(2.0**63)}]]}, 1, "x"]) == (2, True)
+    assert survey([{"a": [[{"b": 2.0**62, "c": 2**70}]]}, None]) == (3, False)

@@ -18,7 +18,7 @@ def test_every_line_is_an_object_or_is_refused_with_its_reason(tmp_path: Path) -
         "empty line",
         "not an object",
         "number out of range",
-        "invalid JSON",
+        "nested too deeply",
         "invalid JSON",
     ]
     assert all(each.where.startswith(f"a.jsonl row {number}") for number, each in enumerate(found))
