@@ -1,4 +1,5 @@
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,16 @@ from gristmill.lake.store.folder import FolderStore
 
 LONG = ("faults", "s3", "assets", "gristmill/engines", "sensors", "production", "bench")
 """Folders whose files take longest: workers begin with them, so that no worker is alone with one at the end."""
+
+
+SETTINGS = ("LAKE", "SHELVES", "ENGINE", "ENGINE_ADDRESS", "WORKERS", "INTERVAL", "RETRY_DELAY", "UI_HOSTS")
+"""What a person sets for a lake of their own. Tests set what they need."""
+
+
+def pytest_configure() -> None:
+    """Tests are the same whatever lake the shell around them is set to."""
+    for name in SETTINGS:
+        os.environ.pop(f"GRISTMILL_{name}", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -83,9 +83,9 @@ def zipped(ending: str, **others: str) -> Pack:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in others.items():
-                archive.writestr(name, text)
+                archive.writestr(zipfile.ZipInfo(name), text)
             for n, each in enumerate(records):
-                archive.writestr(f"top/2024-05-{n + 10}{ending}", each)
+                archive.writestr(zipfile.ZipInfo(f"top/2024-05-{n + 10}{ending}"), each, zipfile.ZIP_DEFLATED)
         return buffer.getvalue()
 
     return pack
