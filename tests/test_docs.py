@@ -89,6 +89,14 @@ def subcommands() -> dict[str, ArgumentParser]:
     return dict(choices)
 
 
+def options_of(its: ArgumentParser) -> set[str]:
+    """The long options of a parser, and of the parsers of its own subcommands."""
+    actions = its._actions  # noqa: SLF001 - as above
+    below = [one for action in actions if isinstance(action.choices, dict) for one in action.choices.values()]
+    own = {option for action in actions for option in action.option_strings if option.startswith("--")}
+    return own.union(*map(options_of, below))
+
+
 COMMON_OPTIONS = {"--help", "--option", "--shelves"}
 
 
@@ -100,7 +108,7 @@ def test_every_subcommand_and_option_stands_in_the_page_of_the_command_line() ->
         subcommands()
     )
     for subcommand, its in subcommands().items():
-        options = {o for action in its._actions for o in action.option_strings if o.startswith("--")}  # noqa: SLF001 - as above
+        options = options_of(its)
         told = set(re.findall(r"--[a-z][a-z-]*", section(page, subcommand)))
         assert options - COMMON_OPTIONS <= told, f"{page}: {subcommand}: {sorted(options - COMMON_OPTIONS - told)}"
         assert told <= options, f"{page}: {subcommand} has no {sorted(told - options)}"

@@ -42,7 +42,7 @@ ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "text", "errors", "lake.rows"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
-    "reading", "peeking", "templates",
+    "reading", "peeking", "preparing", "templates", "formats.energon",
     "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", *ACROSS,
 }  # fmt: skip
 
@@ -69,6 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dagster_location": {"installation"},
     "dashboard": {"environment", "project", "installation", "execution", "lake.store", "errors"},
     "peeking": {"readers", "recipes", "formats.energon", "text", "lake.rows", "lake.store", "errors"},
+    "preparing": {"formats.energon", "lake.store", "lake.rows", "errors"},
     "templates": {"recipes", "lake.address", "lake.asset_kinds", "lake.ledger", "errors"},
     "acquisition": {"readers", "lake.address", "errors"},
     "environment": {"project", "recipes", "engines", "lake.store", "errors"},
@@ -137,6 +138,13 @@ UNTESTED: dict[str, str] = {
     "gristmill/tracing/parts.py": "by tests/assets/test_exports.py",
     "gristmill/maintenance/old_releases.py": "by tests/assets/test_exports.py",
     "gristmill/acquisition/real_input.py": "by tests/gristmill/commands/test_acquire.py",
+    "gristmill/preparing/options.py": "by tests/gristmill/commands/test_energon.py",
+    "gristmill/preparing/files.py": "by tests/gristmill/preparing/test_prepare.py",
+    "gristmill/preparing/flaw.py": "by tests/gristmill/preparing/test_lint.py",
+    "gristmill/preparing/index_file.py": "by tests/gristmill/preparing/test_prepare.py",
+    "gristmill/preparing/preview.py": "by tests/gristmill/preparing/test_info.py",
+    "gristmill/preparing/shards.py": "by tests/gristmill/preparing/test_prepare.py",
+    "gristmill/preparing/split_file.py": "by tests/gristmill/preparing/test_lint.py",
     "gristmill/commands/sync.py": "by tests/gristmill/commands/test_run.py",
     "gristmill/dagster_location.py": "by tests/gristmill/test_installation.py",
     "gristmill/engines/dask.py": "by tests/gristmill/engines/test_cluster.py",

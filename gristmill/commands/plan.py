@@ -6,13 +6,19 @@ not run. What waits for something that no command can make now, such as raw data
 """
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Callable
 
-from gristmill.commands._plan import show_plan
-from gristmill.commands._targets import add_targets, asked_for
-from gristmill.commands._terminal import add_options, add_shelves, lake_of
+import msgspec
+
+from gristmill.commands._targets import add_targets, asked_for, counted, line_of
+from gristmill.commands._terminal import add_options, add_shelves, lake_of, show
+from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import Prospect
-from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.due_sets import DueSets
+from gristmill.pipeline.estimate import Estimate, Estimator
+from gristmill.pipeline.planner import IndexTask, Planner, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue, known
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
@@ -51,3 +57,78 @@ def _chosen(arguments: Namespace, catalogue: Catalogue, prospect: Prospect) -> b
     names = names_of(prospect.asset)
     source = names.get("source") or dict(catalogue.slices()).get(prospect.asset)
     return arguments.source in {None, source} and arguments.mix in {None, names.get("mix")}
+
+
+def show_plan(planner: Planner, chosen: Callable[[Prospect], bool], arguments: Namespace) -> int:
+    """Shows a line for each partition that is not finished, and how many are in each state.
+
+    Args:
+        planner: what was asked for.
+        chosen: whether a partition is shown and counted.
+        arguments: `all`: show finished ones too; `json`: one JSON object per line.
+
+    Returns:
+        1 if something would be made, is refused or wrong, or was asked for by name and waits; else 0.
+
+    Raises:
+        RecipeError: the lake has nothing of what was chosen.
+    """
+    states: Counter[str] = Counter()
+    code, due = 0, DueSets()
+    for prospect in filter(chosen, planner.prospects()):
+        states[prospect.state] += 1
+        due.add(prospect)
+        if prospect.state != "finished" and (prospect.state != "wait" or planner.named(prospect)):
+            code = 1
+        if arguments.json:
+            show(msgspec.json.encode(prospect).decode())
+        elif arguments.all or prospect.state != "finished":
+            show(line_of(prospect))
+    if not states:
+        raise RecipeError("neither raw data nor ledgers of these sources; check the lake and --shelves")
+    if not arguments.json:
+        for line in (*due.lines(), *(f"note: {note}" for note in planner.notes)):
+            show(line)
+        total = counted(sum(states.values()), "partition")
+        show(f"{total}: {', '.join(f'{n} {s}' for s, n in states.items())}")
+    return code
+
+
+def show_estimate(planner: Planner, estimator: Estimator) -> int:
+    """Shows what would be made for each kind of asset: bytes to read and to write, new bytes, and CPU hours.
+
+    Returns:
+        1 if something would be made, else 0.
+    """
+    trained = 0
+    for task in planner.tasks():
+        prospects = planner.survey(task)
+        match task:
+            case TokenizerTask():
+                trained += prospects[0].state in {"make", "follow"}
+            case IndexTask():
+                pass
+            case _:
+                estimator.add(task, prospects)
+    for estimate in estimator.estimates.values():
+        show(_estimate(estimate))
+    if trained:
+        show(f"{counted(trained, 'tokenizer')}: not measured")
+    total = estimator.total()
+    if total.partitions:
+        show(_estimate(total))
+    return 1 if total.partitions or trained else 0
+
+
+def _estimate(estimate: Estimate) -> str:
+    """A line of an estimate. Megabytes are millions of bytes."""
+    which = f"{estimate.kind}: {counted(estimate.partitions, 'partition')}"
+    read, written, new = (f"{value / 1e6:,.1f} MB" for value in (estimate.read, estimate.written, estimate.new))
+    if estimate.unknown == estimate.partitions:
+        return f"{which}, bytes to read not known before the inputs are made; not measured yet"
+    if estimate.unknown:
+        read = f"at least {read}"
+    if estimate.unmeasured == estimate.partitions:
+        return f"{which}, {read} to read; not measured yet"
+    some = f" ({estimate.unmeasured} not measured yet)" if estimate.unmeasured else ""
+    return f"{which}{some}, {read} to read, {written} to write, {new} new, {estimate.cpu / 3600:.2f} CPU hours"

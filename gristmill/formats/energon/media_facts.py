@@ -42,7 +42,10 @@ def mime_type(head: bytes) -> str:
 
 
 def image_facts(data: bytes) -> Facts:
-    """Width and height in pixels, format and mode of an image, which is decoded as a whole.
+    """Facts of an image, which is decoded as a whole.
+
+    Returns:
+        Width and height in pixels, format and mode.
 
     Raises:
         DataError: it is no image, is truncated or damaged, or has more pixels than Pillow takes.
@@ -66,9 +69,10 @@ def image_facts(data: bytes) -> Facts:
 
 
 def av_facts(data: bytes) -> Facts:
-    """Durations in seconds, numbers of frames and samples, sizes and rates of the first video and audio stream.
+    """Facts of a video or of sound. Sound is decoded as a whole, to count its samples; of a video only the first frame.
 
-    Sound is decoded as a whole, to count its samples; of a video only the first frame is decoded.
+    Returns:
+        Durations in seconds, numbers of frames and samples, sizes and rates of the first video and audio stream.
 
     Raises:
         DataError: it is no video or sound, or is truncated or damaged.

@@ -1,0 +1,117 @@
+"""A dataset that others made: a JSONL file, or a folder with tars or media, on this machine or in a bucket."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.formats.energon.info import INFO, META_FOLDER
+from gristmill.lake.store.open import Lake
+from gristmill.lake.store.protocol import Entry, Store
+
+LEGACY_INFO: Final = ".info.yaml"
+"""The name under which older releases of energon wrote `.info.json`."""
+INDEX: Final = "index.sqlite"
+UUID: Final = "index.uuid"
+
+DatasetKind = Literal["jsonl", "tars", "files"]
+
+
+class Dataset(NamedTuple):
+    """A dataset at its place.
+
+    Attributes:
+        lake: the folder or the bucket's prefix that holds it.
+        name: of the JSONL file in it; empty for a folder.
+    """
+
+    lake: Lake
+    name: str = ""
+
+    @property
+    def url(self) -> str:
+        """The path or the address, as a person writes it."""
+        return f"{self.lake.url.rstrip('/')}/{self.name}" if self.name else self.lake.url
+
+    def store(self) -> Store:
+        """The store of the dataset, newly opened."""
+        return self.lake.store()
+
+
+def open_dataset(url: str, options: Mapping[str, str]) -> Dataset:
+    """The dataset at a path.
+
+    Args:
+        url: a `.jsonl` file or a folder, or `s3://bucket/prefix` of one.
+        options: of the bucket's client.
+
+    Raises:
+        RecipeError: nothing is there, it is a metadataset, or a file that is no JSONL.
+        StoreError: the bucket does not answer.
+    """
+    folder, _, name = url.rstrip("/").rpartition("/")
+    if name.endswith(".jsonl") and not Path(url).is_dir():
+        dataset = Dataset(Lake(folder or ("/" if url.startswith("/") else "."), dict(options)), name)
+        if dataset.store().head(name) is None:
+            raise RecipeError(f"{url}: nothing is there; give a .jsonl file or a folder")
+        return dataset
+    if name.endswith(".yaml"):
+        raise RecipeError(f"{url}: a metadataset needs no preparation; give the path of one of its datasets")
+    if "://" not in url and not Path(url).expanduser().is_dir():
+        what = "it is a file, and no .jsonl" if Path(url).expanduser().exists() else "nothing is there"
+        raise RecipeError(f"{url}: {what}; give a .jsonl file or a folder")
+    return Dataset(Lake(url, dict(options)))
+
+
+def meta_path(name: str) -> str:
+    """The path of one of a dataset's own files.
+
+    >>> meta_path("split.yaml")
+    '.nv-meta/split.yaml'
+    """
+    return f"{META_FOLDER}/{name}"
+
+
+def listed(store: Store) -> list[Entry]:
+    """All files of a folder but the dataset's own, in the order of their paths."""
+    entries = (entry for entry in store.list("") if not entry.path.startswith(f"{META_FOLDER}/"))
+    return sorted(entries, key=lambda entry: entry.path)
+
+
+def is_prepared(store: Store) -> bool:
+    """Whether a folder is a prepared dataset of tars: it has the file that is written last."""
+    return any(store.head(meta_path(name)) for name in (INFO, LEGACY_INFO))
+
+
+def kind_of(dataset: Dataset, store: Store) -> DatasetKind:
+    """What a dataset is: a JSONL file, a folder with tars, or a folder of other files.
+
+    Raises:
+        DataError: the folder is empty.
+    """
+    if dataset.name:
+        return "jsonl"
+    if is_prepared(store):
+        return "tars"
+    entries = listed(store)
+    if not entries:
+        raise DataError(f"{dataset.url}: the folder is empty; give one with tars or with media files")
+    return "tars" if any(is_tar(entry.path) or is_packed_tar(entry.path) for entry in entries) else "files"
+
+
+def is_tar(path: str) -> bool:
+    """Whether a path is that of a shard.
+
+    >>> is_tar("shards/a.tar"), is_tar("shards/a.tar.idx")
+    (True, False)
+    """
+    return path.endswith(".tar")
+
+
+def is_packed_tar(path: str) -> bool:
+    """Whether a path is that of a compressed tar, which the loader cannot read.
+
+    >>> is_packed_tar("a.tgz"), is_packed_tar("a.tar.gz"), is_packed_tar("a.json.gz")
+    (True, True, False)
+    """
+    return path.endswith((".tgz", ".tar.gz", ".tar.zst", ".tar.bz2", ".tar.xz"))

@@ -1,0 +1,98 @@
+"""Writes files of a dataset. Each appears when it is complete; a folder gets no other files than these."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gristmill.errors import StoreError
+from gristmill.lake.store.folder import FolderStore
+from gristmill.lake.store.protocol import PIECE, Store
+
+
+def write_pieces(store: Store, path: str, pieces: Iterable[bytes]) -> None:
+    """Writes a file of any size, over a file that exists.
+
+    In a folder it takes no lock: everyone who prepares these tars writes the same bytes.
+
+    Args:
+        store: of the dataset.
+        path: of the file.
+        pieces: its bytes.
+
+    Raises:
+        StoreError: the file cannot be written, for example because the disk is full. An old file stays as it was.
+    """
+    if not isinstance(store, FolderStore):
+        upload = store.upload(path)
+        try:
+            for piece in pieces:
+                upload.write(piece)
+        except BaseException:
+            upload.abort()
+            raise
+        upload.close()
+        return
+    try:
+        temporary, fd = store.new_incoming()
+        try:
+            for piece in pieces:
+                view = memoryview(piece)
+                while view:
+                    view = view[os.write(fd, view) :]
+            os.fsync(fd)
+            store.place_file(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: {error.strerror or error} (look at the disk and at the folder's rights, then run again)"
+        ) from error
+
+
+def write_file(store: Store, path: str, file: Path) -> None:
+    """Copies a file of this machine into a dataset.
+
+    Args:
+        store: of the dataset.
+        path: in the dataset.
+        file: on this machine.
+
+    Raises:
+        StoreError: as `write_pieces`.
+    """
+    write_pieces(store, path, file_pieces(file))
+
+
+def file_pieces(file: Path) -> Iterator[bytes]:
+    """The bytes of a file of this machine."""
+    with file.open("rb") as opened:
+        while piece := opened.read(PIECE):
+            yield piece
+
+
+def read_optional(store: Store, path: str) -> bytes | None:
+    """The bytes of a file; None if it does not exist."""
+    found = store.read_tagged(path)
+    return found[0] if found else None
+
+
+def fetch(store: Store, path: str, file: Path) -> None:
+    """Copies a file of a dataset to this machine.
+
+    Args:
+        store: of the dataset.
+        path: in the dataset.
+        file: on this machine.
+
+    Raises:
+        StoreError: the file does not exist, or cannot be copied.
+    """
+    try:
+        with file.open("wb") as out:
+            for piece in store.stream(path):
+                out.write(piece)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error} (give another folder with --tmp-path)") from error

@@ -1,0 +1,46 @@
+"""Flaw: something in a dataset that keeps it from being loaded as it should."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gristmill.errors import DataError
+
+
+class Flaw(NamedTuple):
+    """Something found in a dataset.
+
+    Attributes:
+        path: of the file, relative to the dataset.
+        what: what is wrong.
+        mend: what a person can do about it; empty if `what` says it.
+        place: where in the file: a line, a sample's key; empty if the whole file is meant.
+        warning: whether the dataset can be used nevertheless.
+
+    >>> print(Flaw("a.jsonl", "its JSON is not valid", "repair or remove it", "line 3"))
+    a.jsonl: line 3: its JSON is not valid (repair or remove it)
+    """
+
+    path: str
+    what: str
+    mend: str = ""
+    place: str = ""
+    warning: bool = False
+
+    def __str__(self) -> str:
+        where = f"{self.path}: {self.place}" if self.place else self.path
+        return f"{where}: {self.what} ({self.mend})" if self.mend else f"{where}: {self.what}"
+
+
+def flaw_of(error: DataError, path: str) -> Flaw:
+    """The flaw of a file that cannot be read.
+
+    Args:
+        error: why; its message names the mend.
+        path: of the file.
+    """
+    return Flaw(path, str(error).removeprefix(f"{path}: "))
+
+
+def refuses(flaws: Sequence[Flaw]) -> bool:
+    """Whether one of these is more than a warning."""
+    return any(not flaw.warning for flaw in flaws)

@@ -1,0 +1,84 @@
+"""Makes `index.sqlite` of the rows of walked shards, on this machine."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from gristmill.errors import DataError
+from gristmill.formats.energon.media import MediaFilter, MediaRow
+from gristmill.formats.energon.sqlite_index import (
+    DuplicateKey,
+    SqliteIndexWriter,
+    add_media,
+    index_rows,
+    index_tables,
+)
+from gristmill.preparing.flaw import Flaw
+from gristmill.preparing.shards import WalkedShard, kept_rows
+
+SELECTED = "2000-01-01 00:00:00"
+"""When media were selected, as an index says: always the same, so that the same files give the same index."""
+
+_MOST_DUPLICATES = 20
+
+
+def build_index(path: Path, shards: Sequence[WalkedShard]) -> list[Flaw]:
+    """Writes the samples and the parts of all shards into a new index.
+
+    Args:
+        path: of the index.
+        shards: in the order of their ids.
+
+    Returns:
+        Keys that occur twice, each with both places. If there is one, the index is not complete.
+    """
+    flaws: list[Flaw] = []
+    with closing(SqliteIndexWriter(path, [shard.shard for shard in shards])) as writer:
+        for number, shard in enumerate(shards):
+            for samples, _ in kept_rows(Path(shard.rows)):
+                try:
+                    writer.add(number, samples)
+                except DuplicateKey as error:
+                    flaws.append(_duplicate(error))
+                    if len(flaws) == _MOST_DUPLICATES:
+                        return flaws
+        if not flaws:
+            writer.finish()
+    return flaws
+
+
+def _duplicate(error: DuplicateKey) -> Flaw:
+    (shard, number), (other, second) = error.first, error.second
+    what = f"its key occurs twice: here as sample {number}, and in {other} as sample {second}"
+    return Flaw(shard, what, "pack one of them under another name", f"sample {error.key!r}")
+
+
+def shard_media(shards: Sequence[WalkedShard]) -> Iterator[MediaRow]:
+    """The rows of the media of all shards."""
+    for shard in shards:
+        for _, media in kept_rows(Path(shard.rows)):
+            yield from media
+
+
+def copy_media(old: Path, path: Path) -> None:
+    """Takes over the media metadata of an older index, if it has any.
+
+    Args:
+        old: the older index.
+        path: the new one.
+
+    Raises:
+        DataError: the older index cannot be read.
+    """
+    if {"media_metadata", "media_filters"} <= index_tables(old):
+        rows = (MediaRow(*row) for row in index_rows(old, "media_metadata"))  # type: ignore[arg-type]
+        filters = (MediaFilter(*row) for row in index_rows(old, "media_filters"))  # type: ignore[arg-type]
+        add_media(path, rows, filters, SELECTED)
+
+
+def has_samples(path: Path) -> bool:
+    """Whether an index has the tables of samples, so that media can be added to it."""
+    try:
+        return {"samples", "sample_parts"} <= index_tables(path)
+    except DataError:
+        return False

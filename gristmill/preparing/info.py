@@ -1,0 +1,111 @@
+"""Counts of a dataset as a table of lines, for a person."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gristmill.errors import DataError
+from gristmill.formats.energon.dataset_yaml import DATASET_YAML
+from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, read_split
+from gristmill.formats.energon.sqlite_index import index_rows, index_tables
+from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.lake.store.protocol import Store
+from gristmill.preparing.dataset import INDEX, Dataset, kind_of, meta_path
+from gristmill.preparing.files import fetch, read_optional
+from gristmill.preparing.jsonl import jsonl_samples
+from gristmill.preparing.prepare import read_counts
+
+
+def info_lines(dataset: Dataset, split_config: str = SPLIT_YAML, dataset_config: str = DATASET_YAML) -> Iterator[str]:
+    """What is known of a dataset, line by line. Only its own files are read, no shard.
+
+    Args:
+        dataset: a JSONL file or a folder.
+        split_config: name of the split file.
+        dataset_config: name of the file that says how samples are made.
+
+    Raises:
+        DataError: it is not prepared, or one of its files is not valid.
+        StoreError: the store does not answer.
+    """
+    store = dataset.store()
+    kind = kind_of(dataset, store)
+    if kind == "jsonl":
+        yield from _jsonl_lines(dataset, store)
+    elif kind == "tars":
+        yield from _tar_lines(dataset, store, split_config, dataset_config)
+    else:
+        yield f"{dataset.url}: a folder of files"
+    if kind != "jsonl":
+        yield from _media_lines(store)
+
+
+def _jsonl_lines(dataset: Dataset, store: Store) -> Iterator[str]:
+    entry = store.head(dataset.name)
+    samples = jsonl_samples(store, dataset.name)
+    yield f"{dataset.url}: JSONL, {entry.size if entry else 0:,} bytes"
+    yield "samples  not known: run prepare" if samples is None else f"samples  {samples:,}"
+    yield "type     crude; every split has all samples"
+
+
+def _tar_lines(dataset: Dataset, store: Store, split_config: str, dataset_config: str) -> Iterator[str]:
+    counts = read_counts(store)
+    sizes = [entry.size for shard in counts if (entry := store.head(shard))]
+    yield f"{dataset.url}: WebDataset, {sum(sizes):,} bytes"
+    yield f"samples  {sum(counts.values()):,} in {len(counts):,} shards"
+    if len(sizes) < len(counts):
+        yield f"missing  {len(counts) - len(sizes):,} shards: run lint"
+    yield f"type     {_type(store, meta_path(dataset_config))}"
+    path = meta_path(split_config)
+    data = read_optional(store, path)
+    if data is None and split_config == SPLIT_YAML:
+        path = meta_path(SPLIT_JSON)
+        data = read_optional(store, path)
+    if data is None:
+        yield "splits   no split file: run prepare"
+        return
+    split = read_split(data, path)
+    for name, shards in split.split_parts.items():
+        yield f"split    {_split_line(name, shards, counts)}"
+    if split.exclude:
+        yield f"exclude  {len(split.exclude):,} shards and samples"
+
+
+def _split_line(name: str, shards: list[str], counts: Mapping[str, int]) -> str:
+    samples = sum(counts.get(shard, 0) for shard in shards)
+    share = 100 * samples / max(1, sum(counts.values()))
+    return f"{name}: {samples:,} samples ({share:.1f} %) in {len(shards):,} shards"
+
+
+def _type(store: Store, path: str) -> str:
+    data = read_optional(store, path)
+    if data is None:
+        return f"not known: there is no {path}"
+    value = read_yaml(data, path)
+    kind = value.get("sample_type", value)
+    name = kind.get("__class__") if isinstance(kind, dict) else None
+    if name is None:
+        raise DataError(f"{path}: it names no class of samples; run lint")
+    more = [
+        f"{field} {value[field]}"
+        for field in ("field_map", "sample_loader", "subflavors", "part_filter")
+        if field in value
+    ]
+    crude = "crude" if name == "CrudeWebdataset" else f"{kind.get('__module__', '')}.{name}"
+    return "; ".join([crude, *more])
+
+
+def _media_lines(store: Store) -> Iterator[str]:
+    if store.head(meta_path(INDEX)) is None:
+        return
+    with TemporaryDirectory(prefix="gristmill-energon-") as folder:
+        index = Path(folder) / INDEX
+        fetch(store, meta_path(INDEX), index)
+        if not {"media_metadata", "media_filters"} <= index_tables(index):
+            return
+        filters = [" ".join(map(str, row)).strip() for row in index_rows(index, "media_filters")]
+        kinds: dict[str, int] = {}
+        for _, kind, _ in index_rows(index, "media_metadata"):
+            kinds[str(kind)] = kinds.get(str(kind), 0) + 1
+    counted = ", ".join(f"{number:,} {kind}" for kind, number in sorted(kinds.items()))
+    yield f"media    {counted or 'none'}; selected by {', '.join(filters) or 'nothing'}"

@@ -1,0 +1,276 @@
+"""Prepares a folder of tars: indexes beside the tars, and the dataset's own files in `.nv-meta`.
+
+The tars are never changed. If anything is wrong with them, nothing is written. `.info.json` is written last: without it
+the loader takes the folder for no dataset. So a run that was killed is completed by the next one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.formats.energon.dataset_yaml import DATASET_YAML
+from gristmill.formats.energon.info import INFO, info_bytes, read_info
+from gristmill.formats.energon.media import MediaFilter
+from gristmill.formats.energon.samples import index_bytes, index_name
+from gristmill.formats.energon.split import SPLIT_YAML, read_split, split_bytes
+from gristmill.formats.energon.sqlite_index import add_media, index_digest, index_uuid
+from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.lake.store.protocol import Store
+from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, Dataset, is_prepared, meta_path
+from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
+from gristmill.preparing.flaw import Flaw, flaw_of, refuses
+from gristmill.preparing.index_file import SELECTED, build_index, copy_media, shard_media
+from gristmill.preparing.shards import ShardTask, WalkedShard, find_shards, kept_offsets, walk_shards
+from gristmill.preparing.split_file import split_file_flaws
+from gristmill.preparing.splits import make_splits
+
+
+class PrepareOptions(NamedTuple):
+    """What a preparation is asked for.
+
+    Attributes:
+        ratio: of each split; empty without one.
+        patterns: of each split, a regular expression; empty without one.
+        exclude: a regular expression of tars to leave out.
+        shuffle: whether the tars are shuffled before they are split by ratio.
+        media: which members get media metadata.
+        workers: number of processes.
+        overwrite: whether files that are there already are replaced.
+        dataset_yaml: content of `dataset.yaml`; None: an existing one is kept, else it becomes that of crude samples.
+        dataset_yaml_name: name of that file; empty: none is written.
+        tmp: a folder of this machine for the index while it is built.
+    """
+
+    ratio: Mapping[str, float] = {}
+    patterns: Sequence[tuple[str, str]] = ()
+    exclude: str | None = None
+    shuffle: bool = False
+    media: MediaFilter | None = None
+    workers: int = 1
+    overwrite: bool = False
+    dataset_yaml: bytes | None = None
+    dataset_yaml_name: str = DATASET_YAML
+    tmp: str | None = None
+
+
+class Prepared(NamedTuple):
+    """The result of a preparation.
+
+    Attributes:
+        shards: in the order of their ids.
+        flaws: what was found.
+        written: whether files were written; False if a flaw is more than a warning.
+        media: number of media files with metadata.
+        media_flaws: media files that cannot be read. They have no metadata; all else was written.
+    """
+
+    shards: list[WalkedShard]
+    flaws: list[Flaw]
+    written: bool = False
+    media: int = 0
+    media_flaws: Sequence[Flaw] = ()
+
+
+Watch = Callable[[WalkedShard], None]
+"""Takes each shard when it was walked over."""
+
+
+def prepare_tars(dataset: Dataset, options: PrepareOptions, crude: bytes, watch: Watch) -> Prepared:
+    """Prepares a folder of tars.
+
+    Args:
+        dataset: the folder.
+        options: what is asked for.
+        crude: the `dataset.yaml` of crude samples.
+        watch: takes each shard when it was walked over.
+
+    Raises:
+        RecipeError: it is prepared already, files that a person may have edited would be replaced, or an option is not
+            valid.
+        StoreError: the store does not answer, or a file cannot be written.
+    """
+    store = dataset.store()
+    if is_prepared(store) and not options.overwrite:
+        raise RecipeError(
+            f"{dataset.url}: it is prepared already; give --force-overwrite to do it again, or --tar-index-only to make"
+            " the indexes alone"
+        )
+    shards, flaws = find_shards(store, options.exclude)
+    if not shards and not flaws:
+        raise RecipeError(f"{dataset.url}: no tar is there; give the folder that holds the shards")
+    texts: dict[str, bytes] = {}
+    kept = read_optional(store, meta_path(SPLIT_YAML))
+    if options.patterns or options.ratio:
+        splits, found = make_splits(shards, options.ratio, options.patterns, shuffle=options.shuffle)
+        flaws += found
+        texts[meta_path(SPLIT_YAML)] = split_bytes(splits)
+    elif kept is None:
+        raise RecipeError("give the splits: --split-ratio 8,1,1 or --split-parts 'train:shards/train_.*'")
+    if options.dataset_yaml_name:
+        _add_dataset_yaml(store, options, crude, texts)
+    _check_edits(store, texts, overwrite=options.overwrite)
+    with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
+        walked = _walk(dataset, shards, options, Path(folder), watch)
+        flaws += [flaw for shard in walked for flaw in shard.flaws]
+        counts = {shard.shard: shard.samples for shard in walked}
+        if meta_path(SPLIT_YAML) not in texts and kept is not None:
+            flaws += _kept_flaws(kept, counts)
+        return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
+
+
+def prepare_indexes(dataset: Dataset, options: PrepareOptions, watch: Watch) -> Prepared:
+    """Makes the indexes of a prepared dataset again: those beside the tars, and `index.sqlite`.
+
+    Args:
+        dataset: the folder.
+        options: only exclude, workers and tmp are used.
+        watch: takes each shard when it was walked over.
+
+    Raises:
+        DataError: it is not prepared, or its `.info.json` is not valid.
+        StoreError: the store does not answer, or a file cannot be written.
+    """
+    store = dataset.store()
+    counts = read_counts(store)
+    with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
+        walked = _walk(dataset, list(counts), options, Path(folder), watch)
+        flaws = [flaw for shard in walked for flaw in shard.flaws]
+        flaws += [flaw for shard in walked for flaw in count_flaws(shard, counts[shard.shard])]
+        return _write(store, walked, flaws, {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
+
+
+def count_flaws(shard: WalkedShard, count: int) -> list[Flaw]:
+    """The flaw of a shard that has another number of samples than `.info.json` says; none for a damaged one."""
+    if shard.flaws or shard.samples == count:
+        return []
+    what = f"it has {shard.samples:,} samples, but {INFO} says {count:,}"
+    return [Flaw(shard.shard, what, "the tar was changed; prepare the dataset again with --force-overwrite")]
+
+
+def read_counts(store: Store) -> dict[str, int]:
+    """The samples of each shard as `.info.json` says, or its older form `.info.yaml`.
+
+    Raises:
+        DataError: neither is there, or it is not valid.
+    """
+    data = read_optional(store, meta_path(INFO))
+    if data is None:
+        legacy = read_optional(store, meta_path(LEGACY_INFO))
+        if legacy is None:
+            raise DataError(f"{meta_path(INFO)}: there is none, so the dataset is not prepared; run prepare")
+        counts = read_yaml(legacy, meta_path(LEGACY_INFO)).get("shard_counts")
+        if not isinstance(counts, dict) or not all(isinstance(count, int) for count in counts.values()):
+            raise DataError(f"{meta_path(LEGACY_INFO)}: it has no counts of shards; prepare the dataset again")
+        data = info_bytes(counts)
+    return read_info(data, meta_path(INFO))
+
+
+def _add_dataset_yaml(store: Store, options: PrepareOptions, crude: bytes, texts: dict[str, bytes]) -> None:
+    path = meta_path(options.dataset_yaml_name)
+    if options.dataset_yaml is not None:
+        texts[path] = options.dataset_yaml
+    elif store.head(path) is None:
+        texts[path] = crude
+
+
+def _check_edits(store: Store, texts: Mapping[str, bytes], *, overwrite: bool) -> None:
+    for path, data in texts.items():
+        there = read_optional(store, path)
+        if there is not None and there != data and not overwrite:
+            raise RecipeError(
+                f"{path}: it is there with another content, and may have been edited; it was kept, and nothing was"
+                " written. Leave out the options that make it, or give --force-overwrite to replace it"
+            )
+
+
+def _kept_flaws(data: bytes, counts: Mapping[str, int]) -> list[Flaw]:
+    """The flaws of a split file that was there, and is kept."""
+    path = meta_path(SPLIT_YAML)
+    try:
+        return list(split_file_flaws(path, read_split(data, path), counts, ("train",)))
+    except DataError as error:
+        return [flaw_of(error, path)]
+
+
+def _walk(
+    dataset: Dataset, shards: Sequence[str], options: PrepareOptions, folder: Path, watch: Watch
+) -> list[WalkedShard]:
+    tasks = [
+        ShardTask(dataset.lake, shard, str(folder / f"{number}.rows"), options.media)
+        for number, shard in enumerate(shards)
+    ]
+    walked: list[WalkedShard] = []
+    for shard in walk_shards(tasks, options.workers):
+        watch(shard)
+        walked.append(shard)
+    return walked
+
+
+def _write(
+    store: Store,
+    walked: list[WalkedShard],
+    flaws: list[Flaw],
+    texts: Mapping[str, bytes],
+    options: PrepareOptions,
+    folder: Path,
+) -> Prepared:
+    """Builds the index and writes all files, unless a flaw is more than a warning.
+
+    Args:
+        store: of the dataset.
+        walked: its shards.
+        flaws: found so far.
+        texts: the small files of `.nv-meta`, `.info.json` last.
+        options: what was asked for.
+        folder: on this machine, for the index.
+    """
+    new, old = folder / INDEX, folder / "old.sqlite"
+    if not refuses(flaws):
+        flaws += build_index(new, walked)
+    if refuses(flaws):
+        return Prepared(walked, flaws)
+    media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
+    known = store.head(meta_path(INDEX)) is not None
+    if known:
+        fetch(store, meta_path(INDEX), old)
+    if options.media:
+        add_media(new, shard_media(walked), [options.media], SELECTED)
+    elif known:
+        copy_media(old, new)
+    _write_files(store, walked, texts, new, old if known else None)
+    return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
+
+
+def _write_files(
+    store: Store, walked: Sequence[WalkedShard], texts: Mapping[str, bytes], new: Path, old: Path | None
+) -> None:
+    """Writes the files that are not there yet with the same content.
+
+    If an index changes, `.info.json` is removed first. So the loader never sees new indexes with old counts.
+    """
+    store.sweep()
+    indexes = [
+        (index_name(shard.shard), b"".join(map(index_bytes, kept_offsets(Path(shard.rows))))) for shard in walked
+    ]
+    changed = [(path, data) for path, data in indexes if read_optional(store, path) != data]
+    digest = index_digest(new)
+    same = old is not None and _digest(old) == digest
+    if changed or not same:
+        store.delete([meta_path(INFO), meta_path(LEGACY_INFO)])
+    for path, data in changed:
+        write_pieces(store, path, [data])
+    if not same:
+        write_file(store, meta_path(INDEX), new)
+    for path, data in ((meta_path(UUID), index_uuid(digest).encode()), *texts.items()):
+        if read_optional(store, path) != data:
+            write_pieces(store, path, [data])
+    store.sweep()
+
+
+def _digest(index: Path) -> str:
+    try:
+        return index_digest(index)
+    except DataError:
+        return ""

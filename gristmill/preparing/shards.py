@@ -1,0 +1,274 @@
+"""Finds the shards of a dataset, and walks over them in several processes.
+
+A worker keeps the rows of its shard in a file on this machine. So memory holds a batch of samples, and no shard.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.formats.energon.keys import unusable_characters
+from gristmill.formats.energon.media import HEAD, MediaFilter, MediaKind, MediaRow, media_row, misnamed
+from gristmill.formats.energon.samples import Samples
+from gristmill.formats.energon.tar.walk import TarWalk
+from gristmill.lake.store.open import Lake
+from gristmill.lake.store.protocol import Entry, Store
+from gristmill.preparing.dataset import is_packed_tar, is_tar, listed
+from gristmill.preparing.flaw import Flaw, flaw_of
+
+_PARTS = 50
+"""Names of parts that are counted in a shard."""
+_LENGTH = 8
+
+
+class ShardTask(msgspec.Struct, frozen=True):
+    """A shard to walk over.
+
+    Attributes:
+        lake: the dataset's folder.
+        shard: path of the tar in it.
+        rows: path on this machine, where the rows are kept.
+        media: which members are media; None if that is not asked.
+        thorough: whether what the loader can live with is looked for too.
+    """
+
+    lake: Lake
+    shard: str
+    rows: str
+    media: MediaFilter | None = None
+    thorough: bool = False
+
+
+class WalkedShard(msgspec.Struct):
+    """What was found in a shard.
+
+    Attributes:
+        shard: its path.
+        rows: path of the file with its rows.
+        size: of the tar in bytes.
+        samples: number of samples.
+        parts: number of files by the name of their part, at most about 50 names.
+        ignored: members that are no part of a sample, by reason.
+        media: number of media files with metadata.
+        flaws: what is wrong with it.
+        media_flaws: media files that cannot be read, or are not what their names say.
+    """
+
+    shard: str
+    rows: str
+    size: int = 0
+    samples: int = 0
+    parts: dict[str, int] = {}
+    ignored: dict[str, int] = {}
+    media: int = 0
+    flaws: list[Flaw] = []
+    media_flaws: list[Flaw] = []
+
+
+class _Batch(msgspec.Struct, array_like=True):
+    """Samples and media rows of a shard, as they are kept in a file."""
+
+    first: int
+    keys: list[str]
+    starts: bytes
+    part_samples: bytes
+    part_names: list[str]
+    part_offsets: bytes
+    part_sizes: bytes
+    media: list[MediaRow]
+
+
+def find_shards(store: Store, exclude: str | None = None) -> tuple[list[str], list[Flaw]]:
+    """The tars of a folder in the order of their paths, and what is wrong with their names.
+
+    Args:
+        store: of the dataset.
+        exclude: a regular expression; tars in whose path it is found are left out.
+
+    Raises:
+        RecipeError: the expression is not valid.
+    """
+    try:
+        left_out = re.compile(exclude) if exclude else None
+    except re.error as error:
+        raise RecipeError(f"--exclude {exclude!r} is not a regular expression: {error}") from error
+    shards: list[str] = []
+    flaws: list[Flaw] = []
+    for entry in listed(store):
+        if left_out and left_out.search(entry.path):
+            continue
+        if is_packed_tar(entry.path):
+            flaws.append(
+                Flaw(entry.path, "the loader cannot read packed tars", "unpack it, or leave it out: --exclude")
+            )
+        if not is_tar(entry.path):
+            continue
+        unusable = unusable_characters(entry.path)
+        if unusable:
+            flaws.append(Flaw(entry.path, f"the loader cannot use a path with {unusable!r}", "rename the shard"))
+        shards.append(entry.path)
+    return shards, flaws
+
+
+def walk_shards(tasks: Sequence[ShardTask], workers: int) -> Iterator[WalkedShard]:
+    """Walks over shards, and gives what was found in the order of the tasks.
+
+    Args:
+        tasks: the shards.
+        workers: number of processes; 1: this one.
+    """
+    if min(workers, len(tasks)) < 2:
+        yield from map(walk_shard, tasks)
+        return
+    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(walk_shard, task) for task in tasks]
+        try:
+            yield from (future.result() for future in waiting)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def walk_shard(task: ShardTask) -> WalkedShard:
+    """Walks over one shard, and keeps its rows in a file.
+
+    A tar that cannot be read to its end is a flaw, and so is one without a sample.
+    """
+    store = task.lake.store()
+    found = WalkedShard(task.shard, task.rows)
+    entry = store.head(task.shard)
+    if entry is None:
+        found.flaws.append(Flaw(task.shard, "there is no such shard", "put it back, or prepare the dataset again"))
+        return found
+    found.size = entry.size
+    walk = open_walk(store, entry)
+    parts: Counter[str] = Counter()
+    try:
+        with Path(task.rows).open("wb") as out:
+            for batch in walk:
+                media = list(_media_of(store, task, batch, found.media_flaws)) if task.media else []
+                found.media += len(media)
+                out.write(_packed(batch, media))
+                if len(parts) < _PARTS:
+                    parts.update(batch.part_names)
+                if task.thorough:
+                    found.flaws.extend(_oddities(task.shard, batch))
+    except DataError as error:
+        found.flaws.append(flaw_of(error, task.shard))
+    else:
+        if not walk.samples:
+            found.flaws.append(Flaw(task.shard, "it has no sample", "remove it, or leave it out: --exclude"))
+    found.samples, found.parts, found.ignored = walk.samples, dict(parts), dict(walk.ignored)
+    return found
+
+
+def open_walk(store: Store, entry: Entry) -> TarWalk:
+    """The walk over a shard.
+
+    Args:
+        store: of the dataset.
+        entry: of the shard.
+    """
+
+    def read(start: int, length: int) -> bytes:
+        end = min(start + length, entry.size)
+        return store.read_range(entry.path, start, end) if start < end else b""
+
+    return TarWalk(read, entry.size, entry.path)
+
+
+def _oddities(shard: str, batch: Samples) -> Iterator[Flaw]:
+    """What the loader takes in another way than people expect."""
+    for key in batch.keys:
+        if key.endswith("/"):
+            what = "its key is a folder: the file's name begins with a dot"
+            yield Flaw(shard, what, "rename the file", f"sample {key!r}", warning=True)
+    pairs = list(zip(batch.part_samples.tolist(), batch.part_names, strict=True))
+    if len(set(pairs)) < len(pairs):
+        for (number, name), times in Counter(pairs).items():
+            if times > 1:
+                key = batch.keys[number - batch.first]
+                what = f"part {name!r} comes {times} times; the loader takes the last"
+                yield Flaw(shard, what, "leave one of them", f"sample {key!r}", warning=True)
+
+
+def _media_of(store: Store, task: ShardTask, batch: Samples, flaws: list[Flaw]) -> Iterator[MediaRow]:
+    media = task.media or MediaFilter("EXTENSION")
+    for number, name, offset, size in batch.part_rows():
+        entry_key = f"{batch.keys[number - batch.first]}.{name}"
+        if not media.may_be_media(entry_key):
+            continue
+        head = store.read_range(task.shard, offset, offset + min(size, HEAD)) if size else b""
+        kind = media.kind(entry_key, head)
+        if kind is None:
+            continue
+        data = head if size <= HEAD else store.read_range(task.shard, offset, offset + size)
+        row, flaw = read_media(task.shard, entry_key, kind, data)
+        flaws += [flaw] if flaw else []
+        if row:
+            yield row
+
+
+def read_media(path: str, entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow | None, Flaw | None]:
+    """The row of a media file and its flaw; either may be None.
+
+    Args:
+        path: of the file that holds it, for the flaw.
+        entry_key: its name in the dataset.
+        kind: of the media.
+        data: the file.
+    """
+    place = "" if path == entry_key else repr(entry_key)
+    try:
+        row = media_row(entry_key, kind, data)
+    except DataError as error:
+        return None, Flaw(path, str(error), "replace the file, or exclude its sample", place)
+    found = misnamed(row)
+    what = f"this image is {found}, not what its name says"
+    return row, Flaw(path, what, "rename it", place, warning=True) if found else None
+
+
+def _packed(batch: Samples, media: list[MediaRow]) -> bytes:
+    columns = (batch.starts, batch.part_samples, batch.part_offsets, batch.part_sizes)
+    starts, samples, offsets, sizes = (np.asarray(column, dtype="<i8").tobytes() for column in columns)
+    packed = msgspec.msgpack.encode(
+        _Batch(batch.first, batch.keys, starts, samples, batch.part_names, offsets, sizes, media)
+    )
+    return len(packed).to_bytes(_LENGTH, "little") + packed
+
+
+def kept_rows(rows: Path) -> Iterator[tuple[Samples, list[MediaRow]]]:
+    """The batches of samples of a shard that was walked over, and the rows of its media.
+
+    Args:
+        rows: path of the file with the rows.
+    """
+    with closing(rows.open("rb")) as file:
+        while length := file.read(_LENGTH):
+            batch = msgspec.msgpack.decode(file.read(int.from_bytes(length, "little")), type=_Batch)
+            starts, samples, offsets, sizes = (
+                np.frombuffer(column, dtype="<i8")
+                for column in (batch.starts, batch.part_samples, batch.part_offsets, batch.part_sizes)
+            )
+            yield Samples(batch.first, batch.keys, starts, samples, batch.part_names, offsets, sizes), batch.media
+
+
+def kept_offsets(rows: Path) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """The n + 1 offsets of the index of a shard that was walked over, in batches.
+
+    Args:
+        rows: path of the file with the rows.
+    """
+    end = np.zeros(0, dtype=np.int64)
+    for samples, _ in kept_rows(rows):
+        yield samples.starts[:-1]
+        end = samples.starts[-1:]
+    yield end
