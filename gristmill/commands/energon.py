@@ -15,7 +15,7 @@ from gristmill.errors import RecipeError
 from gristmill.execution.work import ProgressLine
 from gristmill.formats.energon.dataset_yaml import crude_dataset
 from gristmill.lake.store.endpoint import check_options
-from gristmill.preparing.dataset import Dataset, is_prepared, kind_of, open_dataset
+from gristmill.preparing.dataset import DatasetPath, is_prepared, kind_of, open_dataset
 from gristmill.preparing.flaw import Flaw, refuses
 from gristmill.preparing.info import info_lines
 from gristmill.preparing.jsonl import JsonlScan, lint_jsonl, prepare_jsonl
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> int:
     return int(arguments.energon(arguments))
 
 
-def _dataset(arguments: Namespace) -> Dataset:
+def _dataset(arguments: Namespace) -> DatasetPath:
     options = read_environment().options if arguments.path.startswith("s3://") else {}
     for option in arguments.option:
         key, equals, value = str(option).partition("=")

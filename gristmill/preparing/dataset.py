@@ -17,7 +17,7 @@ UUID: Final = "index.uuid"
 DatasetKind = Literal["jsonl", "tars", "files"]
 
 
-class Dataset(NamedTuple):
+class DatasetPath(NamedTuple):
     """A dataset at its place.
 
     Attributes:
@@ -38,7 +38,7 @@ class Dataset(NamedTuple):
         return self.lake.store()
 
 
-def open_dataset(url: str, options: Mapping[str, str]) -> Dataset:
+def open_dataset(url: str, options: Mapping[str, str]) -> DatasetPath:
     """The dataset at a path.
 
     Args:
@@ -51,7 +51,7 @@ def open_dataset(url: str, options: Mapping[str, str]) -> Dataset:
     """
     folder, _, name = url.rstrip("/").rpartition("/")
     if name.endswith(".jsonl") and not Path(url).is_dir():
-        dataset = Dataset(Lake(folder or ("/" if url.startswith("/") else "."), dict(options)), name)
+        dataset = DatasetPath(Lake(folder or ("/" if url.startswith("/") else "."), dict(options)), name)
         if dataset.store().head(name) is None:
             raise RecipeError(f"{url}: nothing is there; give a .jsonl file or a folder")
         return dataset
@@ -60,7 +60,7 @@ def open_dataset(url: str, options: Mapping[str, str]) -> Dataset:
     if "://" not in url and not Path(url).expanduser().is_dir():
         what = "it is a file, and no .jsonl" if Path(url).expanduser().exists() else "nothing is there"
         raise RecipeError(f"{url}: {what}; give a .jsonl file or a folder")
-    return Dataset(Lake(url, dict(options)))
+    return DatasetPath(Lake(url, dict(options)))
 
 
 def meta_path(name: str) -> str:
@@ -83,7 +83,7 @@ def is_prepared(store: Store) -> bool:
     return any(store.head(meta_path(name)) for name in (INFO, LEGACY_INFO))
 
 
-def kind_of(dataset: Dataset, store: Store) -> DatasetKind:
+def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:
     """What a dataset is: a JSONL file, a folder with tars, or a folder of other files.
 
     Raises:

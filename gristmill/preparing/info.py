@@ -10,13 +10,15 @@ from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, read_split
 from gristmill.formats.energon.sqlite_index import index_rows, index_tables
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
-from gristmill.preparing.dataset import INDEX, Dataset, kind_of, meta_path
+from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, meta_path
 from gristmill.preparing.files import fetch, read_optional
 from gristmill.preparing.jsonl import jsonl_samples
 from gristmill.preparing.prepare import read_counts
 
 
-def info_lines(dataset: Dataset, split_config: str = SPLIT_YAML, dataset_config: str = DATASET_YAML) -> Iterator[str]:
+def info_lines(
+    dataset: DatasetPath, split_config: str = SPLIT_YAML, dataset_config: str = DATASET_YAML
+) -> Iterator[str]:
     """What is known of a dataset, line by line. Only its own files are read, no shard.
 
     Args:
@@ -40,7 +42,7 @@ def info_lines(dataset: Dataset, split_config: str = SPLIT_YAML, dataset_config:
         yield from _media_lines(store)
 
 
-def _jsonl_lines(dataset: Dataset, store: Store) -> Iterator[str]:
+def _jsonl_lines(dataset: DatasetPath, store: Store) -> Iterator[str]:
     entry = store.head(dataset.name)
     samples = jsonl_samples(store, dataset.name)
     yield f"{dataset.url}: JSONL, {entry.size if entry else 0:,} bytes"
@@ -48,7 +50,7 @@ def _jsonl_lines(dataset: Dataset, store: Store) -> Iterator[str]:
     yield "type     crude; every split has all samples"
 
 
-def _tar_lines(dataset: Dataset, store: Store, split_config: str, dataset_config: str) -> Iterator[str]:
+def _tar_lines(dataset: DatasetPath, store: Store, split_config: str, dataset_config: str) -> Iterator[str]:
     counts = read_counts(store)
     sizes = [entry.size for shard in counts if (entry := store.head(shard))]
     yield f"{dataset.url}: WebDataset, {sum(sizes):,} bytes"

@@ -11,7 +11,7 @@ from gristmill.formats.energon.jsonl_index import BadLine, jsonl_offsets
 from gristmill.formats.energon.samples import Offsets, index_bytes, index_name, read_index
 from gristmill.lake.rows.streamed_file import StreamedFile
 from gristmill.lake.store.protocol import Store
-from gristmill.preparing.dataset import Dataset
+from gristmill.preparing.dataset import DatasetPath
 from gristmill.preparing.files import read_optional, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of
 
@@ -67,7 +67,7 @@ def scan_jsonl(store: Store, name: str) -> JsonlScan:
     return JsonlScan(len(offsets) - 1, flaws, offsets)
 
 
-def prepare_jsonl(dataset: Dataset) -> JsonlScan:
+def prepare_jsonl(dataset: DatasetPath) -> JsonlScan:
     """Writes the index of a JSONL file, if each of its lines is a sample that the loader can read.
 
     Args:
@@ -90,7 +90,7 @@ def prepare_jsonl(dataset: Dataset) -> JsonlScan:
     return scan
 
 
-def lint_jsonl(dataset: Dataset) -> JsonlScan:
+def lint_jsonl(dataset: DatasetPath) -> JsonlScan:
     """Checks each line of a JSONL file, and that its index is the one that these lines have.
 
     Raises:

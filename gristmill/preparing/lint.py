@@ -20,7 +20,7 @@ from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, read_split
 from gristmill.formats.energon.sqlite_index import index_rows
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
-from gristmill.preparing.dataset import INDEX, UUID, Dataset, is_tar, listed, meta_path
+from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, is_tar, listed, meta_path
 from gristmill.preparing.files import fetch, read_optional
 from gristmill.preparing.flaw import Flaw, flaw_of
 from gristmill.preparing.index_file import build_index, has_samples
@@ -50,7 +50,7 @@ class LintOptions(NamedTuple):
     tmp: str | None = None
 
 
-def lint_tars(dataset: Dataset, options: LintOptions, watch: Watch) -> tuple[list[WalkedShard], list[Flaw]]:
+def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple[list[WalkedShard], list[Flaw]]:
     """Checks a prepared dataset of tars.
 
     Args:
@@ -87,7 +87,7 @@ def lint_tars(dataset: Dataset, options: LintOptions, watch: Watch) -> tuple[lis
     return walked, flaws
 
 
-def _path_flaws(dataset: Dataset, store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
+def _path_flaws(dataset: DatasetPath, store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
     unusable = "".join(character for character in dict.fromkeys(dataset.lake.url) if character in "#%?")
     if unusable:
         what = f"the dataset's own path has {unusable!r}: samples cannot be read at random, only in order"

@@ -15,7 +15,7 @@ from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow
 from gristmill.formats.energon.sqlite_index import add_media, index_digest
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.preparing.dataset import INDEX, Dataset, kind_of, listed, meta_path
+from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
 from gristmill.preparing.files import fetch, write_file
 from gristmill.preparing.flaw import Flaw, refuses
 from gristmill.preparing.index_file import SELECTED, has_samples, shard_media
@@ -32,7 +32,7 @@ class _FilesTask(NamedTuple):
     media: MediaFilter
 
 
-def add_tar_media(dataset: Dataset, media: MediaFilter, workers: int, tmp: str | None) -> Prepared:
+def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: str | None) -> Prepared:
     """Adds the metadata of the media in the tars of a prepared dataset.
 
     Args:
@@ -62,7 +62,7 @@ def add_tar_media(dataset: Dataset, media: MediaFilter, workers: int, tmp: str |
     return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
 
 
-def add_file_media(dataset: Dataset, media: MediaFilter, workers: int, tmp: str | None) -> Prepared:
+def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: str | None) -> Prepared:
     """Adds the metadata of the media files in a folder. Its index has no samples.
 
     Args:

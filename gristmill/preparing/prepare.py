@@ -18,7 +18,7 @@ from gristmill.formats.energon.split import SPLIT_YAML, read_split, split_bytes
 from gristmill.formats.energon.sqlite_index import add_media, index_digest, index_uuid
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
-from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, Dataset, is_prepared, meta_path
+from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import SELECTED, build_index, copy_media, shard_media
@@ -77,7 +77,7 @@ Watch = Callable[[WalkedShard], None]
 """Takes each shard when it was walked over."""
 
 
-def prepare_tars(dataset: Dataset, options: PrepareOptions, crude: bytes, watch: Watch) -> Prepared:
+def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, watch: Watch) -> Prepared:
     """Prepares a folder of tars.
 
     Args:
@@ -120,7 +120,7 @@ def prepare_tars(dataset: Dataset, options: PrepareOptions, crude: bytes, watch:
         return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
 
 
-def prepare_indexes(dataset: Dataset, options: PrepareOptions, watch: Watch) -> Prepared:
+def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch) -> Prepared:
     """Makes the indexes of a prepared dataset again: those beside the tars, and `index.sqlite`.
 
     Args:
@@ -195,7 +195,7 @@ def _kept_flaws(data: bytes, counts: Mapping[str, int]) -> list[Flaw]:
 
 
 def _walk(
-    dataset: Dataset, shards: Sequence[str], options: PrepareOptions, folder: Path, watch: Watch
+    dataset: DatasetPath, shards: Sequence[str], options: PrepareOptions, folder: Path, watch: Watch
 ) -> list[WalkedShard]:
     tasks = [
         ShardTask(dataset.lake, shard, str(folder / f"{number}.rows"), options.media)

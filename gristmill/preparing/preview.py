@@ -8,14 +8,14 @@ from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.formats.energon.media import HEAD, kind_by_ending
 from gristmill.lake.rows.streamed_file import StreamedFile
 from gristmill.lake.store.protocol import Store
-from gristmill.preparing.dataset import Dataset, is_prepared, kind_of
+from gristmill.preparing.dataset import DatasetPath, is_prepared, kind_of
 from gristmill.preparing.prepare import read_counts
 from gristmill.preparing.shards import find_shards, open_walk
 
 _WIDTH = 100
 
 
-def preview_lines(dataset: Dataset, most: int) -> Iterator[str]:
+def preview_lines(dataset: DatasetPath, most: int) -> Iterator[str]:
     """The first samples of a dataset, line by line. Media are not decoded, and no code of the dataset is run.
 
     Args:
