@@ -58,21 +58,23 @@ def run(arguments: Namespace) -> int:
     foreign = find_foreign(store)
     for finding in foreign:
         show(f"WRONG  {finding}")
-    parts, leftovers = find_unnamed(store, show), find_strays(store, show)
+    removed = size = 0
+    gone: list[str] = []
+    for release in find_old_releases(store, show):  # first, because its files name parts
+        shown = f"{release.folder}: {len(release.entries)} objects"
+        if _remove(shown, [], release.bytes, partial(remove_release, store, release), dry=dry):
+            size += release.bytes
+            gone.append(release.folder)
+    parts, leftovers = find_unnamed(store, show, gone), find_strays(store, show)
     for left in leftovers:
         shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
         names = [entry.path for entry in left.entries]
         _remove(shown, names, left.bytes, partial(remove_strays, store, left), dry=dry)
-    removed = size = 0
     for garbage in parts:
         shown = f"{garbage.folder}: {len(garbage.entries)} objects"
         if _remove(shown, [], garbage.bytes, partial(remove_unnamed, store, garbage), dry=dry):
             removed += 1
             size += garbage.bytes
-    for release in find_old_releases(store, show):
-        shown = f"{release.folder}: {len(release.entries)} objects"
-        if _remove(shown, [], release.bytes, partial(remove_release, store, release), dry=dry):
-            size += release.bytes
     _abort_uploads(store, arguments.upload_days, dry=dry)
     verb = "would be removed" if dry else "removed"
     show(f"{removed} parts {verb}, {size:,} bytes")

@@ -7,7 +7,7 @@ What a file of the lake names is deleted only if the partition itself may own it
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -40,7 +40,7 @@ class Unnamed(FolderObjects):
     place: Place
 
 
-def find_unnamed(store: Store, say: Say) -> list[Unnamed]:
+def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnamed]:
     """The parts that can be removed.
 
     A part is identified by the name of its folder, which has the digest of all its inputs. It is kept if a ledger, the
@@ -49,6 +49,7 @@ def find_unnamed(store: Store, say: Say) -> list[Unnamed]:
     Args:
         store: the lake.
         say: receives a line for each slice that is skipped.
+        gone: folders whose files name no part any more, such as those of releases that are removed.
 
     Raises:
         DataError: a ledger or a release cannot be read, so the parts that it names are unknown.
@@ -63,7 +64,7 @@ def find_unnamed(store: Store, say: Say) -> list[Unnamed]:
     busy = {place for place in {part.place for part in parts.values()} if is_busy(store, place)}
     for place in sorted(busy, key=lambda place: place.ledger):
         say(f"{place.asset} ({place.snapshot}): a run is at work there, or was killed: nothing of it is touched")
-    named = set(_named(store))
+    named = set(_named(store, tuple(gone)))
     free = [part for part in parts.values() if part.place not in busy]
     in_ledger = {place: _folders(store, place) for place in {part.place for part in free}}
     unnamed = [p for p in free if p.folder not in in_ledger[p.place] and p.name not in named]
@@ -93,9 +94,11 @@ def _folders(store: Store, place: Place) -> frozenset[str]:
     return frozenset(folders)
 
 
-def _named(store: Store) -> Iterator[str]:
+def _named(store: Store, gone: tuple[str, ...]) -> Iterator[str]:
     """The names of parts that merged ledgers, indexes and releases contain."""
     for entry in _entries(store):
+        if entry.path.startswith(gone):
+            continue
         if entry.path.endswith((".json", ".yaml")) and not part_at(entry.path) and not in_ledgers(entry.path):
             yield from _names_in(store, entry.path)
     for entry in store.list("releases/"):

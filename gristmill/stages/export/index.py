@@ -60,7 +60,9 @@ def index_export(
         digests = write_large_files(store, release, export.format)
     for path, sha256 in digests.items():
         writer.add(path, sha256)
-    for path, data in small_files(release, export.format, digests).items():
+    small = small_files(release, export.format, digests)
+    _check_unedited(store, release, small)
+    for path, data in small.items():
         writer.put(path, data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
@@ -151,6 +153,22 @@ def _check_release(mix: Mix, export: Export, release: Release, slices: Mapping[s
             f"{export_index(mix.name, export.name)}: the release would be empty, because the format refused every"
             f" document ({reasons}); correct the options {format_parameters(export.format)}"
         )
+
+
+def _check_unedited(store: Store, release: Release, files: Mapping[str, bytes]) -> None:
+    """Checks that nobody has edited a file of a release that people may want to edit.
+
+    Raises:
+        DataError: a file that the lake has would become another one, though its folder is never changed.
+    """
+    for path, data in files.items():
+        people_edit = path.startswith(release.folder) and path.endswith(".yaml")
+        tagged = store.read_tagged(path) if people_edit else None
+        if tagged is not None and tagged[0] != data:
+            raise DataError(
+                f"{path}: it was edited, or is damaged; write what you want into the recipe of the export, then delete"
+                " this file and make the index again"
+            )
 
 
 def _kept(store: Store, asset: str, release: Release) -> dict[str, str] | None:

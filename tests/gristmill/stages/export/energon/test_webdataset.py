@@ -11,6 +11,8 @@ from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.sqlite_index import DuplicateKey
+from gristmill.maintenance.gc import find_unnamed
+from gristmill.maintenance.old_releases import find_old_releases
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.verification.audit import audit_ledger
 
@@ -217,6 +219,29 @@ def test_a_changed_file_of_the_dataset_is_found(tmp_path: Path) -> None:
     path = f"{release_of(mill).folder}.nv-meta/split.yaml"
     mill.store.put(path, mill.store.read(path) + b"# mine\n")
     assert any(path in each for each in found(mill, f"{INDEX}/ledger.json"))
+    with pytest.raises(
+        DataError, match=r"split.yaml: it was edited, or is damaged; write what you want into the recipe"
+    ):
+        close(mill, TEXT)
+    assert mill.store.read(path).endswith(b"# mine\n")
+    mill.store.delete([path])
+    close(mill, TEXT)
+    assert found(mill, f"{INDEX}/ledger.json") == []
+
+
+def test_one_collection_removes_an_old_release_and_the_parts_that_it_alone_names(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, TEXT)
+    close(mill, TEXT)
+    old, first = records(mill), release_of(mill)
+    mill.raw("b.jsonl.gz", make_documents(9, start=10))
+    mixed(mill)
+    export(mill, TEXT)
+    close(mill, TEXT)
+    [release] = find_old_releases(mill.store, mill.said.append)
+    assert release.folder == first.folder
+    assert find_unnamed(mill.store, mill.said.append) == []
+    assert [part.folder for part in find_unnamed(mill.store, mill.said.append, [release.folder])] == [old["b"].folder]
 
 
 def test_equal_lakes_have_equal_bytes(tmp_path: Path) -> None:
