@@ -92,7 +92,7 @@ def load(job: Job) -> Job:
     }
     if job.get("training"):
         dataset = energon.get_train_dataset(
-            job["path"], shuffle_buffer_size=4, max_samples_per_sequence=None, **options
+            job["path"], shuffle_buffer_size=None, max_samples_per_sequence=1, **options
         )
     else:
         dataset = energon.get_val_dataset(job["path"], **options)

@@ -1,6 +1,7 @@
 """The codec of each format. A new format is a declaration in recipes/export.py, a codec, and a line here."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from gristmill.recipes.export import ExportFormat
@@ -17,5 +18,13 @@ CODECS: Mapping[str, Callable[[Any], Codec]] = {
 
 
 def codec_of(declared: ExportFormat) -> Codec:
-    """The codec of a declared format."""
-    return CODECS[declared.type](declared)
+    """The codec of a declared format.
+
+    Options that are mappings come in the order of their keys, because the ledger keeps no other: what is made from a
+    recipe and what is proven from a ledger then have the same bytes.
+    """
+    options = {each.name: getattr(declared, each.name) for each in fields(declared)}
+    ordered: dict[str, Any] = {
+        name: dict(sorted(value.items())) for name, value in options.items() if isinstance(value, Mapping)
+    }
+    return CODECS[declared.type](replace(declared, **ordered))

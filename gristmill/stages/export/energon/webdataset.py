@@ -71,6 +71,8 @@ class EnergonWebdatasetCodec:
                 " split_ratios and split_patterns out, or validation of the mix"
             )
         paths = {_below_export(tar.path): tar.path for tar in tars}
+        usual = [*_SPLITS, *(name for name in ratios if name not in _SPLITS)]
+        ratios = {name: ratios[name] for name in usual if name in ratios}
         found = split_by_ratio(list(paths), ratios) if ratios else split_by_pattern(list(paths), list(patterns.items()))
         lost = without_split(list(paths), found)
         if lost or not all(found.values()):
@@ -154,5 +156,7 @@ def _datasets(release: Release) -> list[Dataset]:
     return [each._replace(part=f"{each.split}-{each.stream}") for each in found]
 
 
+_SPLITS = ("train", "val", "test")
+"""The order in which the real tool divides by ratio."""
 _VERSION = 96
 """Where a file of SQLite has the version of the library. It is set to 0, so that equal rows give equal bytes."""

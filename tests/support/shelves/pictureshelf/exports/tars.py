@@ -1,0 +1,14 @@
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonJsonl
+
+TARS = Export(
+    name="tars",
+    mixes=("pictures",),
+    format=EnergonJsonl(
+        fields={"caption": "text", "image": "metadata.image"},
+        media=("metadata.image",),
+        aux={"media": "../../../../media/tars"},
+        file_bytes=1000,
+    ),
+    owners=("team:post",),
+)

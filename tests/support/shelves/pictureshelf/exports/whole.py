@@ -1,0 +1,17 @@
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
+
+WHOLE = Export(
+    name="whole",
+    mixes=("pictures",),
+    format=EnergonWebdataset(
+        parts={"txt": "text"},
+        files={"png": "metadata.image"},
+        root="media/shapes",
+        sample_type="CaptioningSample",
+        field_map={"image": "jpg,png", "caption": "txt"},
+        shard_samples=4,
+        subflavors={"version": "12e4"},
+    ),
+    owners=("team:post",),
+)
