@@ -3,6 +3,7 @@
 A worker keeps the rows of its shard in a file on this machine. So memory holds a batch of samples, and no shard.
 """
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -54,6 +55,7 @@ class WalkedShard(msgspec.Struct):
         shard: its path.
         rows: path of the file with its rows.
         size: of the tar in bytes.
+        digest: SHA-256 of its samples, in hex; media do not change it.
         samples: number of samples.
         parts: number of files by the name of their part, at most about 50 names.
         ignored: members that are no part of a sample, by reason.
@@ -65,6 +67,7 @@ class WalkedShard(msgspec.Struct):
     shard: str
     rows: str
     size: int = 0
+    digest: str = ""
     samples: int = 0
     parts: dict[str, int] = {}
     ignored: dict[str, int] = {}
@@ -151,12 +154,15 @@ def walk_shard(task: ShardTask) -> WalkedShard:
     found.size = entry.size
     walk = open_walk(store, entry)
     parts: Counter[str] = Counter()
+    digest = hashlib.sha256()
     try:
         with Path(task.rows).open("wb") as out:
             for batch in walk:
                 media = list(_media_of(store, task, batch, found.media_flaws)) if task.media else []
                 found.media += len(media)
-                out.write(_packed(batch, media))
+                packed = _packed(batch, [])
+                digest.update(packed)
+                out.write(_packed(batch, media) if media else packed)
                 if len(parts) < _PARTS:
                     parts.update(batch.part_names)
                 if task.thorough:
@@ -166,6 +172,7 @@ def walk_shard(task: ShardTask) -> WalkedShard:
     else:
         if not walk.samples:
             found.flaws.append(Flaw(task.shard, "it has no sample", "remove it, or leave it out: --exclude"))
+    found.digest = digest.hexdigest()
     found.samples, found.parts, found.ignored = walk.samples, dict(parts), dict(walk.ignored)
     return found
 
