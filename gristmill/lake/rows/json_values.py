@@ -12,12 +12,16 @@ from itertools import chain
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 import orjson
 
 _WHOLE: Final = float(1 << 63)
 """From here on, a float of the decoder may have been an integer."""
 _SHOWN = 60
 _PLAIN = frozenset({str, int, bool, type(None)})
+_SPACE, _QUOTE, _COLON, _BACKSLASH = b' ":\\'
+_SPACES = 64
+"""Most spaces before a colon that are passed to see whether a key is in front of them."""
 _KEYS: Final = re.compile(rb'"(?<![^\\]\\")[ \t\r\n]*:')
 """A quote that is not escaped, and a colon after it. So ends each key; a string may also begin so."""
 
@@ -112,12 +116,22 @@ def most_keys(data: bytes) -> int:
     r"""At least the number of keys that are written in JSON bytes, and mostly just as many.
 
     Args:
-        data: valid JSON, of one value or of many.
+        data: valid JSON, of one value or of many. For one short value, key_twice() is faster.
 
     >>> most_keys(rb'{"a": "\":", "b\\": 1}'), most_keys(b'{"a": ": begins with a colon"}')
     (2, 2)
     """
-    return len(_KEYS.findall(data))
+    codes = np.frombuffer(data, np.uint8)
+    last = np.flatnonzero(codes == _COLON) - 1
+    for _ in range(_SPACES):
+        spaces = codes[last] <= _SPACE
+        if not spaces.any():
+            break
+        last -= spaces
+    ends = last[codes[last] == _QUOTE]
+    escaped = (codes[ends - 1] == _BACKSLASH) & (codes[ends - 2] != _BACKSLASH)
+    unknown = codes[last] <= _SPACE
+    return len(ends) - int(np.count_nonzero(escaped)) + int(np.count_nonzero(unknown))
 
 
 def key_twice(data: bytes, value: Any) -> str | None:
@@ -135,7 +149,7 @@ def key_twice(data: bytes, value: Any) -> str | None:
     'a[0].b'
     """
     keys = _keys_of(value)
-    if most_keys(data) == keys or _keys_written(data) == keys:
+    if len(_KEYS.findall(data)) == keys or _keys_written(data) == keys:
         return None
     return _first_twice(json.loads(data, object_pairs_hook=_Pairs, parse_int=str, parse_float=str), "")
 

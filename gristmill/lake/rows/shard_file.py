@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
+import numpy as np
 import xxhash
 from isal import igzip_lib
 
@@ -26,6 +27,7 @@ PACKINGS: dict[str, Callable[[Iterable[bytes], str], Iterator[bytes]]] = {
     **dict.fromkeys((".xz", ".txz"), unxz),
 }
 """What unpacks a file, by the ending of its name in lower case."""
+_LINE_FEED = 10
 LEVEL = 3
 """Level of igzip: 3 compresses text to 30 % at eight times the speed of zlib."""
 
@@ -84,25 +86,25 @@ class ShardWriter:
 
     def _cut(self) -> None:
         waiting = b"".join(self._pending)
-        start = 0
+        start, view = 0, memoryview(waiting)
         while len(waiting) - start >= MEMBER:
             end = waiting.find(b"\n", start + MEMBER - 1) + 1
             if not end:
                 break
-            self._member(waiting[start:end])
+            self._member(view[start:end])
             start = end
         rest = waiting[start:]
         self._pending, self._waiting = [rest], len(rest)
 
-    def _member(self, rows: bytes) -> None:
+    def _member(self, rows: bytes | memoryview) -> None:
         if len(rows) > ROW_LIMIT:
-            self._check_last(rows)
+            self._check_last(bytes(rows))
         packed = igzip_lib.compress(rows, LEVEL, igzip_lib.COMP_GZIP)
         self._members.append((self._bytes, self._rows))
         self._content.update(rows)
         self._sha256.update(packed)
         self._upload.write(packed)
-        self._rows += rows.count(b"\n")
+        self._rows += int(np.count_nonzero(np.frombuffer(rows, np.uint8) == _LINE_FEED))
         self._length += len(rows)
         self._bytes += len(packed)
 
