@@ -49,6 +49,8 @@ class EnergonJsonl:
             document.
         media: the paths of values that name media files: a name, or a list of names. Documents with a name that is
             absolute or leads out of the folder are counted as refused.
+        root: the folder of the lake that has the media files: documents whose files it does not have block the slice.
+            Empty: the files are elsewhere, and are not looked for.
         file_bytes: most bytes of one file of the release, in which the parts of a stream are joined; None: nothing is
             copied, and the metadataset names the files of the parts.
         aux: where Energon finds the media: the path of each auxiliary source by its name, such as
@@ -61,6 +63,7 @@ class EnergonJsonl:
 
     fields: Mapping[str, str] = field(default_factory=dict)
     media: tuple[str, ...] = ()
+    root: str = ""
     file_bytes: Annotated[int, Meta(ge=1)] | None = None
     aux: Mapping[str, str] = field(default_factory=dict)
     subflavors: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +111,7 @@ class EnergonWebdataset:
             whose name ends with `json` is always JSON.
         files: parts whose bytes come from media files, each with the path of the file's name in the document, such as
             `{"jpg": "metadata.image"}`. A list of names becomes parts `0.jpg`, `1.jpg` and so on.
-        root: the folder of the media files: a path in the lake, an absolute path, or `s3://bucket/prefix`.
+        root: the folder of the lake that has the media files. Documents whose files it does not have block the slice.
         media: the paths of values that name media files of an auxiliary source. See EnergonJsonl.
         key: the path of the value that names the sample, such as `id`. It must be different in each document of the
             dataset. Empty: the part of the export and the number of the row. A path of `files` gives samples the names
@@ -169,8 +172,8 @@ class EnergonWebdataset:
                     f"{what}: {part!r} cannot name a part; use letters, digits, _, - and dots between them, as in"
                     " 'txt' or 'seg.png'"
                 )
-        if bool(self.files) != bool(self.root):
-            raise RecipeError(f"{what}: files={dict(self.files)} and root={self.root!r}: give both, or neither")
+        if self.files and not self.root:
+            raise RecipeError(f"{what}: files={dict(self.files)} need root=, the folder of the lake that has them")
         if self.key and not self.random_access:
             raise RecipeError(
                 f"{what}: with key={self.key!r} the index must prove that no two samples have one key; leave"

@@ -38,6 +38,9 @@ class NotTaken(NamedTuple):
     reason: str
 
 
+MISSING_MEDIA = NotTaken("media files that are missing")
+"""Why a document is refused that names a media file which the lake does not have. It blocks the slice."""
+
 Placed = str | NotTaken
 """Where a document is now: the path, below the part's folder, of its file; or why no file has it."""
 

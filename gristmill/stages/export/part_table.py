@@ -11,6 +11,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.export.codec import MISSING_MEDIA
 from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, read_part_record, sha256_of_objects
 
 MEND = "make this slice of the export again"
@@ -30,7 +31,7 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
     Raises:
         StoreError: the lake does not answer.
     """
-    wrong = [*against(place, documents, parts), *parts_agree(store, place, parts)]
+    wrong = [*_missing_media(place, parts), *against(place, documents, parts), *parts_agree(store, place, parts)]
     refused = sum(number for part in parts for number in part.dropped.values())
     facts = counted(documents) | {"parts": len(parts), "refused": refused}
     if wrong:
@@ -39,6 +40,15 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
     text = f"{facts['rows']:,} rows of {len(documents)} shards: {sum(part.rows for part in parts):,} in files,"
     text += f" {refused:,} refused by the format"
     return Verdict("export_complete", passed=True, description=text, metadata=facts)
+
+
+def _missing_media(place: Place, parts: Sequence[Shard]) -> Iterator[Finding]:
+    """Findings on documents that name media files which the lake does not have."""
+    for part in parts:
+        lost = part.dropped.get(MISSING_MEDIA.reason)
+        if lost:
+            what = f"part {part.name}: {lost} documents name media files that the lake does not have; bring the files"
+            yield Finding(place.table, None, what)
 
 
 def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) -> Iterator[Finding]:

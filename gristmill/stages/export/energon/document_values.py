@@ -1,13 +1,14 @@
 """The values of documents that go into a sample, as JSON; and why a document is refused."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import check_media_name
-from gristmill.stages.export.codec import NotTaken, RowBlock
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.export.codec import MISSING_MEDIA, NotTaken, RowBlock
 from gristmill.stages.export.energon.row_fields import RowFields
 
 NO_NAMES = NotTaken("a media name is neither a string nor a list of strings")
@@ -23,14 +24,24 @@ class DocumentValues:
     Args:
         paths: of the values; a `?` at the end of a path says that a document may lack the value.
         media: paths of values that name media files; a document may lack them.
+        files: as media; but the caller reads these files, so that they are not looked for here.
+        exists: whether there is a media file of this name; None: it is not asked.
     """
 
-    def __init__(self, paths: Sequence[str], media: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        media: Sequence[str] = (),
+        files: Sequence[str] = (),
+        exists: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._looked_for = len(paths) + len(media) if exists else 0
+        self._exists = exists
         self._count = len(paths)
         self._required = [number for number, path in enumerate(paths) if not path.endswith("?")]
         self._absent = {number: NotTaken(f"it has no {paths[number]}") for number in self._required}
-        self._media = range(len(paths), len(paths) + len(media))
-        self._fields = RowFields([path.removesuffix("?") for path in (*paths, *media)])
+        self._media = range(len(paths), len(paths) + len(media) + len(files))
+        self._fields = RowFields([path.removesuffix("?") for path in (*paths, *media, *files)])
 
     def read(self, rows: RowBlock) -> list[Values | NotTaken]:
         """The values of each document in the order of the paths, or why the document is refused.
@@ -46,9 +57,12 @@ class DocumentValues:
                 return self._absent[number]
         for number in self._media:
             value = values[number]
-            refused = _refused(media_names(value)) if value is not None else None
+            names = media_names(value) if value is not None else []
+            refused = _refused(names)
             if refused:
                 return refused
+            if self._exists and number < self._looked_for and not all(map(self._exists, names or ())):
+                return MISSING_MEDIA
         return values[: self._count]
 
 
@@ -72,3 +86,22 @@ def _refused(names: list[str] | None) -> NotTaken | None:
     except DataError:
         return BAD_NAME
     return None
+
+
+def media_finder(lake: Store, root: str) -> Callable[[str], bool] | None:
+    """Tells whether a folder of the lake has a media file of a name; None if the root is empty.
+
+    Args:
+        lake: has the files.
+        root: path of the folder; empty: the files are elsewhere, and are not looked for.
+    """
+    return (lambda name: lake.head(media_path(root, name)) is not None) if root else None
+
+
+def media_path(root: str, name: str) -> str:
+    """The path of a media file in the lake.
+
+    >>> media_path("media/", "a/b.jpg")
+    'media/a/b.jpg'
+    """
+    return f"{root.strip('/')}/{name}"

@@ -21,7 +21,7 @@ from gristmill.stages.export.codec import (
     Sink,
 )
 from gristmill.stages.export.cuts import cut_files, joined
-from gristmill.stages.export.energon.document_values import DocumentValues, Values
+from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_finder
 from gristmill.stages.export.energon.line_file import INDEX, LineFile
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of
@@ -38,9 +38,9 @@ class EnergonJsonlCodec:
     def __init__(self, declared: EnergonJsonl) -> None:
         self._declared = declared
 
-    def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> "JsonlPart":  # noqa: ARG002 - lines only
+    def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> "JsonlPart":  # noqa: ARG002 - names no file
         """See Codec."""
-        return JsonlPart(self._declared, create)
+        return JsonlPart(self._declared, create, lake)
 
     def release(self, sources: Sequence[ExportedFile]) -> Content:
         """See Codec: the files of the parts where they are; or joined, for each stream and split."""
@@ -85,12 +85,13 @@ def _indexes(file: ReleaseFile) -> list[str]:
 class JsonlPart:
     """The files of one part: the lines of each split, and their index. See PartFiles."""
 
-    def __init__(self, declared: EnergonJsonl, create: Callable[[str], Sink]) -> None:
+    def __init__(self, declared: EnergonJsonl, create: Callable[[str], Sink], lake: Store) -> None:
         self._create = create
         names = sorted(declared.fields)
         self._keys = [msgspec.json.encode(name) + b":" for name in names]
         self._reads = bool(names or declared.media)
-        self._values = DocumentValues([declared.fields[name] for name in names], declared.media)
+        paths = [declared.fields[name] for name in names]
+        self._values = DocumentValues(paths, declared.media, exists=media_finder(lake, declared.root))
         self._files: dict[str, LineFile] = {}
         self.counts: dict[str, int] = {}
 

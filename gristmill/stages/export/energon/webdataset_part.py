@@ -8,15 +8,19 @@ from gristmill.errors import DataError
 from gristmill.formats.energon.keys import check_media_name, safe_key
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.stages.export.codec import FileFacts, NotTaken, Placed, RowBlock, Sink
-from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_names
+from gristmill.stages.export.codec import MISSING_MEDIA, FileFacts, NotTaken, Placed, RowBlock, Sink
+from gristmill.stages.export.energon.document_values import (
+    DocumentValues,
+    Values,
+    media_finder,
+    media_names,
+    media_path,
+)
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT
 from gristmill.stages.export.energon.tar_files import TAR, TarFile
 
 NO_KEY = NotTaken("its key is not a string that can name a sample")
 NO_PARTS = NotTaken("it has none of the parts")
-MISSING = "media files that are missing"
-"""The reason counted for documents that name a file which does not exist."""
 
 _HEADER = 1024
 """Bytes that a part takes at most besides its content, if its name is short."""
@@ -39,7 +43,8 @@ class WebdatasetPart:
         self._parts, self._files = sorted(declared.parts), sorted(declared.files)
         paths = [declared.parts[name] for name in self._parts] + [declared.files[name] for name in self._files]
         paths += [declared.key] if declared.key else []
-        self._values = DocumentValues(paths, (*declared.media, *declared.files.values()))
+        exists = media_finder(lake, declared.root)
+        self._values = DocumentValues(paths, declared.media, list(declared.files.values()), exists)
         self._open: dict[str, TarFile] = {}
         self._tars: dict[str, int] = {}
         self._facts: dict[str, FileFacts] = {}
@@ -93,12 +98,12 @@ class WebdatasetPart:
             for number, path in enumerate(named):
                 data = self._media(path)
                 if data is None:
-                    return NotTaken(MISSING)
+                    return MISSING_MEDIA
                 parts.append((f"{number}.{name}" if listed else name, data))
         return parts or NO_PARTS
 
     def _media(self, name: str) -> bytes | None:
-        found = self._lake.read_tagged(f"{self._declared.root.strip('/')}/{name}")
+        found = self._lake.read_tagged(media_path(self._declared.root, name))
         return found[0] if found else None
 
     def _tar(self, split: str, size: int) -> TarFile:

@@ -13,7 +13,7 @@ from gristmill.errors import DataError
 from gristmill.formats.energon.sqlite_index import DuplicateKey
 from gristmill.maintenance.gc import find_unnamed
 from gristmill.maintenance.old_releases import find_old_releases
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.verification.audit import audit_ledger
 
 TEXT = EnergonWebdataset(
@@ -158,18 +158,24 @@ def test_a_key_that_two_documents_have_is_refused_with_both_places(tmp_path: Pat
         close(other, declared)
 
 
-def test_media_files_are_parts_and_a_missing_one_is_counted(tmp_path: Path) -> None:
+def test_media_files_are_parts_and_a_missing_one_blocks_the_slice(tmp_path: Path) -> None:
     mill = Mill(tmp_path / "lake")
-    one, several, lost = make_documents(3)
+    one, several, bare = make_documents(3)
     one["metadata"], several["metadata"] = {"image": "a/one.jpg"}, {"image": ["a/one.jpg", "two.jpg"]}
-    lost["metadata"] = {"image": "three.jpg"}
-    mill.raw("a.jsonl.gz", [one, several, lost])
+    mill.raw("a.jsonl.gz", [one, several, bare])
     mill.store.put("media/a/one.jpg", b"one")
-    mill.store.put("media/two.jpg", b"two")
     mixed(mill)
     declared = EnergonWebdataset(parts={"txt": "text"}, files={"jpg": "metadata.image"}, root="media", key="id")
-    head = export(mill, declared)
-    assert head.dropped == {"media files that are missing": 1}
+    with pytest.raises(DataError, match="part a: 1 documents name media files that the lake does not have"):
+        export(mill, declared)
+    with pytest.raises(DataError, match="part a: 1 documents name media files"):
+        export(mill, EnergonJsonl(media=("metadata.image",), root="media"))
+    mill.store.put("media/two.jpg", b"two")
+    again = EnergonWebdataset(
+        parts={"txt": "text"}, files={"jpg": "metadata.image"}, root="media", key="id", shard_samples=9
+    )
+    head = export(mill, again)
+    assert head.dropped == {"it has no metadata.image": 1}
     [record] = records(mill).values()
     there = members(mill.store.read(record.folder + "train-00000.tar"))
     assert there == {
@@ -180,6 +186,19 @@ def test_media_files_are_parts_and_a_missing_one_is_counted(tmp_path: Path) -> N
         f"{several['id']}.1.jpg": b"two",
     }
     assert found(mill, HERE.ledger) == []
+
+
+@pytest.mark.parametrize("name", ["../secret.jpg", "/secret.jpg", "a/../../secret.jpg"])
+def test_a_document_reads_no_file_outside_of_the_folder_of_the_media(tmp_path: Path, name: str) -> None:
+    mill = Mill(tmp_path / "lake")
+    good, bad = make_documents(2)
+    good["metadata"], bad["metadata"] = {"image": "one.jpg"}, {"image": name}
+    mill.raw("a.jsonl.gz", [good, bad])
+    mill.store.put("media/one.jpg", b"one")
+    mill.store.put("secret.jpg", b"secret")
+    mixed(mill)
+    head = export(mill, EnergonWebdataset(files={"jpg": "metadata.image"}, root="media"))
+    assert (head.totals["rows"], [reason[:25] for reason in head.dropped]) == (1, ["a media name is absolute, "[:25]])
 
 
 def test_files_give_samples_their_names_for_an_auxiliary_source(tmp_path: Path) -> None:
