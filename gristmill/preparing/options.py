@@ -156,8 +156,12 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
     if arguments.fix_duplicates:
         raise RecipeError("--fix-duplicates changes tars, which Gristmill never does; pack the samples again")
     media = media_of(arguments)
-    if arguments.tar_index_only and (media or arguments.split_ratio or arguments.split_parts or arguments.sample_type):
-        raise RecipeError("--tar-index-only makes indexes alone: leave out options of splits, media and sample types")
+    others = (media, arguments.split_ratio, arguments.split_parts, arguments.sample_type, arguments.exclude)
+    if arguments.tar_index_only and any(others):
+        raise RecipeError(
+            "--tar-index-only makes the indexes of all shards alone: leave out --exclude, splits, media and"
+            " sample types"
+        )
     if arguments.split_ratio and arguments.split_parts:
         raise RecipeError("give --split-ratio or --split-parts, not both")
     return PrepareOptions(

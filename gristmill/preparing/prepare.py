@@ -126,7 +126,7 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
 
     Args:
         dataset: the folder.
-        options: only exclude, workers and tmp are used.
+        options: only workers and tmp are used.
         watch: takes each shard when it was walked over.
 
     Raises:
