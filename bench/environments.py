@@ -13,6 +13,7 @@ CACHE = ROOT / ".cache" / "bench"
 FITTING = ("3.12", "3.11", "3.10")  # dolma 1.2.1 has no wheels for others
 NEWER = ("3.13", "3.12", "3.11")
 LEVANTER = "GRISTMILL_LEVANTER_PYTHON"
+ENERGON = "GRISTMILL_ENERGON_PYTHON"
 
 
 def dolma(cache: Path = CACHE) -> Path:
@@ -35,11 +36,24 @@ def levanter() -> Path:
     Raises:
         BenchError: there is no Python 3.12, or the installation failed.
     """
-    named = os.environ.get(LEVANTER)
+    return _peer("levanter", LEVANTER)
+
+
+def energon() -> Path:
+    """The Python of the real Energon's environment, as for Levanter.
+
+    Raises:
+        BenchError: there is no Python 3.11, or the installation failed.
+    """
+    return _peer("energon", ENERGON)
+
+
+def _peer(name: str, variable: str) -> Path:
+    named = os.environ.get(variable)
     if named:
         return Path(named)
     maker = ROOT / "tests" / "support" / "drivers" / "peer_environment.py"
-    return Path(_succeed([sys.executable, str(maker), "levanter", str(ROOT / ".cache" / "levanter")]).strip())
+    return Path(_succeed([sys.executable, str(maker), name, str(ROOT / ".cache" / name)]).strip())
 
 
 def environment(folder: Path, requirements: Path, fitting: Sequence[str] = FITTING) -> Path:

@@ -36,6 +36,8 @@ BENCHES = {
     "s3": "bench.s3",
     "sensor": "bench.sensor",
     "trace": "bench.trace",
+    "energon-indexing": "bench.energon.indexing",
+    "energon-writing": "bench.energon.writing",
 }
 RESULTS = ROOT / "bench" / "results.json"
 

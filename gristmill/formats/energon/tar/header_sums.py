@@ -22,7 +22,7 @@ def check_sums(tar: str, blocks: NDArray[np.uint8], offsets: list[int]) -> None:
         DataError: one of them does not fit the bytes of its header; the message names the first such header.
     """
     field = blocks[:, _SUM : _SUM + _WIDTH]
-    sums = blocks.sum(axis=1, dtype=np.int64) - field.sum(axis=1, dtype=np.int64) + _WIDTH * ord(" ")
+    sums = blocks.sum(axis=1, dtype=np.uint32).astype(np.int64) - field.sum(axis=1, dtype=np.int64) + _WIDTH * ord(" ")
     digits = field[:, :6].astype(np.int64) - ord("0")
     stored = digits @ _OCTAL
     usual = ((digits >= 0) & (digits < 8)).all(axis=1) & np.isin(field[:, 6], (0, 32))

@@ -16,6 +16,7 @@ from gristmill.formats.energon.tar.header_sums import check_sums
 from gristmill.formats.energon.tar.tar_bytes import BLOCK, RangeReader, TarBytes
 
 _ZEROS = bytes(BLOCK)
+_NO_BLOCKS = np.empty((0, BLOCK), dtype=np.uint8)
 _SMALLEST, _LARGEST = 1 << 16, 1 << 20
 _LONGEST_EXTENSION = 1 << 20
 _FEW = 16
@@ -100,6 +101,7 @@ class _Run:
         self._sizes: list[int] = []
         self._names: dict[int, str] = {}
         self._ignored: dict[int, str] = {}
+        self._checked = _NO_BLOCKS
         self.ended = False
 
     def follow(self) -> int:
@@ -131,11 +133,14 @@ class _Run:
                 headers.append(place)
                 members.append(place)
                 starts.append(place)
-                size = self._octal(digits, place)
+                try:
+                    size = int(digits, 8)
+                except ValueError:
+                    raise self._not_octal(place) from None
                 sizes.append(size)
                 place += BLOCK
                 offsets.append(place)
-                place += size + -size % BLOCK
+                place += (size + 511) & ~511
             else:
                 place = self._unusual(place)
                 if self.ended:
@@ -144,11 +149,8 @@ class _Run:
             raise self._tar.truncated(f"the content of the member whose header is at byte {self._base + members[-1]}")
         return place
 
-    def _octal(self, digits: bytes, place: int) -> int:
-        try:
-            return int(digits, 8)
-        except ValueError:
-            raise damaged(self._tar.name, place + self._base, "a number in it is not octal") from None
+    def _not_octal(self, place: int) -> DataError:
+        return damaged(self._tar.name, place + self._base, "a number in it is not octal")
 
     def _unusual(self, place: int) -> int:
         """Takes a member with extended headers, or one that is no regular file; or comes to the end."""
@@ -223,7 +225,10 @@ class _Run:
         digits = field.partition(b"\0")[0].strip()
         if digits and not digits.isdigit():
             raise damaged(self._tar.name, place + self._base, f"its size is {digits!r}")
-        return self._octal(digits or b"0", place)
+        try:
+            return int(digits or b"0", 8)
+        except ValueError:
+            raise self._not_octal(place) from None
 
     def _header(self, place: int) -> bytes:
         """A header, which is noted for the check of its sum."""
@@ -251,7 +256,8 @@ class _Run:
 
     def _check_sums(self) -> None:
         if self._headers:
-            check_sums(self._tar.name, self._blocks(self._headers), [place + self._base for place in self._headers])
+            self._checked = self._blocks(self._headers)
+            check_sums(self._tar.name, self._checked, [place + self._base for place in self._headers])
 
     def members(self) -> TarMembers:
         """The members of this window."""
@@ -268,7 +274,8 @@ class _Run:
         usual = [place for number, place in enumerate(self._members) if number not in self._names]
         if not usual:
             return [self._names[number] for number in range(len(self._members))]
-        fields = np.ascontiguousarray(self._blocks(usual)[:, :100])
+        blocks = self._checked if len(usual) == len(self._headers) else self._blocks(usual)
+        fields = np.ascontiguousarray(blocks[:, :100])
         raw: list[bytes] = fields.view("S100").ravel().tolist()
         try:
             names = b"\0".join(raw).decode().split("\0")
