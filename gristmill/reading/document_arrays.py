@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from gristmill.errors import MalformedRow
-from gristmill.lake.rows.json_values import decode_exact, decode_row, shown
+from gristmill.lake.rows.json_values import decode_row, shown
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.reading.columns import ReadColumn
 
@@ -56,6 +56,7 @@ class _Metadata(msgspec.Struct):
 
 
 _metadata = msgspec.json.Decoder(_Metadata)
+_NUMBERS = frozenset({int, float})
 
 
 def parsed(held: RowLines) -> list[Row]:
@@ -69,17 +70,18 @@ def parsed(held: RowLines) -> list[Row]:
     except orjson.JSONDecodeError:
         rows = [_parsed_row(line, held.path, number) for number, line in zip(held.numbers, held.lines, strict=True)]
     if all(type(row) is dict for row in rows):
-        return [
-            row if type(row.get("id")) is str else decode_row(line) for row, line in zip(rows, held.lines, strict=True)
-        ]
+        for index, row in enumerate(rows):
+            if type(row.get("id")) in _NUMBERS:
+                rows[index] = _parsed_row(held.lines[index], held.path, held.numbers[index])
+        return rows
     number = next(n for n, row in enumerate(rows) if type(row) is not dict)
     raise MalformedRow(held.path, held.numbers[number], "not a JSON object")
 
 
 def _parsed_row(line: bytes, path: str, number: int) -> Row:
-    """A row of a block that orjson does not take: an integer of 310 digits is infinity to it."""
+    """A row of a block that orjson does not take: an integer of 310 digits is infinity to it. Or its id is a number."""
     try:
-        row: Row = decode_exact(line)
+        row: Row = decode_row(line)
     except (orjson.JSONDecodeError, *NOT_DECODED) as error:
         reason = f"not valid JSON ({error})" if line.strip() else "an empty line"
         raise MalformedRow(path, number, reason) from error

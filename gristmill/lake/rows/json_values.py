@@ -113,10 +113,13 @@ def survey(values: Sequence[Any]) -> tuple[int, bool]:
 
 
 def most_keys(data: bytes) -> int:
-    r"""At least the number of keys that are written in JSON bytes, and mostly just as many.
+    r"""An upper bound of the number of keys that are written in JSON bytes; mostly it is their number.
 
     Args:
         data: valid JSON, of one value or of many. For one short value, key_twice() is faster.
+
+    Returns:
+        The number of keys, or more.
 
     >>> most_keys(rb'{"a": "\":", "b\\": 1}'), most_keys(b'{"a": ": begins with a colon"}')
     (2, 2)

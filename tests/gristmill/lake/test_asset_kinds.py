@@ -168,6 +168,7 @@ FILES = sorted(
 )
 PATHS_OF_OBJECTS = {
     "gristmill/templates/new_project.py": "paths in a project",
+    "gristmill/formats/energon/keys.py": "names of media",
     "gristmill/lake/address.py": "names of shards",
     "gristmill/lake/store/folder.py": "paths of objects",
     "gristmill/lake/store/protocol.py": "paths of objects",
@@ -180,6 +181,7 @@ PATHS_OF_OBJECTS = {
     "gristmill/recipes/raw_object.py": "names of raw objects",
     "gristmill/recipes/raw_rules.py": "names of raw objects",
     "gristmill/recipes/source.py": "names of raw objects",
+    "gristmill/stages/adoption/step.py": "folders of raw data",
     "gristmill/stages/token_cache/index.py": "paths of objects",
     "assets/support/keys.py": "Dagster's key of an address",
     "scripts/backfill.py": "Dagster's key of an address",

@@ -63,7 +63,7 @@ def test_rows_are_those_of_a_plain_loop(root: Path, drawn: list[dict[str, Any]],
 
 HOSTILE = (
     ({"text": 3}, "no string 'text', but 3"),
-    ({"id": 7}, "no string 'id', but 7"),
+    ({"id": 7.5}, "no string 'id', but 7.5"),
     ({"created": ["2024"]}, "'created' is no VARCHAR, but ['2024']"),
     ({"metadata": "en"}, "'metadata' is no object, but 'en'"),
     ({"metadata": {"n": 2**64}}, "'metadata.n' is no BIGINT, but 1.8446744073709552e+19"),

@@ -50,7 +50,7 @@ def test_the_set_in_the_lake_holds_every_digit_of_every_probability(mill: Mill, 
 def test_a_release_whose_checksum_differs_is_not_published(mill: Mill) -> None:
     convert(mill, [as_written(make_line())], "de.jsonl")
     mill.raw("de.jsonl", as_written(make_line(1)) + b"\n", "oscar")
-    with pytest.raises(DataError, match=r"not published: checksums_match: .*de\.jsonl has sha384"):
+    with pytest.raises(DataError, match=r"wrong checksum: de\.jsonl has sha384"):
         mill.make(ConversionStep(find("sources", Source, SHELVES, "oscar"), SNAPSHOT, SHELVES))
 
 
