@@ -111,5 +111,5 @@ def test_a_hostile_row_is_named(path: str, kind: str, row: Any, words: str) -> N
 
 def test_the_texts_of_a_field_are_checked() -> None:
     lines = held({"id": "a"}, {"id": 1.5}, first=0)
-    with pytest.raises(MalformedRow, match="row 1: no string 'id', but 1.5"):
+    with pytest.raises(MalformedRow, match=r"row 1: no string 'id', but 1\.5"):
         texts(parsed(lines), "id", lines)
