@@ -25,7 +25,7 @@ class JsonArray(RowDocuments):
     """Each entry of an array becomes one document; see RowDocuments for the fields.
 
     The file is read as a stream: only one entry is in memory. Entries are decoded as JsonLines decodes lines. An entry
-    that is no valid document, is longer than the longest row of the source, or is nested deeper than 500 levels is
+    that is no valid document, is longer than the longest row of the source, or is nested deeper than 200 levels is
     refused, with its number, counted from 0.
 
     Attributes:

@@ -164,7 +164,7 @@ class JsonLines(RowDocuments):
             if large or (keys != most_keys(b"\n".join(lines)) and any(map(key_twice, lines, rows))):
                 return None
             made, pairs = self.plan.encoded(rows)
-        except (orjson.JSONDecodeError, GiveUp):
+        except (orjson.JSONDecodeError, RecursionError, GiveUp):
             return None
         return SpannedRows(made, pairs, [end + 1 for end in ends[:-1]], ends[1:])
 
@@ -190,8 +190,13 @@ def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
     Returns:
         The refused row: nested too deeply, a number out of range, an empty line, or invalid JSON.
     """
+    if not data.strip():
+        return Refused("empty line", f"{where}: {error}", data)
+    return Refused(reason_of(error), where if isinstance(error, RecursionError) else f"{where}: {error}", data)
+
+
+def reason_of(error: Exception) -> str:
+    """The reason for an error of decode_exact(), as ledgers count it."""
     if isinstance(error, RecursionError):
-        return Refused("nested too deeply", where, data)
-    if isinstance(error, msgspec.ValidationError):
-        return Refused("number out of range", f"{where}: {error}", data)
-    return Refused("invalid JSON" if data.strip() else "empty line", f"{where}: {error}", data)
+        return "nested too deeply"
+    return "number out of range" if isinstance(error, msgspec.ValidationError) else "invalid JSON"

@@ -17,7 +17,12 @@ import orjson
 
 _WHOLE: Final = float(1 << 63)
 """From here on, a float of the decoder may have been an integer."""
+LEVELS: Final = 200
+"""Most levels of a row. Decoders stop where their stack ends, which differs between engines; so we stop before."""
+ANY: Final = 1 << 30
+"""For rows that are adopted, or were written before there was a limit: as many levels as the stack allows."""
 _SHOWN = 60
+_TOO_DEEP: Final = f"more than {LEVELS} levels"
 _PLAIN = frozenset({str, int, bool, type(None)})
 _SPACE, _QUOTE, _COLON, _BACKSLASH = b' ":\\'
 _SPACES = 64
@@ -26,16 +31,17 @@ _KEYS: Final = re.compile(rb'"(?<![^\\]\\")[ \t\r\n]*:')
 """A quote that is not escaped, and a colon after it. So ends each key; a string may also begin so."""
 
 
-def decode_exact(data: bytes | memoryview) -> Any:
+def decode_exact(data: bytes | memoryview, levels: int = LEVELS) -> Any:
     """The value of JSON bytes. Integers keep all their digits.
 
     Args:
         data: one JSON value.
+        levels: most levels that it may have.
 
     Raises:
         orjson.JSONDecodeError: it is not valid JSON.
         msgspec.ValidationError: a number is too long (some hundreds of digits) or too large for a float.
-        RecursionError: it is nested too deeply.
+        RecursionError: it has more levels.
 
     >>> decode_exact(b'{"n": 18446744073709551616, "x": 1e30}')
     {'n': 18446744073709551616, 'x': 1e+30}
@@ -48,7 +54,11 @@ def decode_exact(data: bytes | memoryview) -> Any:
         if "infinity" not in str(error):
             raise
         return msgspec.json.decode(data)
-    return msgspec.json.decode(data) if has_large(value) else value
+    if not has_large(value, levels):
+        return value
+    if levels == LEVELS:
+        survey([value])  # what stands behind the large number too
+    return msgspec.json.decode(data)
 
 
 def decode_row(line: bytes | memoryview) -> Any:
@@ -60,18 +70,27 @@ def decode_row(line: bytes | memoryview) -> Any:
     Raises:
         orjson.JSONDecodeError: as for decode_exact().
         msgspec.ValidationError: as for decode_exact().
+        RecursionError: as for decode_exact().
 
     >>> decode_row(b'{"id": 18446744073709551616, "n": 1}')
     {'id': '18446744073709551616', 'n': 1}
     """
-    row = decode_exact(line)
+    row = decode_exact(line, ANY)
     if isinstance(row, dict) and type(row.get("id")) is int:
         row["id"] = str(row["id"])
     return row
 
 
-def has_large(value: Any) -> bool:
-    """Whether a value has a float that may have been an integer."""
+def has_large(value: Any, levels: int = LEVELS) -> bool:
+    """Whether a value has a float that may have been an integer.
+
+    Args:
+        value: the value.
+        levels: most levels that it may have.
+
+    Raises:
+        RecursionError: it has more levels.
+    """
     kind = type(value)
     if kind is float:
         return bool(abs(value) >= _WHOLE)
@@ -79,6 +98,8 @@ def has_large(value: Any) -> bool:
         value = value.values()
     elif kind is not list:
         return False
+    if not levels:
+        raise RecursionError(_TOO_DEEP)
     for each in value:
         inner = type(each)
         if inner is str or inner is int:
@@ -86,7 +107,7 @@ def has_large(value: Any) -> bool:
         if inner is float:
             if abs(each) >= _WHOLE:
                 return True
-        elif (inner is dict or inner is list) and has_large(each):
+        elif (inner is dict or inner is list) and has_large(each, levels - 1):
             return True
     return False
 
@@ -97,10 +118,13 @@ def survey(values: Sequence[Any]) -> tuple[int, bool]:
     Returns:
         (keys, large): the number of keys of all objects, and whether a float may have been an integer.
 
+    Raises:
+        RecursionError: a value has more than LEVELS levels.
+
     >>> survey([{"a": 1, "b": [{"c": 1e30}]}, {"a": None}])
     (4, True)
     """
-    keys, large = 0, False
+    keys, large, level = 0, False, 0
     while values:
         kinds = set(map(type, values))
         if float in kinds and not large:
@@ -108,6 +132,9 @@ def survey(values: Sequence[Any]) -> tuple[int, bool]:
         objects = [each for each in values if type(each) is dict] if dict in kinds else []
         lists = [each for each in values if type(each) is list] if list in kinds else []
         keys += sum(map(len, objects))
+        level += 1
+        if level > LEVELS and (objects or lists):
+            raise RecursionError(_TOO_DEEP)
         values = list(chain(*map(dict.values, objects), *lists))
     return keys, large
 
@@ -197,7 +224,7 @@ def _first_twice(value: Any, path: str) -> str | None:
     return None
 
 
-def not_json(value: object, path: str) -> str | None:
+def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
     """Why a value cannot be written as JSON without a loss or a choice; None if it can.
 
     JSON has null, booleans, numbers, strings, lists (tuples count as lists), and objects with string keys. A set has no
@@ -207,9 +234,13 @@ def not_json(value: object, path: str) -> str | None:
     Args:
         value: the value.
         path: how messages call it, such as `metadata`.
+        levels: most levels that it may have.
 
     Returns:
         Words that begin with the path of the wrong part.
+
+    Raises:
+        RecursionError: it has more levels.
 
     >>> not_json({"a": [1, {2, 3}]}, "metadata")
     'metadata.a[1] is a set, which has no order; give a sorted list'
@@ -219,19 +250,17 @@ def not_json(value: object, path: str) -> str | None:
         return None
     if isinstance(value, float):
         return None if math.isfinite(value) else f"{path} is {value}; give a number or None"
-    if isinstance(value, dict):
-        for key, each in value.items():
-            if not isinstance(key, str):
-                return f"{path} has the key {shown(key)}, a {type(key).__name__}; give keys that are strings"
-            if type(each) not in _PLAIN and (wrong := not_json(each, f"{path}.{key}")):
-                return wrong
-        return None
-    if isinstance(value, list | tuple):
-        for number, each in enumerate(value):
-            if type(each) not in _PLAIN and (wrong := not_json(each, f"{path}[{number}]")):
-                return wrong
-        return None
-    return f"{path} is {_mend(value)}"
+    if not isinstance(value, dict | list | tuple):
+        return f"{path} is {_mend(value)}"
+    if not levels:
+        raise RecursionError(_TOO_DEEP)
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(value, dict) and not isinstance(key, str):
+            return f"{path} has the key {shown(key)}, a {type(key).__name__}; give keys that are strings"
+        at = f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]"
+        if type(each) not in _PLAIN and (wrong := not_json(each, at, levels - 1)):
+            return wrong
+    return None
 
 
 def _mend(value: object) -> str:

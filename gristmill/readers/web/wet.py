@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import orjson
 from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.json_values import decode_exact
+from gristmill.readers.jsonl import reason_of
 from gristmill.readers.text import Unfit, fit_text
 from gristmill.readers.web.languages import language_tag
 from gristmill.readers.web.part_members import gzip_members
@@ -136,9 +139,9 @@ class WatPages:
 
     def _result(self, record: WarcRecord) -> Document | LeftOut | Refused:
         try:
-            whole = orjson.loads(record.content)
-        except orjson.JSONDecodeError as error:
-            return record.refused("invalid JSON", str(error))
+            whole = decode_exact(record.content)
+        except (orjson.JSONDecodeError, msgspec.ValidationError, RecursionError) as error:
+            return record.refused(reason_of(error), str(error))
         envelope = _at(whole, "Envelope")
         facts = _at(envelope, "WARC-Header-Metadata")
         if not facts:

@@ -45,9 +45,14 @@ def converted(
             return
         rows = iter(source.convert(raw))
         for number, row in enumerate(rows):
-            if isinstance(row, Document):
-                _check_metadata(row, rows, source, f"{snapshot}/{raw.name}", number)
-            yield row
+            try:
+                if isinstance(row, Document):
+                    _check_metadata(row, rows, source, f"{snapshot}/{raw.name}", number)
+            except RecursionError as error:
+                named = f"{raw.name}: row {number}, id {row.id!r:.200}: {error}"
+                yield Refused("nested too deeply", named, str(row.id).encode("utf-8", "backslashreplace"))
+            else:
+                yield row
     except TooLong as error:
         yield Refused(TOO_LONG, f"{raw.name}: {error}", b"", raw.size)
     except (GristmillError, MemoryError, GeneratorExit):  # GeneratorExit: nobody reads on
@@ -72,13 +77,11 @@ def _check_metadata(row: Document, rows: Iterator[Converted], source: Source, wh
 
     Raises:
         DataError: they cannot; the message names the converter's file and line, the raw object, the row and the key.
+        RecursionError: they have too many levels.
     """
     if not isinstance(row.metadata, dict):
         return
-    try:
-        wrong = not_json(row.metadata, "metadata")
-    except RecursionError:
-        return  # the encoder refuses it too, and such a row goes to the quarantine
+    wrong = not_json(row.metadata, "metadata")
     if wrong:
         frame = rows.gi_frame if isinstance(rows, GeneratorType) else None
         at = f"{frame.f_code.co_filename}, line {frame.f_lineno}" if frame else defined_at(source.convert)

@@ -13,6 +13,7 @@ from testkit import SNAPSHOT, Mill
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.json_values import LEVELS
 from gristmill.recipes.raw_object import Copied, LeftOut, Limits, RawObject, Refused
 from gristmill.stages.conversion import grinder
 from gristmill.stages.conversion.step import ConversionStep
@@ -167,3 +168,25 @@ def test_a_record_that_is_there_twice_is_told_with_both_places(
     place = r"sources/pages/v0/documents/2024/b/[a-z0-9.]+\.jsonl\.gz row"
     with pytest.raises(DataError, match=rf"ids_unique: 1 ids occur twice; the first: .* in {place} 1 and in {place} 3"):
         mill.make(ConversionStep(source, SNAPSHOT, ()))
+
+
+def under(frames: int, what: Callable[[], Result | None]) -> Result | None:
+    """What a call gives under a deeper stack, as in another engine."""
+    return what() if not frames else under(frames - 1, what)
+
+
+JSON_LINES = ["lines", "lines gz", "dolma", "array", "oscar", "oscar plain", "chats", "trees"]
+
+
+@pytest.mark.parametrize("kind", JSON_LINES)
+@pytest.mark.parametrize("more", [0, 1, 600, 900])
+def test_a_row_of_too_many_levels_is_refused_whatever_the_stack(kind: str, more: int) -> None:
+    good = GOOD[kind]
+    levels = LEVELS - 1 + more  # and the row itself
+    records = list(good.records)
+    records[5] = records[5].rstrip(b"\n")[:-1] + b',"deep":' + b"[" * levels + b"]" * levels + b"}\n"
+    data = good.pack(records)
+    found = [under(frames, lambda: attempt(good, data)) for frames in (0, 300)]
+    assert found[0] == found[1]
+    assert found[0] is not None
+    assert (len(found[0].ids), found[0].refused) == ((COUNT, 0) if not more else (COUNT - 1, 1))
