@@ -45,14 +45,8 @@ def converted(
             return
         rows = iter(source.convert(raw))
         for number, row in enumerate(rows):
-            try:
-                if isinstance(row, Document):
-                    _check_metadata(row, rows, source, f"{snapshot}/{raw.name}", number)
-            except RecursionError as error:
-                named = f"{raw.name}: row {number}, id {row.id!r:.200}: {error}"
-                yield Refused("nested too deeply", named, str(row.id).encode("utf-8", "backslashreplace"))
-            else:
-                yield row
+            deep = isinstance(row, Document) and _check_metadata(row, rows, source, f"{snapshot}/{raw.name}", number)
+            yield deep or row
     except TooLong as error:
         yield Refused(TOO_LONG, f"{raw.name}: {error}", b"", raw.size)
     except (GristmillError, MemoryError, GeneratorExit):  # GeneratorExit: nobody reads on
@@ -72,18 +66,28 @@ def gives_json(convert: object) -> bool:
     return kind.__module__.startswith("gristmill.readers.") and getattr(kind, "gives_json", False) is True
 
 
-def _check_metadata(row: Document, rows: Iterator[Converted], source: Source, where: str, number: int) -> None:
+def _check_metadata(
+    row: Document, rows: Iterator[Converted], source: Source, where: str, number: int
+) -> Refused | None:
     """Checks that metadata can be written as JSON, without a loss and without a choice.
+
+    Returns:
+        The refused row if they have too many levels.
 
     Raises:
         DataError: they cannot; the message names the converter's file and line, the raw object, the row and the key.
-        RecursionError: they have too many levels.
     """
     if not isinstance(row.metadata, dict):
-        return
-    wrong = not_json(row.metadata, "metadata")
+        return None
+    try:
+        wrong = not_json(row.metadata, "metadata")
+    except RecursionError as error:
+        return Refused(
+            "nested too deeply", f"{where}: row {number}, id {row.id!r:.200}: {error}", repr(row.id).encode()
+        )
     if wrong:
         frame = rows.gi_frame if isinstance(rows, GeneratorType) else None
         at = f"{frame.f_code.co_filename}, line {frame.f_lineno}" if frame else defined_at(source.convert)
         found = f"{where}: row {number}, id {row.id!r:.200}: {wrong}"
         raise DataError(f"{raw_asset(source.name)}/{found}, in the converter ({at})")
+    return None

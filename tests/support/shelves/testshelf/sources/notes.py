@@ -13,6 +13,11 @@ from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
 from gristmill.recipes.source import Hashed, Source
 
 
+def _deep(levels: int) -> Any:
+    """Lists inside each other."""
+    return [_deep(levels - 1)] if levels else []
+
+
 def convert(raw: RawObject) -> Iterator[Converted]:
     """`<id> <words>`; the word after a `!` breaks the document in that way."""
     if not raw.size:
@@ -44,6 +49,7 @@ def convert(raw: RawObject) -> Iterator[Converted]:
             "!nan": Document(name, text, "notes", metadata={"a": (1, math.nan)}),
             "!bytes": Document(name, text, "notes", metadata={"a": {"b": b"x"}}),
             "!large": Document(name, text, "notes", metadata={"a": 2**64}),
+            "!deep": Document(name, text, "notes", metadata={"a": _deep(200)}),
             "!dict": {"id": name, "text": text, "source": "notes"},
         }
         yield wrong.get(text) or Document(name, text, "notes")
