@@ -8,7 +8,7 @@ def test_a_converter_that_raises_names_the_raw_object(mill: Mill) -> None:
     notes(mill, "a text", "b !raise")
     with pytest.raises(
         DataError,
-        match=r"sources/notes/raw/2024/a\.txt: the converter failed \(KeyError: 'b', at /.*/notes\.py, line 28\)",
+        match=r"sources/notes/raw/2024/a\.txt: the converter failed \(KeyError: 'b', at /.*/notes\.py, line 23\)",
     ):
         mill.convert("notes")
     assert [path for path in mill.tree() if "/documents/" in path and path.endswith(".jsonl.gz")] == []

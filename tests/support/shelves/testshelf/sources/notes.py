@@ -13,11 +13,6 @@ from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
 from gristmill.recipes.source import Hashed, Source
 
 
-def _deep(levels: int) -> Any:
-    """Lists inside each other."""
-    return [_deep(levels - 1)] if levels else []
-
-
 def convert(raw: RawObject) -> Iterator[Converted]:
     """`<id> <words>`; the word after a `!` breaks the document in that way."""
     if not raw.size:
@@ -53,6 +48,11 @@ def convert(raw: RawObject) -> Iterator[Converted]:
             "!dict": {"id": name, "text": text, "source": "notes"},
         }
         yield wrong.get(text) or Document(name, text, "notes")
+
+
+def _deep(levels: int) -> Any:
+    """Lists inside each other."""
+    return [_deep(levels - 1)] if levels else []
 
 
 NOTES = Source(name="notes", convert=convert, shards=Hashed(3), quarantine_limit=0.1)
