@@ -16,6 +16,7 @@ from scripts.mill import open_mill
 from scripts.progress import say, stop
 
 MIX = "starter"
+METADATASET = "exports/starter/energon/index/metadataset.yaml"
 TAKEDOWN = b'{"source":"stdlib","id":"this.py","reason":"an example of a takedown request"}\n'
 
 
@@ -80,6 +81,12 @@ def summary(mill: Mill) -> None:
     print(f"\n{documents:,} documents converted, {rows:,} rows written, {tokens:,} tokens")
 
 
+def opening_line(lake: str) -> str:
+    """The line of Python that opens the export with the real Megatron-Energon."""
+    worker = "megatron.energon.WorkerConfig(rank=0, world_size=1, num_workers=0)"
+    return f'megatron.energon.get_val_dataset("{lake}/{METADATASET}", worker_config={worker}, batch_size=4)'
+
+
 def main() -> None:
     """Runs the demo."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -101,6 +108,7 @@ def main() -> None:
         say(f"nothing to do: all {mill.kept} partitions and tokenizers are finished, by their ledgers")
     same = "" if mill.environment.lake == str(CHECKOUT / "lake") else " (with the same GRISTMILL_LAKE)"
     print(f"\nThe lake:  {mill.store.url}\nThe UI:    make ui{same}, then http://127.0.0.1:3000/assets")
+    print(f"Energon:   {opening_line(mill.store.url)}")
     print(f"Next:      make tour{same}\n")
 
 

@@ -1,0 +1,12 @@
+"""The starter mix for Megatron-Energon: a sample for each text, in tars."""
+
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
+
+ENERGON = Export(
+    name="energon",
+    mixes=("starter",),
+    description="Texts of the starter mix, drawn by the weights of its streams",
+    owners=("team:corpus",),
+    format=EnergonWebdataset(parts={"txt": "text"}, sample_type="TextSample", field_map={"text": "txt"}),
+)
