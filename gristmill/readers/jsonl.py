@@ -6,6 +6,7 @@ readers of other line formats too.
 
 from collections.abc import Callable, Iterator
 from itertools import accumulate
+from typing import Any
 
 import msgspec
 import orjson
@@ -169,14 +170,25 @@ class JsonLines(RowDocuments):
         return SpannedRows(made, pairs, [end + 1 for end in ends[:-1]], ends[1:])
 
     def _row(self, line: bytes, raw: RawObject, number: int) -> Converted:
-        try:
-            row = decode_exact(line)
-            twice = key_twice(line, row)
-        except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
-            return why_no_row(error, f"{raw.name} row {number}", line)
-        if twice is not None:
-            return Refused(KEY_TWICE, f"{raw.name} row {number}: {twice:.60}", line)
+        row = value_of(line, f"{raw.name} row {number}")
+        if isinstance(row, Refused):
+            return row
         return self.document(row, raw, number, line)
+
+
+def value_of(data: bytes, where: str) -> Any:
+    """The value of JSON bytes; a refused row if they have none, or an object with a key twice.
+
+    Args:
+        data: one row.
+        where: the raw object and the row's place in it.
+    """
+    try:
+        value = decode_exact(data)
+        twice = key_twice(data, value)
+    except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
+        return why_no_row(error, where, data)
+    return value if twice is None else Refused(KEY_TWICE, f"{where}: {twice:.60}", data)
 
 
 def why_no_row(error: Exception, where: str, data: bytes) -> Refused:

@@ -3,11 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-import orjson
-
-from gristmill.lake.rows.json_values import decode_exact
-from gristmill.readers.jsonl import raw_lines
+from gristmill.readers.jsonl import raw_lines, value_of
 from gristmill.recipes.raw_object import RawObject, Refused
 
 
@@ -42,13 +38,8 @@ def json_rows(raw: RawObject) -> Iterator[JsonRow | Refused]:
     """
     for number, line in raw_lines(raw):
         where = f"{raw.name} row {number}"
-        try:
-            fields = decode_exact(line)
-        except msgspec.ValidationError as error:
-            yield Refused("number out of range", f"{where}: {error}", line)
-        except orjson.JSONDecodeError as error:
-            yield Refused("empty line" if not line.strip() else "invalid JSON", f"{where}: {error}", line)
-        except RecursionError:
-            yield Refused("nested too deeply", where, line)
+        fields = value_of(line, where)
+        if isinstance(fields, dict):
+            yield JsonRow(fields, where, line)
         else:
-            yield JsonRow(fields, where, line) if isinstance(fields, dict) else Refused("not an object", where, line)
+            yield fields if isinstance(fields, Refused) else Refused("not an object", where, line)

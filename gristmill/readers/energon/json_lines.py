@@ -5,15 +5,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import msgspec
-import orjson
 from msgspec.structs import replace
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.keys import check_media_name
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import decode_exact
-from gristmill.readers.jsonl import JsonLines, raw_lines, why_no_row
+from gristmill.readers.jsonl import JsonLines, raw_lines, value_of
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
 
@@ -69,12 +66,9 @@ class EnergonLines:
         See gristmill.recipes.source.Source.convert.
         """
         for number, line in raw_lines(raw):
-            try:
-                row = self._rows.document(decode_exact(line), raw, number, line)
-            except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
-                yield why_no_row(error, f"{raw.name} row {number}", line)
-            else:
-                yield self._with_media(row, raw, number, line) if isinstance(row, Document) else row
+            value = value_of(line, f"{raw.name} row {number}")
+            row = value if isinstance(value, Refused) else self._rows.document(value, raw, number, line)
+            yield self._with_media(row, raw, number, line) if isinstance(row, Document) else row
 
     def _with_media(self, row: Document, raw: RawObject, number: int, line: bytes) -> Converted:
         """The document with the names of its media, or why its row is refused."""

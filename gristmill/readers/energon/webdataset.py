@@ -9,17 +9,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import msgspec
-import orjson
 from msgspec import UNSET
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.field_map import PlaceInSample, look_up, parse_places
 from gristmill.formats.energon.keys import document_id, split_name
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import decode_exact
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.archive import TAR
+from gristmill.readers.jsonl import value_of
 from gristmill.readers.tar_archive import tar_members
 from gristmill.readers.text import Unfit, fit_text, plain_text
 from gristmill.readers.zip_archive import Member, MemberRules
@@ -193,9 +191,7 @@ def _value(part: str, content: bytes) -> Any:
     """
     if part.rpartition(".")[2].lower() != "json":
         return plain_text(content)
-    try:
-        return decode_exact(content)
-    except RecursionError as error:
-        raise Unfit("nested too deeply") from error
-    except (msgspec.DecodeError, orjson.JSONDecodeError) as error:
-        raise Unfit("invalid JSON", str(error)) from error
+    value = value_of(content, part)
+    if isinstance(value, Refused):
+        raise Unfit(value.reason, value.where)
+    return value

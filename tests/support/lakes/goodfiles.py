@@ -26,19 +26,25 @@ from gristmill.readers.chats.reply_trees import ReplyTrees
 from gristmill.readers.code.code_files import CodeFiles
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.dolma import DolmaLines
+from gristmill.readers.energon.json_lines import EnergonLines
+from gristmill.readers.energon.webdataset import WebdatasetSamples
 from gristmill.readers.files.headed_texts import HeadedTexts
 from gristmill.readers.files.html_files import HtmlFiles
 from gristmill.readers.forum.stack_exchange import StackExchangePosts
 from gristmill.readers.json_array import JsonArray
 from gristmill.readers.jsonl import JsonLines
+from gristmill.readers.mapping.turns import sharegpt
 from gristmill.readers.oscar.lines import OscarLines
 from gristmill.readers.papers.jats import JatsArticles
+from gristmill.readers.papers.latex import LatexLines
 from gristmill.readers.parquet import ParquetRows
 from gristmill.readers.texts import TextFiles
+from gristmill.readers.web.oscar_split import OscarFromWet
 from gristmill.readers.web.pages import WarcPages
 from gristmill.readers.web.wet import WatPages, WetPages
 from gristmill.readers.wiki.pages import MediaWikiPages
 from gristmill.recipes.raw_object import RawObject
+from gristmill.recipes.row_format import Chat
 
 COUNT = 12
 TEXTS = [f"The mill number {n} grinds {'slowly ' * (n + 3)}and fine, naïve as it is." for n in range(COUNT)]
@@ -188,6 +194,14 @@ _BOOKS = _each(
 _WEB = _each(page)
 _CHATS = _each(lambda _, text: _json({"chosen": f"\n\nHuman: {text}\n\nAssistant: Yes, {text}"}))
 _OSCAR = _each(lambda n, text: as_written(make_line(n, content=text)) + b"\n")
+_SHAREGPT = _each(
+    lambda n, text: _json(
+        {"id": f"r{n}", "conversations": [{"from": "human", "value": text}, {"from": "gpt", "value": "Yes."}]}
+    )
+)
+_LONG = "The miller by the river grinds the grain in the morning, and all people of the village come to him for flour. "
+_SPLIT = _each(lambda n, text: record("conversion", f"{_LONG}{text}\n{_LONG}{n}".encode(), n))
+_MARKDOWN = _each(lambda n, text: f"---\nlang: en\nn: {n}\n---\n# Mill {n}\n\n{text}\n")
 _HTML = _each(lambda _, text: f"<html><head><title>x</title></head><body><p>{text}</p></body></html>")
 _BRACKETS = between("[", "]", b",\n")
 
@@ -207,6 +221,12 @@ GOOD = {
     ),
     "array": Good(JsonArray(source="bad"), "a.json", LINES, _BRACKETS),
     "parquet": Good(ParquetRows(source="bad"), "a.parquet", LINES, parquet),
+    "latex": Good(LatexLines(source="bad"), "a.jsonl.gz", LINES, members),
+    "webdataset": Good(WebdatasetSamples(source="bad"), "a.tar", LINES, tarred(".json", "w")),
+    "energon": Good(EnergonLines(source="bad", id_key="id"), "a.jsonl", LINES, JOINED),
+    "turns": Good(
+        JsonLines(source="bad", format=Chat(), turns=sharegpt("conversations")), "a.jsonl.gz", _SHAREGPT, members
+    ),
     "oscar": Good(OscarLines(source="bad", schema="22.01"), "de.jsonl.gz", _OSCAR, members),
     "oscar plain": Good(OscarLines(source="bad", schema="22.01"), "de.jsonl", _OSCAR, JOINED),
     "warc": Good(WarcPages(source="bad"), "a.warc.gz", _WEB, members),
@@ -214,6 +234,7 @@ GOOD = {
     "wet": Good(
         WetPages(source="bad"), "a.warc.wet.gz", _each(lambda n, text: record("conversion", text.encode(), n)), members
     ),
+    "split": Good(OscarFromWet(source="bad"), "a.warc.wet.gz", _SPLIT, members),
     "wat": Good(WatPages(source="bad"), "a.warc.wat.gz", _each(_fact), members),
     "wiki": Good(MediaWikiPages(source="bad"), "d.xml", _PAGES, between(_DUMP, "</mediawiki>")),
     "wiki bz2": Good(
@@ -222,6 +243,7 @@ GOOD = {
     "texts tar": Good(TextFiles(source="bad"), "a.tar.gz", _each(lambda _, text: text), tarred(".txt")),
     "texts plain tar": Good(TextFiles(source="bad"), "a.tar", _each(lambda _, text: text), tarred(".txt", "w")),
     "texts zip": Good(TextFiles(source="bad"), "a.zip", _each(lambda _, text: text), zipped(".txt")),
+    "markdown": Good(TextFiles(source="bad", front_matter=True, title=True), "a.zip", _MARKDOWN, zipped(".md")),
     "code": Good(CodeFiles(source="bad"), "a.tar.gz", _each(lambda _, text: f"# {text}\nx = 1\n"), tarred(".py")),
     "chats": Good(MarkedTurns(source="bad"), "a.jsonl.gz", _CHATS, members),
     "trees": Good(ReplyTrees(source="bad"), "a.jsonl.gz", _each(_tree), members),
