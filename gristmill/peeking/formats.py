@@ -52,6 +52,7 @@ FORMATS = (
     Format("XML", sniffers.other_xml),
     Format("OSCAR 22.01 or 23.01", sniffers.oscar, "oscar.lines", "OscarLines"),
     Format("Dolma documents", sniffers.dolma, "dolma", "DolmaLines"),
+    Format("Dolma documents with integer ids", sniffers.dolma_numbered, "jsonl", "JsonLines"),
     Format("Dolma attributes", sniffers.dolma_attributes),
     Format("OpenAssistant reply trees", sniffers.reply_trees, "chats.reply_trees", "ReplyTrees"),
     Format("conversations as marked strings", sniffers.marked_turns, "chats.marked_turns", "MarkedTurns"),

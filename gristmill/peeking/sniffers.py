@@ -17,6 +17,7 @@ _IRC = re.compile(r"\[?\d{1,2}:\d{2}(:\d{2})?\]?\s*(<[^>\s]+>|\*|-!-)|===")
 _GUTENBERG = re.compile(r"^\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG|^\*END[* ]*THE SMALL PRINT", re.MULTILINE)
 _CHECKSUM = re.compile(r"[0-9a-f]{64,128} [ *]\S+")
 _YAML = re.compile(r"(\s*-\s|\s*[\w\"'./$-]+:(\s|$)|\s*#|\s*$|---)")
+_FRONT_MATTER = re.compile(r"---\n.*?^---\n\s*#{1,6} \S", re.DOTALL | re.MULTILINE)
 _HEADED = re.compile(r"[A-Z][A-Za-z-]{1,30}:([ \t]|$)")
 _MARKDOWN = re.compile(r"(#{1,6} \S|```|\[[^\]]+\]\([^)]+\)|[-*] \S|> \S|\|.*\|)")
 _WARC_TYPE = re.compile(rb"^WARC-Type: *([a-z]+)", re.MULTILINE | re.IGNORECASE)
@@ -81,9 +82,18 @@ def oscar(head: Head) -> Facts | None:
 
 def dolma(head: Head) -> Facts | None:
     """Documents as Dolma's toolkit writes them."""
+    return _dolma(head, str)
+
+
+def dolma_numbered(head: Head) -> Facts | None:
+    """Documents of Dolma's form, some or all of whose ids are integers."""
+    return _dolma(head, (str, int))
+
+
+def _dolma(head: Head, kind: type | tuple[type, ...]) -> Facts | None:
     known = {"id", "text", "source", "added", "created", "metadata", "version", "attributes"}
     rows, _ = _rows(head)
-    fits = _all(head, id=str, text=str) and all(
+    fits = _all(head, id=kind, text=str) and all(
         row.keys() <= known and row.keys() & {"source", "added"} for row in rows
     )
     return _json_facts(head, {}) if fits else None
@@ -314,7 +324,8 @@ def yaml(head: Head) -> Facts | None:
     """A configuration in YAML."""
     named = head.path.name.endswith((".yaml", ".yml"))
     keys = re.search(r"^[\w.-]+:(\s|$)", head.text, re.MULTILINE)
-    fits = keys and _share(head, _YAML) > (0.5 if named else 0.98) and not _HEADED.match(head.text)
+    other = _HEADED.match(head.text) or (not named and _FRONT_MATTER.match(head.text))
+    fits = keys and _share(head, _YAML) > (0.5 if named else 0.98) and not other
     return Facts(notes=("a configuration, no documents",)) if fits else None
 
 

@@ -12,6 +12,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.readers.mapping.fields import (
     MISSING,
     IdTemplate,
+    NoField,
     RowTrouble,
     Taker,
     TimeUnit,
@@ -192,7 +193,7 @@ class RowDocuments:
             return self._document(dict(row), raw, number)
         except RowTrouble as trouble:
             where = f"{raw.name} row {number}"
-            detail = trouble.detail or (f"the row has: {names(row)}" if trouble.reason.startswith("no field") else "")
+            detail = trouble.detail or (names(row, trouble.path) if isinstance(trouble, NoField) else "")
             return Refused(trouble.reason, f"{where} ({detail})" if detail else where, line)
 
     def _document(self, fields: dict[str, Any], raw: RawObject, number: int) -> Document:
@@ -295,7 +296,7 @@ class RowDocuments:
             if value is not MISSING:
                 put(kept, key, fields, value)
             elif key not in self._optional and key not in content:
-                raise RowTrouble(f"no field {key!r}")
+                raise NoField(key)
         return kept
 
 
@@ -303,7 +304,7 @@ def _list(metadata: Mapping[str, Any], key: str) -> list[Any]:
     """The turns, or the token ids, of a row."""
     given = metadata.get(key, MISSING)
     if given is MISSING:
-        raise RowTrouble(f"no field {key!r}")
+        raise NoField(key)
     if not isinstance(given, list):
         raise RowTrouble(f"{key} is {'null' if given is None else 'no list'}")
     return given

@@ -262,7 +262,10 @@ class _Parser:
         self._names_dtd = system is not None
 
     def _declaration(self, *_: object) -> int:
-        raise self._unfit("xml declares entities", "a declaration of an entity or of default attributes")
+        raise self._unfit(
+            "xml declares entities",
+            "a declaration of an entity or of default attributes, which are never expanded; remove it",
+        )
 
     def _skipped(self, name: str, is_parameter: int) -> None:
         """A reference to an entity that only the DTD defines, which is not read."""

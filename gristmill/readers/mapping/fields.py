@@ -34,6 +34,18 @@ class RowTrouble(Exception):  # noqa: N818 - the tree reads as English
         super().__init__(reason)
 
 
+class NoField(RowTrouble):
+    """A row lacks a field.
+
+    Args:
+        path: the name or path of the field.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"no field {path!r}")
+
+
 def found(fields: Mapping[str, Any], path: str) -> Any:
     """The value of a field, by its name or its path with dots; MISSING if the row has no such field.
 
@@ -95,7 +107,7 @@ def taker(path: str, *, optional: bool = False) -> Taker:
             return below.pop(rest)
         value = taken(fields, path)
         if value is MISSING and not optional:
-            raise RowTrouble(f"no field {path!r}")
+            raise NoField(path)
         return value
 
     return take
@@ -134,9 +146,25 @@ def with_metadata(fields: dict[str, Any]) -> dict[str, Any] | None:
     return fields | given
 
 
-def names(row: Mapping[str, Any]) -> str:
-    """The names of a row's fields, for messages."""
-    return shorten(", ".join(row), _NAMES_SHOWN) or "no field"
+def names(row: Mapping[str, Any], path: str) -> str:
+    """What a row has in the place of a field that it lacks, for messages.
+
+    Args:
+        row: the row.
+        path: the name or path of the field.
+
+    Returns:
+        The names of the row's fields. Where the row has the objects that the path names: those of the innermost one.
+
+    >>> names({"meta": {"uid": 7}, "text": "t"}, "meta.id"), names({"meta": 7}, "meta.id")
+    ('meta has: uid', 'the row has: meta')
+    """
+    at = "the row"
+    name, _, rest = path.partition(".")
+    while rest and isinstance(row.get(name), dict):
+        row, at = row[name], name if at == "the row" else f"{at}.{name}"
+        name, _, rest = rest.partition(".")
+    return f"{at} has: {shorten(', '.join(map(str, row)), _NAMES_SHOWN) or 'no field'}"
 
 
 def id_of(given: Any, key: str) -> str:
@@ -147,10 +175,11 @@ def id_of(given: Any, key: str) -> str:
         key: the field, for messages.
 
     Raises:
-        RowTrouble: it is missing, null, empty, or neither a string nor a whole number.
+        NoField: it is missing.
+        RowTrouble: it is null, empty, or neither a string nor a whole number.
     """
     if given is MISSING:
-        raise RowTrouble(f"no field {key!r}")
+        raise NoField(key)
     if given is None or given == "":
         raise RowTrouble(f"{key} is {'null' if given is None else 'empty'}")
     if isinstance(given, bool) or not isinstance(given, str | int):
@@ -166,10 +195,11 @@ def text_of(given: Any, key: str) -> str:
         key: the field, for messages.
 
     Raises:
-        RowTrouble: it is missing, null, or no string.
+        NoField: it is missing.
+        RowTrouble: it is null, or no string.
     """
     if given is MISSING:
-        raise RowTrouble(f"no field {key!r}")
+        raise NoField(key)
     if not isinstance(given, str):
         raise RowTrouble(f"{key} is {'null' if given is None else 'no string'}")
     return given

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gristmill.errors import RecipeError, shorten
-from gristmill.readers.mapping.fields import MISSING, RowTrouble, found
+from gristmill.readers.mapping.fields import MISSING, NoField, RowTrouble, found
 from gristmill.recipes.option_types import check_types
 
 SHAREGPT_ROLES: Mapping[str, str] = {
@@ -60,12 +60,13 @@ class Turns:
         """The messages of a row.
 
         Raises:
-            RowTrouble: the column is missing or not a list of objects, a turn lacks a key, a content is not a string,
+            NoField: the column is missing.
+            RowTrouble: the column is not a list of objects, a turn lacks a key, a content is not a string,
                 or a role is not declared.
         """
         given = found(row, self.column)
         if given is MISSING:
-            raise RowTrouble(f"no field {self.column!r}")
+            raise NoField(self.column)
         if not isinstance(given, list):
             raise RowTrouble(f"{self.column} is {'null' if given is None else 'no list'}")
         return [self._message(turn, number) for number, turn in enumerate(given)]

@@ -18,6 +18,7 @@ import pytest
 from gristmill.lake.store.folder import FolderStore
 from gristmill.peeking.draft import name_of
 from gristmill.peeking.look import chosen, drafts, ending, files_of, guess, read
+from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.source import Everything, Folders, Source
@@ -238,6 +239,16 @@ def test_documents_with_attributes_are_adopted(tmp_path: Path) -> None:
     [source] = write(tmp_path, {"documents/a.jsonl": DOCUMENT, "attributes/pii/a.jsonl": LABELS})
     assert isinstance(source, Adopted)
     assert (source.root, source.sets, source.draft) == (str(tmp_path), ("pii",), True)
+
+
+def test_documents_with_integer_ids_are_adopted_with_their_attributes_and_read_without(tmp_path: Path) -> None:
+    numbered, labels = DOCUMENT.replace(b'"d0"', b"7"), LABELS.replace(b'"d0"', b"7")
+    [source] = write(tmp_path / "a", {"documents/a.jsonl": numbered, "attributes/pii/a.jsonl": labels})
+    assert isinstance(source, Adopted)
+    [draft] = drafts(tmp_path / "a", map(guess, chosen(files_of(tmp_path / "a"))))
+    assert [document.id for document in read(draft).documents] == ["7"]
+    [alone] = write(tmp_path / "b", {"a.jsonl": numbered})
+    assert isinstance(alone.convert, JsonLines)
 
 
 def test_files_of_kinds_without_a_draft_are_not_selected(tmp_path: Path) -> None:

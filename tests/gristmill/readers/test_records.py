@@ -140,6 +140,20 @@ def test_a_template_makes_the_id_and_its_fields_stay(tmp_path: Path) -> None:
     assert (bad.reason, bad.where) == ("no field 'at.path'", "a.jsonl row 1 (the row has: repo, text)")
 
 
+@pytest.mark.parametrize(
+    ("meta", "has"),
+    [
+        ({"uid": 1}, "meta has: uid"),
+        ({}, "meta has: no field"),
+        ({"at": {"uid": 1, "n": 2}}, "meta.at has: uid, n"),
+        (7, "the row has: meta, text"),
+    ],
+)
+def test_a_wrong_path_lists_what_the_innermost_object_has(tmp_path: Path, meta: object, has: str) -> None:
+    [bad] = read(tmp_path, {"meta": meta, "text": "t"}, id_key="meta.at.id")
+    assert (bad.reason, bad.where) == ("no field 'meta.at.id'", f"a.jsonl row 0 ({has})")
+
+
 def test_several_fields_give_the_text_and_the_times(tmp_path: Path) -> None:
     row = {"id": 1, "title": "T", "abstract": None, "body": {"text": "B"}, "at": {"ms": 1000}, "created": "x"}
     options: dict[str, Any] = {
