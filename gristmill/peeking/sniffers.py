@@ -80,23 +80,19 @@ def oscar(head: Head) -> Facts | None:
     return _json_facts(head, {"schema": "23.01" if newer else "22.01"})
 
 
-def dolma(head: Head) -> Facts | None:
-    """Documents as Dolma's toolkit writes them."""
-    return _dolma(head, str)
-
-
-def dolma_numbered(head: Head) -> Facts | None:
-    """Documents of Dolma's form, some or all of whose ids are integers."""
-    return _dolma(head, (str, int))
-
-
-def _dolma(head: Head, kind: type | tuple[type, ...]) -> Facts | None:
+def dolma(head: Head, kind: type | tuple[type, ...] = str) -> Facts | None:
+    """Documents as Dolma's toolkit writes them, with ids of this kind."""
     known = {"id", "text", "source", "added", "created", "metadata", "version", "attributes"}
     rows, _ = _rows(head)
     fits = _all(head, id=kind, text=str) and all(
         row.keys() <= known and row.keys() & {"source", "added"} for row in rows
     )
     return _json_facts(head, {}) if fits else None
+
+
+def dolma_numbered(head: Head) -> Facts | None:
+    """Documents of Dolma's form, some or all of whose ids are integers."""
+    return dolma(head, (str, int))
 
 
 def dolma_attributes(head: Head) -> Facts | None:

@@ -71,7 +71,7 @@ def means_something(catalogue: Catalogue, word: str) -> bool:
 def _addresses(catalogue: Catalogue, word: str) -> tuple[str, ...]:
     found = _meanings(catalogue, word.rstrip("/"))
     if len(found) > 1:
-        kinds = " and ".join(f"a {kind}" for kind in found)
+        kinds = " and ".join(f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in found)
         forms = " or ".join(f"{addresses[0]}" for addresses in found.values())
         raise RecipeError(f"{word!r} is both {kinds}: write {forms}")
     if found:

@@ -116,9 +116,8 @@ class QuarantineWriter:
         else:
             return
         counted = ", ".join(f"{reason}: {n}" for reason, n in sorted(self.reasons.items()))
-        mend = "Mend the raw data or the converter, or raise the limit"
-        if not kept:
-            mend = f"If the file is no data, leave it out by `select` of the source. Else: {mend[0].lower()}{mend[1:]}"
+        other = "" if kept else "; or leave the file out by `select` of the source, if it is no data"
+        mend = f"Mend the raw data or the converter, or raise the limit{other}"
         if any(reason.startswith("no field ") for reason in self.reasons):
             mend = (
                 "If other fields hold the id and the text, name them in the recipe: id_key='...',"

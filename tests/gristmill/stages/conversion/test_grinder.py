@@ -113,7 +113,7 @@ def test_ten_refused_rows_are_let_pass_whatever_their_share_if_a_row_is_kept(mil
 
 def test_a_shard_that_keeps_nothing_fails_after_one_refused_row(mill: Mill) -> None:
     notes(mill, "r !refuse")
-    what = r"all of its 1 rows refused, so nothing would be left.*a\.txt line 0.*leave it out by `select`"
+    what = r"all of its 1 rows refused, so nothing would be left.*a\.txt line 0.*leave the file out by `select`"
     with pytest.raises(DataError, match=what):
         mill.convert("notes")
 
