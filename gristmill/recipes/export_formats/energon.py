@@ -126,13 +126,16 @@ class EnergonWebdataset:
             `{"train": 8, "val": 1, "test": 1}`. Not for a mix that holds documents out.
         split_patterns: gives each split the tars whose path below the export begins with a regular expression, such as
             `{"val": "tales/2025/"}`. Not for a mix that holds documents out.
+        exclude: tars that Energon leaves out, by their paths below the export, such as
+            `tales/2024/part-00412-5f1e/train-00000.tar`; and samples, as the path of the tar, a slash and the key. A
+            document that must never come back belongs in a blocklist of the mix.
         aux: as in EnergonJsonl.
         subflavors: as in EnergonJsonl.
     """
 
     type: ClassVar[str] = "energon-webdataset"
     release_only: ClassVar[frozenset[str]] = frozenset(
-        {"sample_type", "field_map", "random_access", "split_ratios", "split_patterns", "aux", "subflavors"}
+        {"sample_type", "field_map", "random_access", "split_ratios", "split_patterns", "exclude", "aux", "subflavors"}
     )
 
     parts: Mapping[str, str] = field(default_factory=lambda: {"json": "*"})
@@ -147,6 +150,7 @@ class EnergonWebdataset:
     random_access: bool = True
     split_ratios: Mapping[str, float] = field(default_factory=dict)
     split_patterns: Mapping[str, str] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
     aux: Mapping[str, str] = field(default_factory=dict)
     subflavors: Mapping[str, str] = field(default_factory=dict)
 

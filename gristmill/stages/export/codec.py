@@ -3,13 +3,14 @@
 The stage knows no format. `formats.py` has the codec of each.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from gristmill.errors import DataError
+from gristmill.lake.identity import Pair
 from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.json_object import Integer
@@ -207,11 +208,13 @@ class Content(NamedTuple):
         named: the files of parts that are named where they are.
         built: the files that the codec writes itself, by their paths below the release's folder: the parts' files that
             each is made from.
+        excluded: files that are named, and samples in them as `path/key`, that the recipe leaves out.
     """
 
     files: Sequence[ReleaseFile] = ()
     named: Sequence[NamedFile] = ()
     built: Mapping[str, Sequence[str]] = MappingProxyType({})
+    excluded: Sequence[str] = ()
 
 
 class Release(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -225,6 +228,7 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
         named: see Content.
         built: see Content.
         weights: the weight of each stream of the mix, by name, if the format needs it.
+        excluded: see Content; and the samples whose documents are on a blocklist of the mix.
     """
 
     schema: int
@@ -234,6 +238,7 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
     named: tuple[NamedFile, ...] = ()
     built: dict[str, tuple[str, ...]] = {}
     weights: dict[str, float] = {}
+    excluded: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> dict[str, int | None]:
@@ -263,6 +268,10 @@ class Codec(Protocol):
     def weighted(self) -> bool:
         """Whether its releases name the weights of the mix's streams."""
 
+    @property
+    def can_exclude(self) -> bool:
+        """Whether its releases can leave out a sample that a part has."""
+
     def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> PartFiles:
         """Begins a part.
 
@@ -274,6 +283,26 @@ class Codec(Protocol):
 
     def release(self, sources: Sequence[ExportedFile]) -> Content:
         """The content of a release over all parts, in their order: stream, snapshot, shard."""
+
+    def excluded(
+        self,
+        sources: Sequence[ExportedFile],
+        blocked: Mapping[str, Collection[Pair]],
+        read: Callable[[ExportedFile], Iterator[bytes]],
+    ) -> list[str]:
+        """The samples of these files that a release must exclude; no samples if the format cannot exclude any.
+
+        Args:
+            sources: as in release().
+            blocked: source and id of the documents on the mix's blocklists, by stream.
+            read: the bytes of a file.
+
+        Returns:
+            Paths of samples, as `path/key`.
+
+        Raises:
+            DataError: the recipe excludes a sample that no file has.
+        """
 
     def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
         """Writes a file of a release that is not copied, and leaves the sink open.

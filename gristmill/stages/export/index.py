@@ -16,6 +16,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.stages.export.codec import Release
 from gristmill.stages.export.release import release_of, small_files, write_large_files
+from gristmill.stages.export.taken_down import taken_down
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices, index_path, inputs_of, why_open
 
 _RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/release-[0-9a-f]+/")
@@ -50,7 +51,8 @@ def index_export(
     slices = _slices(store, mix, export, known)
     _check_slices(mix, export, slices)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)
-    release = release_of(store, index.asset, export.format, index.slices, mix.weights)
+    excluded = taken_down(store, mix, export, index.slices)
+    release = release_of(store, index.asset, export.format, index.slices, mix.weights, excluded)
     _check_release(mix, export, release, slices)
     writer = IndexWriter(store, index.asset)
     writing = f"{index.asset}/{WRITING}"
@@ -82,7 +84,8 @@ def why_export_open(
     """
     slices = _slices(store, mix, export, known)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)
-    release = release_of(store, index.asset, export.format, index.slices, mix.weights)
+    excluded = taken_down(store, mix, export, index.slices)
+    release = release_of(store, index.asset, export.format, index.slices, mix.weights, excluded)
     digests = _kept(store, index.asset, release)
     files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
     if digests is not None:

@@ -35,6 +35,7 @@ class OscarCodec:
 
     version = 1
     weighted = False
+    can_exclude = False
 
     def __init__(self, declared: Oscar) -> None:
         self._declared = declared
@@ -57,6 +58,10 @@ class OscarCodec:
                 name = part_name(language, number) if len(cut) > 1 else part_name(language)
                 files.append(joined(folder + name, pieces))
         return Content(files)
+
+    def excluded(self, *_: object) -> list[str]:
+        """See Codec: OSCAR has no list of excluded samples."""
+        return []
 
     def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
         """See Codec: there is no such file."""

@@ -55,6 +55,7 @@ def release_of(
     declared: ExportFormat,
     slices: Sequence[Slice],
     weights: Mapping[str, float] = MappingProxyType({}),
+    excluded: Sequence[str] = (),
 ) -> Release:
     """The release over some slices, not yet written.
 
@@ -64,16 +65,13 @@ def release_of(
         declared: the format.
         slices: the slices, in order.
         weights: the weight of each stream of the mix, by name.
+        excluded: samples whose documents are on a blocklist, see taken_down().
 
     Raises:
         DataError: a slice has no ledger, or its ledger is not valid.
         StoreError: a slice is being rebuilt.
     """
-    sources: list[ExportedFile] = []
-    for each in slices:
-        partition = place(EXPORT.at(**names_of(asset), stream=each.stream), each.snapshot)
-        for row in read_ledger(store, partition)[1]:
-            sources += read_part_record(row, partition.table).sources(each.stream)
+    sources = sources_of(store, asset, slices)
     content = codec_of(declared).release(sources)
     parameters = format_parameters(declared, release=True)
     sha256 = {source.path: source.sha256 for source in sources}
@@ -84,6 +82,9 @@ def release_of(
         named = [[file.path, sha256[file.path]] for file in content.named]
         built = [[name, [sha256[path] for path in paths]] for name, paths in content.built.items()]
         made_of += [parameters, named, built]
+    left_out = tuple(sorted({*content.excluded, *excluded}))
+    if left_out:
+        made_of.append(left_out)
     digest = digest_of([parameters["type"], codec_of(declared).version, made_of])[:16]
     return Release(
         schema=1,
@@ -93,7 +94,21 @@ def release_of(
         named=tuple(content.named),
         built={name: tuple(paths) for name, paths in content.built.items()},
         weights=dict(weights) if codec_of(declared).weighted else {},
+        excluded=left_out,
     )
+
+
+def sources_of(store: Store, asset: str, slices: Sequence[Slice]) -> list[ExportedFile]:
+    """The files with documents of some slices, in order: stream, snapshot, shard.
+
+    Args and Raises: as in release_of().
+    """
+    sources: list[ExportedFile] = []
+    for each in slices:
+        partition = place(EXPORT.at(**names_of(asset), stream=each.stream), each.snapshot)
+        for row in read_ledger(store, partition)[1]:
+            sources += read_part_record(row, partition.table).sources(each.stream)
+    return sources
 
 
 def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, str]) -> dict[str, bytes]:

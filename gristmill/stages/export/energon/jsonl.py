@@ -34,6 +34,7 @@ class EnergonJsonlCodec:
 
     version = 1
     weighted = True
+    can_exclude = False
 
     def __init__(self, declared: EnergonJsonl) -> None:
         self._declared = declared
@@ -55,6 +56,10 @@ class EnergonJsonlCodec:
             for number, pieces in enumerate(cut_files(group, self._declared.file_bytes)):
                 files.append(joined(f"{stream}/{split}-{number:05d}{ENDING}", pieces))
         return Content(files, built={file.name + INDEX: _indexes(file) for file in files})
+
+    def excluded(self, *_: object) -> list[str]:
+        """See Codec: JSON lines have no list of excluded samples, so a takedown rewrites the part."""
+        return []
 
     def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
         """See Codec: the index of a joined file, from those of the parts."""

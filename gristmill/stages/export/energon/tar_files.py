@@ -1,6 +1,7 @@
-"""The tars of one split of a part, each with the index that Energon reads and the list of its samples.
+"""The tars of one split of a part, each with the index that Energon reads, the list of its samples, and their ids.
 
-The list is JSON lines in gzip. With it an index of the whole dataset is made without reading the tars again.
+The list is JSON lines in gzip. With it an index of the whole dataset is made without reading the tars again. The ids
+are hashes of (source, id) of the documents. They tell whether a takedown concerns the tar.
 """
 
 from array import array
@@ -13,7 +14,7 @@ import xxhash
 from gristmill.errors import DataError
 from gristmill.formats.energon.samples import Samples, index_bytes
 from gristmill.formats.energon.tar.writer import TarWriter
-from gristmill.lake.identity import Pair
+from gristmill.lake.identity import Pair, dump_hashes, hashes_of
 from gristmill.lake.rows.shard_file import unpacked
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.stages.export.codec import FileFacts, Sink
@@ -23,6 +24,8 @@ from gristmill.stages.export.gzip_lines import GzipLines
 TAR = ".tar"
 SAMPLES = ".samples.jsonl.gz"
 """What is added to the name of a tar for that of the list of its samples."""
+IDS = ".ids"
+"""What is added to the name of a tar for that of the hashes of its documents."""
 
 _BUFFER = 1 << 20
 _BATCH = 1 << 10
@@ -65,13 +68,14 @@ class TarFile:
 
     def __init__(self, create: Callable[[str], Sink], name: str) -> None:
         self.name = name
-        self._sinks = {ending: create(name + ending) for ending in ("", INDEX, SAMPLES)}
+        self._sinks = {ending: create(name + ending) for ending in ("", INDEX, SAMPLES, IDS)}
         self._list = GzipLines(self._sinks[SAMPLES])
         self._content = xxhash.xxh3_128()
         self._pending: list[bytes] = []
         self._waiting = 0
         self._starts = array("Q")
         self._pairs: list[Pair] = []
+        self._hashes: list[bytes] = []
         self._tar = TarWriter(self._take)
 
     @property
@@ -125,10 +129,11 @@ class TarFile:
                 places.append(part[1:])
                 part = next(parts, None)
             self._list.write(_ENCODER.encode((key, start, size, places, *pair)))
+        self._hashes.append(dump_hashes(hashes_of(self._pairs)))
         self._pairs.clear()
 
     def close(self) -> dict[str, FileFacts]:
-        """Publishes the three files, and returns what is known of each, by its name."""
+        """Publishes the four files, and returns what is known of each, by its name."""
         self._list_samples()
         self._starts.append(self._tar.size)
         self._tar.close()
@@ -138,10 +143,14 @@ class TarFile:
         self._sinks[""].close()
         self._sinks[INDEX].close()
         listed = self._list.close()
+        ids = b"".join(self._hashes)
+        self._sinks[IDS].write(ids)
+        self._sinks[IDS].close()
         return {
             self.name: FileFacts(self.samples, self.size + _END, self._content.hexdigest()),
             self.name + INDEX: FileFacts(0, len(index), xxhash.xxh3_128_hexdigest(index)),
             self.name + SAMPLES: FileFacts(0, listed.length, listed.content),
+            self.name + IDS: FileFacts(0, len(ids), xxhash.xxh3_128_hexdigest(ids)),
         }
 
     def abort(self) -> None:

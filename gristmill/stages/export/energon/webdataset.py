@@ -1,7 +1,7 @@
 """The codec of Energon's WebDatasets: tars in the parts, and a folder `.nv-meta` in the release that names them."""
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +20,11 @@ from gristmill.formats.energon.split import (
 from gristmill.formats.energon.sqlite_index import SqliteIndexWriter, index_uuid
 from gristmill.lake.address import export_asset, part_at
 from gristmill.lake.asset_kinds import names_of
-from gristmill.lake.identity import digest_of
+from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sink
+from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of
 from gristmill.stages.export.energon.tar_files import SAMPLES, TAR, columns_of, read_samples
@@ -37,8 +38,9 @@ _PIECE = 1 << 20
 class EnergonWebdatasetCodec:
     """Writes WebDatasets for Energon. Args: as declared."""
 
-    version = 1
+    version = 2
     weighted = True
+    can_exclude = True
 
     def __init__(self, declared: EnergonWebdataset) -> None:
         self._declared = declared
@@ -53,7 +55,20 @@ class EnergonWebdatasetCodec:
         splits = self._splits(tars)
         named = [NamedFile(tar.path, tar.facts.rows, splits[tar.path]) for tar in tars]
         index = {SQLITE: [tar.path + SAMPLES for tar in tars]} if self._declared.random_access and tars else {}
-        return Content(named=named, built=index)
+        excluded = declared_tars(self._declared.exclude, {_below_export(tar.path): tar.path for tar in tars})
+        return Content(named=named, built=index, excluded=list(excluded))
+
+    def excluded(
+        self,
+        sources: Sequence[ExportedFile],
+        blocked: Mapping[str, Collection[Pair]],
+        read: Callable[[ExportedFile], Iterator[bytes]],
+    ) -> list[str]:
+        """See Codec."""
+        files = {source.path: source for source in sources}
+        tars = {_below_export(path): path for path in files if path.endswith(TAR)}
+        missing_samples(declared_tars(self._declared.exclude, tars), files, read)
+        return blocked_samples(files, blocked, read)
 
     def _splits(self, tars: Sequence[ExportedFile]) -> dict[str, str]:
         """The split of each tar, by its path.
@@ -113,7 +128,7 @@ class EnergonWebdatasetCodec:
         for file, dataset in zip(release.named, _datasets(release), strict=True):
             for split in dict.fromkeys((file.split, dataset.part)):
                 splits.setdefault(split, []).append(names[file.path])
-        meta = {DATASET_YAML: self._dataset_yaml(), SPLIT_YAML: split_bytes(splits)}
+        meta = {DATASET_YAML: self._dataset_yaml(), SPLIT_YAML: split_bytes(splits, _excluded(release, names))}
         if SQLITE in sha256:
             meta["index.uuid"] = index_uuid(digest_of(release.folder)).encode()
         meta[INFO] = info_bytes({names[file.path]: file.rows for file in release.named})
@@ -137,6 +152,15 @@ class EnergonWebdatasetCodec:
             rows = dataset.rows + (before.rows if before else 0)
             joined[dataset.stream, file.split] = Dataset(dataset.stream, file.split, release.folder, rows, dataset.part)
         return metadataset_of(release, list(joined.values()), self._declared.aux, self._declared.subflavors)
+
+
+def _excluded(release: Release, names: Mapping[str, str]) -> list[str]:
+    """The tars and samples that a release leaves out, by the names that its files have for tars."""
+    found = []
+    for path in release.excluded:
+        tar, ending, key = path.partition(f"{TAR}/")
+        found.append(names[tar + TAR] + "/" + key if ending else names[path])
+    return found
 
 
 def _below_export(path: str) -> str:

@@ -1,0 +1,41 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+from energonlake import INDEX, close, export, records, release_of, start
+from testkit import Mill
+
+from gristmill.errors import DataError
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.verification.audit import audit_ledger
+
+TEXT = EnergonWebdataset(parts={"txt": "text"})
+
+
+def found(mill: Mill, path: str) -> list[str]:
+    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
+
+
+def meta(mill: Mill, name: str) -> bytes:
+    return mill.store.read(f"{release_of(mill).folder}.nv-meta/{name}")
+
+
+def excluded(mill: Mill) -> list[str]:
+    return list(yaml.safe_load(meta(mill, "split.yaml"))["exclude"])
+
+
+def test_a_recipe_excludes_tars_and_samples_that_are_there(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, TEXT)
+    one, other = (part.folder.removeprefix("exports/blend/energon/") for part in records(mill).values())
+    tar, digest = f"{one}train-00000.tar", other.rstrip("/").rpartition("-")[2]
+    sample = f"{other}train-00000.tar/{digest}-000009"
+    declared = replace(TEXT, exclude=(tar, sample))
+    close(mill, declared)
+    assert sorted(excluded(mill)) == sorted([f"../../{tar}", f"../../{sample}"])
+    assert found(mill, f"{INDEX}/ledger.json") == []
+    with pytest.raises(DataError, match="the release has no such tar"):
+        close(mill, replace(TEXT, exclude=("pages/2024/part-1/train-00000.tar",)))
+    with pytest.raises(DataError, match="this tar has no such sample"):
+        close(mill, replace(TEXT, exclude=(sample + "9",)))
