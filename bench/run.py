@@ -13,29 +13,29 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.cost import ROOT, BenchError, machine
-from bench.environments import CACHE
-from bench.row import Row, disagreements, table
+from bench.harness.cost import ROOT, BenchError, machine
+from bench.harness.environments import CACHE
+from bench.harness.row import Row, disagreements, table
 
 BENCHES = {
-    "tagging": "bench.tagging",
-    "tokenizing": "bench.tokenizing",
-    "chat": "bench.chat_caches",
-    "two-workers": "bench.two_workers",
-    "token-memory": "bench.token_memory",
-    "overhead": "bench.overhead",
-    "journey": "bench.journey",
-    "engines": "bench.engines",
-    "unchanged": "bench.unchanged",
-    "definitions": "bench.load",
-    "tick": "bench.tick",
-    "many-shards": "bench.many_shards",
-    "small-files": "bench.small_files",
-    "one-changed": "bench.one_changed",
-    "memory": "bench.memory",
-    "s3": "bench.s3",
-    "sensor": "bench.sensor",
-    "trace": "bench.trace",
+    "tagging": "bench.stages.tagging",
+    "tokenizing": "bench.tokens.tokenizing",
+    "chat": "bench.tokens.chat_caches",
+    "two-workers": "bench.stages.two_workers",
+    "token-memory": "bench.tokens.memory",
+    "overhead": "bench.stages.overhead",
+    "journey": "bench.stages.journey",
+    "engines": "bench.stages.engines",
+    "unchanged": "bench.stages.unchanged",
+    "definitions": "bench.lakes.load",
+    "tick": "bench.lakes.tick",
+    "many-shards": "bench.lakes.many_shards",
+    "small-files": "bench.lakes.small_files",
+    "one-changed": "bench.stages.one_changed",
+    "memory": "bench.stages.memory",
+    "s3": "bench.lakes.s3",
+    "sensor": "bench.lakes.sensor",
+    "trace": "bench.lakes.trace",
     "energon-indexing": "bench.energon.indexing",
     "energon-writing": "bench.energon.writing",
 }

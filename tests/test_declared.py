@@ -103,7 +103,7 @@ def test_every_declared_package_is_pinned_within_its_bounds(file: str, requireme
         assert fits, f"requirements/{file}.txt pins {pin}, but pyproject.toml asks for {requirement}: run make lock"
 
 
-LOCKS = sorted([*(ROOT / "requirements").iterdir(), *(ROOT / "bench").glob("requirements-*.txt")])
+LOCKS = sorted([*(ROOT / "requirements").iterdir(), *(ROOT / "bench" / "harness").glob("requirements-*.txt")])
 """All files that pip installs, or `acquire` downloads, packages from."""
 
 

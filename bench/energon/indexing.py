@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.cost import ROOT, BenchError, Cost
 from bench.energon.corpus import SAMPLES, TARS, write_lines, write_tars
-from bench.environments import energon
-from bench.row import Row
+from bench.harness.cost import ROOT, BenchError, Cost
+from bench.harness.environments import energon
+from bench.harness.row import Row
 from gristmill.formats.energon.sqlite_index import index_digest
 
 REAL = ROOT / "bench" / "energon" / "real_prepare.py"

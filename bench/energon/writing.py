@@ -5,8 +5,8 @@ import resource
 import time
 from pathlib import Path
 
-from bench.cost import Cost
-from bench.row import Row
+from bench.harness.cost import Cost
+from bench.harness.row import Row
 from gristmill.formats.energon.samples import index_bytes
 from gristmill.formats.energon.tar.writer import TarWriter
 

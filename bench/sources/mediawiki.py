@@ -16,14 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.cost import ROOT
-from bench.environments import CACHE, environment
+from bench.harness.cost import ROOT
+from bench.harness.environments import CACHE, environment
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
 from gristmill.readers.wiki.pages import MediaWikiPages
 from gristmill.recipes.raw_object import RawObject
 
-REQUIREMENTS = ROOT / "bench" / "requirements-mediawiki.txt"
+REQUIREMENTS = ROOT / "bench" / "harness" / "requirements-mediawiki.txt"
 PEER = """
 import bz2, json, sys, time
 import mwparserfromhell, mwxml

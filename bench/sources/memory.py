@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.cost import timed
+from bench.harness.cost import timed
 from bench.sources.large_files import FORMATS, write_large, write_recipe
 
 LIMIT = 300_000_000

@@ -23,8 +23,8 @@ from typing import Any
 
 import msgspec
 
-from bench.corpus import paragraphs
-from bench.cost import Cost
+from bench.harness.cost import Cost
+from bench.inputs.corpus import paragraphs
 from gristmill.api import make, open_lake
 from gristmill.formats.oscar.compose import compose_line
 from gristmill.lake.rows.document import Document

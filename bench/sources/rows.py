@@ -21,8 +21,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.corpus import paragraphs
-from bench.cost import Cost
+from bench.harness.cost import Cost
+from bench.inputs.corpus import paragraphs
 from gristmill.api import make, open_lake
 
 ROWS = 15_000

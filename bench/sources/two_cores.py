@@ -11,8 +11,8 @@ from pathlib import Path
 
 from isal import igzip_lib
 
-from bench.cost import Cost, timed
-from bench.row import Row
+from bench.harness.cost import Cost, timed
+from bench.harness.row import Row
 from bench.sources.large_files import FORMATS, SNAPSHOT, write_large, write_recipe
 
 REQUIRED = 1.6

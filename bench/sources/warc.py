@@ -2,8 +2,8 @@
 
 The bare loop is fastwarc's iterator and resiliparse's extraction of the main text, without digests, ids, metadata,
 charset rules or checks of damage. The texts of both are compared first. Where dolma's environment is there
-(bench/environments.py makes it), `dolma warc` reads the same file, and its CPU is shown; its extractor has other
-options, so texts are not compared.
+(bench/harness/environments.py makes it), `dolma warc` reads the same file, and its CPU is shown; its extractor has
+other options, so texts are not compared.
 
 Run as `python -m bench.sources.warc [ROUNDS]`; GRISTMILL_SAMPLE_DATA names the sample data.
 """
@@ -20,8 +20,8 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import detect_encoding
 from resiliparse.parse.html import HTMLTree
 
-from bench.cost import BenchError, timed
-from bench.environments import CACHE
+from bench.harness.cost import BenchError, timed
+from bench.harness.environments import CACHE
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
 from gristmill.readers.web.pages import WarcPages

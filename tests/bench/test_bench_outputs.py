@@ -3,10 +3,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bench.corpus import texts, write_raw
-from bench.memory import write_shard
-from bench.one_changed import ASSETS, CACHE, DOCUMENTS, beyond, change
-from bench.tagging import compare
+from bench.inputs.corpus import texts, write_raw
+from bench.stages.memory import write_shard
+from bench.stages.one_changed import ASSETS, CACHE, DOCUMENTS, beyond, change
+from bench.stages.tagging import compare
 from gristmill.lake.ledger.model import Shard
 
 

@@ -1,5 +1,5 @@
-from bench.cost import Cost
-from bench.row import Row, disagreements, table
+from bench.harness.cost import Cost
+from bench.harness.row import Row, disagreements, table
 
 
 def row(name: str = "tagging", *, agree: bool | None = True, peer: Cost | None = None, met: bool = True) -> Row:

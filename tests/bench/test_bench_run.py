@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.cost import BenchError, Cost, answer, machine, timed
-from bench.row import Row
+from bench.harness.cost import BenchError, Cost, answer, machine, timed
+from bench.harness.row import Row
 from bench.run import main, run_all
 
 

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from bench.sensor import run
+from bench.lakes.sensor import run
 
 
 def test_the_sensor_is_measured_over_objects_that_nobody_stored(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from bench.small_files import run
+from bench.lakes.small_files import run
 
 
 def test_small_files_are_made_and_one_that_changed_again(tmp_path: Path) -> None:

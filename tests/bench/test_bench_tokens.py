@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from bench.bpe import BROUGHT, pair, write
-from bench.conversations import conversations, write_conversations
-from bench.shelf import EOS
-from bench.token_peers import read, same_as_datatrove
+from bench.inputs.bpe import BROUGHT, pair, write
+from bench.inputs.conversations import conversations, write_conversations
+from bench.inputs.shelf import EOS
+from bench.tokens.peers import read, same_as_datatrove
 
 TEXTS = ("one two", "", "three\u2026")
 

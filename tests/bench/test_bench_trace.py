@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from bench.trace import run
+from bench.lakes.trace import run
 
 
 def test_the_lake_of_the_bench_is_traced_rightly_at_a_hundredth_of_a_thousandth_of_its_size(tmp_path: Path) -> None:

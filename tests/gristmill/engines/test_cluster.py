@@ -16,7 +16,7 @@ from dagster_kit import TINY_LETTERS, Works, letters
 from faulty import came, meeting, opened, shards, work
 from testkit import Mill
 
-from bench.clusters import Cluster, DaskCluster, RayCluster, descendants, kill
+from bench.stages.clusters import Cluster, DaskCluster, RayCluster, descendants, kill
 from gristmill.engines.dask import DaskEngine
 from gristmill.engines.ray import RayEngine
 from gristmill.errors import RecipeError, StoreError

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from seaweed import Seaweed
 from testkit import Mill
 
-from bench.key_server import Keys
+from bench.lakes.key_server import Keys
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
