@@ -30,6 +30,7 @@ from gristmill.preparing.options import (
     lint_options,
     media_of,
     prepare_options,
+    tmp_of,
     workers_of,
 )
 from gristmill.preparing.prepare import Prepared, prepare_indexes, prepare_tars
@@ -113,7 +114,7 @@ def _prepare_media(arguments: Namespace) -> int:
         raise RecipeError(f"{dataset.url}: a JSONL file holds no media; give the folder that holds them")
     workers = workers_of(arguments.num_workers, "--num-workers")
     add = add_tar_media if is_prepared(dataset.store()) else add_file_media
-    return _prepared(add(dataset, media, workers, arguments.tmp_path))
+    return _prepared(add(dataset, media, workers, tmp_of(arguments)))
 
 
 def _lint(arguments: Namespace) -> int:

@@ -1,18 +1,20 @@
 """Makes `index.sqlite` of the rows of walked shards, on this machine."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.media import MediaFilter, MediaRow
+from gristmill.formats.energon.media import MediaRow
 from gristmill.formats.energon.sqlite_index import (
     DuplicateKey,
     SqliteIndexWriter,
     add_media,
-    index_rows,
     index_tables,
+    media_filters,
+    media_rows,
 )
+from gristmill.preparing.dataset import INDEX, meta_path
 from gristmill.preparing.flaw import Flaw
 from gristmill.preparing.shards import WalkedShard, kept_rows
 
@@ -71,9 +73,23 @@ def copy_media(old: Path, path: Path) -> None:
         DataError: the older index cannot be read.
     """
     if {"media_metadata", "media_filters"} <= index_tables(old):
-        rows = (MediaRow(*row) for row in index_rows(old, "media_metadata"))  # type: ignore[arg-type]
-        filters = (MediaFilter(*row) for row in index_rows(old, "media_filters"))  # type: ignore[arg-type]
-        add_media(path, rows, filters, SELECTED)
+        add_media(path, media_rows(old), media_filters(old), SELECTED)
+
+
+@contextmanager
+def as_index_of_dataset(copy: Path) -> Iterator[None]:
+    """Lets an error about a copy of an index name the index of the dataset, for nobody finds the copy.
+
+    Args:
+        copy: on this machine.
+
+    Raises:
+        DataError: the error, with the other name.
+    """
+    try:
+        yield
+    except DataError as error:
+        raise DataError(str(error).replace(str(copy), meta_path(INDEX))) from error
 
 
 def has_samples(path: Path) -> bool:

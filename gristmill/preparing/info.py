@@ -1,5 +1,6 @@
 """Counts of a dataset as a table of lines, for a person."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,11 +8,12 @@ from tempfile import TemporaryDirectory
 from gristmill.errors import DataError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
 from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, read_split
-from gristmill.formats.energon.sqlite_index import index_rows, index_tables
+from gristmill.formats.energon.sqlite_index import index_tables, media_filters, media_rows
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, meta_path
 from gristmill.preparing.files import fetch, read_optional
+from gristmill.preparing.index_file import as_index_of_dataset
 from gristmill.preparing.jsonl import jsonl_samples
 from gristmill.preparing.prepare import read_counts
 
@@ -103,11 +105,10 @@ def _media_lines(store: Store) -> Iterator[str]:
     with TemporaryDirectory(prefix="gristmill-energon-") as folder:
         index = Path(folder) / INDEX
         fetch(store, meta_path(INDEX), index)
-        if not {"media_metadata", "media_filters"} <= index_tables(index):
-            return
-        filters = [" ".join(map(str, row)).strip() for row in index_rows(index, "media_filters")]
-        kinds: dict[str, int] = {}
-        for _, kind, _ in index_rows(index, "media_metadata"):
-            kinds[str(kind)] = kinds.get(str(kind), 0) + 1
+        with as_index_of_dataset(index):
+            if not {"media_metadata", "media_filters"} <= index_tables(index):
+                return
+            filters = [f"{each.strategy} {each.patterns}".strip() for each in media_filters(index)]
+            kinds = Counter(row.metadata_type for row in media_rows(index))
     counted = ", ".join(f"{number:,} {kind}" for kind, number in sorted(kinds.items()))
     yield f"media    {counted or 'none'}; selected by {', '.join(filters) or 'nothing'}"

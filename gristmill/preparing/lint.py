@@ -23,7 +23,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, is_tar, listed, meta_path
 from gristmill.preparing.files import fetch, read_optional
 from gristmill.preparing.flaw import Flaw, flaw_of
-from gristmill.preparing.index_file import build_index, has_samples
+from gristmill.preparing.index_file import as_index_of_dataset, build_index, has_samples
 from gristmill.preparing.prepare import Watch, count_flaws, read_counts
 from gristmill.preparing.shards import ShardTask, WalkedShard, kept_offsets, walk_shards
 from gristmill.preparing.split_file import split_file_flaws
@@ -177,13 +177,19 @@ def _index_flaws(store: Store, walked: Sequence[WalkedShard], folder: Path) -> I
         return
     for table in ("samples", "sample_parts"):
         try:
-            for row, (recorded, found) in enumerate(zip_longest(index_rows(old, table), index_rows(new, table))):
-                if recorded != found:
-                    what = f"table {table} has {_shown(recorded)}, but the tars have {_shown(found)}"
-                    yield Flaw(path, what, _INDEX_AGAIN, f"row {row}")
-                    break
+            yield from _table_flaws(old, new, table)
         except DataError as error:
             yield flaw_of(error, path)
+
+
+def _table_flaws(old: Path, new: Path, table: str) -> Iterator[Flaw]:
+    """The first row of a table that is another one in the index of the tars."""
+    with as_index_of_dataset(old):
+        for row, (recorded, found) in enumerate(zip_longest(index_rows(old, table), index_rows(new, table))):
+            if recorded != found:
+                what = f"table {table} has {_shown(recorded)}, but the tars have {_shown(found)}"
+                yield Flaw(meta_path(INDEX), what, _INDEX_AGAIN, f"row {row}")
+                return
 
 
 def _shown(row: tuple[str | int, ...] | None) -> str:

@@ -18,7 +18,7 @@ from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
 from gristmill.preparing.files import fetch, write_file
 from gristmill.preparing.flaw import Flaw, refuses
-from gristmill.preparing.index_file import SELECTED, has_samples, shard_media
+from gristmill.preparing.index_file import SELECTED, as_index_of_dataset, has_samples, shard_media
 from gristmill.preparing.prepare import Prepared, count_flaws, read_counts
 from gristmill.preparing.shards import ShardTask, read_media, walk_shards
 
@@ -105,10 +105,12 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
 
 
 def _add(store: Store, index: Path, rows: Iterator[MediaRow], media: MediaFilter, *, known: bool) -> None:
-    before = index_digest(index) if known else ""
-    add_media(index, rows, [media], SELECTED)
+    with as_index_of_dataset(index):
+        before = index_digest(index) if known else ""
+        add_media(index, rows, [media], SELECTED)
+        changed = index_digest(index) != before
     store.sweep()
-    if index_digest(index) != before:
+    if changed:
         write_file(store, meta_path(INDEX), index)
     store.sweep()
 

@@ -3,6 +3,7 @@
 import json
 import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from pathlib import Path
 
 from gristmill.errors import RecipeError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
@@ -147,6 +148,18 @@ def workers_of(number: int, option: str) -> int:
     return number or len(os.sched_getaffinity(0))
 
 
+def tmp_of(arguments: Namespace) -> str | None:
+    """The folder for indexes while they are made; None: the usual one of this machine.
+
+    Raises:
+        RecipeError: it is not a folder.
+    """
+    folder: str | None = arguments.tmp_path
+    if folder is not None and not Path(folder).is_dir():
+        raise RecipeError(f"--tmp-path {folder}: it is not a folder; make it, or give another")
+    return folder
+
+
 def prepare_options(arguments: Namespace) -> PrepareOptions:
     """The options of `prepare`.
 
@@ -174,7 +187,7 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
         overwrite=arguments.force_overwrite,
         dataset_yaml=_dataset_yaml(arguments.sample_type, arguments.field_map),
         dataset_yaml_name="" if arguments.skip_dataset_yaml else _plain_name(arguments.dataset_yaml_name),
-        tmp=arguments.tmp_path,
+        tmp=tmp_of(arguments),
     )
 
 
@@ -216,5 +229,5 @@ def lint_options(arguments: Namespace) -> LintOptions:
         dataset_config=arguments.dataset_config,
         split_config=arguments.split_config,
         workers=workers_of(arguments.parallel, "--parallel"),
-        tmp=arguments.tmp_path,
+        tmp=tmp_of(arguments),
     )

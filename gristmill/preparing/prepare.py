@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
 from gristmill.formats.energon.info import INFO, info_bytes, read_info
 from gristmill.formats.energon.media import MediaFilter
@@ -18,7 +18,7 @@ from gristmill.formats.energon.samples import index_bytes, index_name
 from gristmill.formats.energon.split import SPLIT_YAML, read_split, split_bytes
 from gristmill.formats.energon.sqlite_index import add_media, index_digest, index_uuid
 from gristmill.formats.energon.yaml_text import read_yaml
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import Store, check_path
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
@@ -73,6 +73,8 @@ class Prepared(NamedTuple):
     media: int = 0
     media_flaws: Sequence[Flaw] = ()
 
+
+_LOST = "it could not be read, so it was made anew without media metadata"
 
 Watch = Callable[[WalkedShard], None]
 """Takes each shard when it was walked over."""
@@ -154,7 +156,7 @@ def read_counts(store: Store) -> dict[str, int]:
     """The samples of each shard as `.info.json` says, or its older form `.info.yaml`.
 
     Raises:
-        DataError: neither is there, or it is not valid.
+        DataError: neither is there, it is not valid, it names no shard, or one outside of the dataset.
     """
     data = read_optional(store, meta_path(INFO))
     if data is None:
@@ -165,7 +167,18 @@ def read_counts(store: Store) -> dict[str, int]:
         if not isinstance(counts, dict) or not all(isinstance(count, int) for count in counts.values()):
             raise DataError(f"{meta_path(LEGACY_INFO)}: it has no counts of shards; prepare the dataset again")
         data = info_bytes(counts)
-    return read_info(data, meta_path(INFO))
+    counts = read_info(data, meta_path(INFO))
+    if not counts:
+        raise DataError(f"{meta_path(INFO)}: it names no shard; prepare the dataset again with --force-overwrite")
+    for shard in counts:
+        try:
+            check_path(shard)
+        except StoreError as error:
+            raise DataError(
+                f"{meta_path(INFO)}: it names {shard!r:.200}, which is no path of a shard below this folder, so it is"
+                " not read. Prepare the folder that holds the shards; to check an export, run `gristmill verify`"
+            ) from error
+    return counts
 
 
 def _add_dataset_yaml(store: Store, options: PrepareOptions, crude: bytes, texts: dict[str, bytes]) -> None:
@@ -239,7 +252,10 @@ def _write(
     if options.media:
         add_media(new, shard_media(walked), [options.media], SELECTED)
     elif known:
-        copy_media(old, new)
+        try:
+            copy_media(old, new)
+        except DataError:
+            flaws.append(Flaw(meta_path(INDEX), _LOST, "if it had some, run prepare-media", warning=True))
     _write_files(store, walked, texts, new, old if known else None)
     return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
 

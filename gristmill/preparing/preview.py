@@ -43,7 +43,7 @@ def _jsonl(store: Store, name: str, most: int) -> Iterator[str]:
             return
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{name}: line {row}: its JSON is not valid: {error}; repair or remove it") from error
         yield f"sample {number}"
         yield from _fields(value)

@@ -80,8 +80,17 @@ def expand(pattern: str) -> list[str]:
 
 
 def expand_all(patterns: Iterable[str]) -> list[str]:
-    """The names of all patterns, in order."""
-    return [name for pattern in patterns for name in expand(pattern)]
+    """The names of all patterns, in order.
+
+    Raises:
+        DataError: as `expand`; or all patterns together have more than a million names.
+    """
+    names: list[str] = []
+    for pattern in patterns:
+        names += expand(pattern)
+        if len(names) > _MOST:
+            raise DataError(f"the names up to {pattern!r:.200} are more than {_MOST}; name fewer shards")
+    return names
 
 
 def _names(text: str, whole: str) -> list[str]:

@@ -18,7 +18,7 @@ META: Final = re.compile(r"__[^/]*__(?:$|/)")
 
 _SAFE: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _ESCAPED: Final = re.compile(rb"=([0-9A-F]{2})")
-_UNUSABLE: Final = re.compile(r"[{}\\#%?\x00-\x1f\x7f\u0085\u2028\u2029]")
+_UNUSABLE: Final = re.compile(r"[{}\\#%?\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
 _LONGEST_KEY = 900
 """Bytes of a key: readers of archives refuse names of more than 1,000 characters."""
 

@@ -182,6 +182,30 @@ def index_rows(path: Path, table: str) -> Iterator[tuple[str | int, ...]]:
     return _select(path, _ORDERED[table])
 
 
+def media_rows(path: Path) -> Iterator[MediaRow]:
+    """The media metadata of an index that has their table.
+
+    Raises:
+        DataError: as `index_rows`; or a value is no text.
+    """
+    for row in index_rows(path, "media_metadata"):
+        if not all(isinstance(value, str) for value in row):
+            raise DataError(f"{path}: the media metadata of {row[0]!r:.200} are not text; prepare the media again")
+        yield MediaRow(*row)  # type: ignore[arg-type]
+
+
+def media_filters(path: Path) -> list[MediaFilter]:
+    """The filters of an index that has their table.
+
+    Raises:
+        DataError: as `index_rows`; or a value is no text.
+    """
+    rows = [(strategy, patterns or "") for strategy, patterns in index_rows(path, "media_filters")]
+    if not all(isinstance(value, str) for row in rows for value in row):
+        raise DataError(f"{path}: a filter of its media is not text; prepare the media again")
+    return [MediaFilter(*row) for row in rows]  # type: ignore[arg-type]
+
+
 def _select(path: Path, query: str) -> Iterator[tuple[str | int, ...]]:
     address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     try:
@@ -206,7 +230,10 @@ def index_digest(path: Path) -> str:
         if table in tables:
             digest.update(orjson.dumps([table]))
             for row in index_rows(path, table):
-                digest.update(orjson.dumps(row))
+                try:
+                    digest.update(orjson.dumps(row))
+                except orjson.JSONEncodeError as error:
+                    raise DataError(f"{path}: a row of {table} is not valid: {error}; prepare it again") from error
     return digest.hexdigest()
 
 

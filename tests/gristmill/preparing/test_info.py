@@ -100,3 +100,16 @@ def test_a_folder_of_files_has_no_samples_to_show(tmp_path: Path) -> None:
     assert info(tmp_path) == [f"{tmp_path}: a folder of files"]
     with pytest.raises(RecipeError, match="a folder of files has no samples"):
         preview(tmp_path, 1)
+
+
+def test_a_line_that_is_nested_too_deep_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_bytes(b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n")
+    with pytest.raises(DataError, match=r"deep\.jsonl: line 1: its JSON is not valid"):
+        preview(path, 1)
+
+
+def test_an_index_that_is_no_database_is_named_as_the_dataset_has_it(tmp_path: Path) -> None:
+    (prepared(tmp_path) / ".nv-meta" / "index.sqlite").write_bytes(b"no database")
+    with pytest.raises(DataError, match=r"^\.nv-meta/index\.sqlite: not an index that can be read"):
+        info(tmp_path)

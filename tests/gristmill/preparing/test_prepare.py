@@ -281,3 +281,33 @@ def test_a_full_disk_is_told_and_leaves_no_file_behind(tmp_path: Path, monkeypat
             prepared(tmp_path)
     assert contents(tmp_path) == before
     assert prepared(tmp_path).written
+
+
+@pytest.mark.parametrize("indexes", [False, True], ids=["all", "indexes-alone"])
+def test_a_damaged_index_is_replaced_and_what_is_lost_is_told(tmp_path: Path, *, indexes: bool) -> None:
+    write_shards(tmp_path)
+    assert prepared(tmp_path).written
+    index = tmp_path / ".nv-meta" / "index.sqlite"
+    whole = rows(tmp_path, "SELECT * FROM samples")
+    index.write_bytes(b"no database")
+    found = indexed(tmp_path) if indexes else prepared(tmp_path, RATIO._replace(overwrite=True))
+    assert found.written
+    (flaw,) = found.flaws
+    assert str(flaw).startswith(
+        ".nv-meta/index.sqlite: it could not be read, so it was made anew without media metadata"
+    )
+    assert rows(tmp_path, "SELECT * FROM samples") == whole
+
+
+@pytest.mark.parametrize(("counts", "words"), [("", "names no shard"), ('"../a.tar": 1', "names '../a.tar', which is")])
+def test_counts_of_no_shard_or_of_one_outside_are_refused(tmp_path: Path, counts: str, words: str) -> None:
+    write_shards(tmp_path)
+    assert prepared(tmp_path).written
+    (tmp_path / ".nv-meta" / ".info.json").write_text(f'{{"shard_counts": {{{counts}}}}}')
+    with pytest.raises(DataError, match=r"\.nv-meta/\.info\.json: it .*" + words.replace(".", r"\.")):
+        indexed(tmp_path)
+
+
+def test_a_shard_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    write_tar(tmp_path / "a\udcff.tar", [("a.txt", b"a")])
+    assert flaws_of(tmp_path, RATIO._replace(ratio={"train": 1}))[0].endswith("(rename the shard)")

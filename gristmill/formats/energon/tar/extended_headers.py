@@ -73,6 +73,8 @@ def _records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
             raise damaged(tar, offset, f"a record of its extended header is malformed, at byte {start} of it")
         records[key] = value
         start += length
+    if any(content[start:]) or (content and not start):
+        raise damaged(tar, offset, f"its extended header has zeros in place of a record, at byte {start} of it")
     return records
 
 

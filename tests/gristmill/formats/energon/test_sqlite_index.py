@@ -17,6 +17,8 @@ from gristmill.formats.energon.sqlite_index import (
     index_rows,
     index_tables,
     index_uuid,
+    media_filters,
+    media_rows,
 )
 
 NEW_YEAR = "2025-01-01 12:00:00"
@@ -123,3 +125,19 @@ def test_what_is_no_index_is_named(tmp_path: Path) -> None:
     add_media(empty, [], [], NEW_YEAR)
     with pytest.raises(DataError, match="no such table: samples"):
         list(index_rows(empty, "samples"))
+
+
+def test_media_metadata_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            "CREATE TABLE media_metadata (entry_key, metadata_type, metadata_json);"
+            "CREATE TABLE media_filters (strategy, patterns);"
+            "INSERT INTO media_metadata VALUES (x'ff', NULL, 3.5); INSERT INTO media_filters VALUES (NULL, NULL);"
+        )
+    with pytest.raises(DataError, match="are not text"):
+        list(media_rows(path))
+    with pytest.raises(DataError, match="is not text"):
+        media_filters(path)
+    with pytest.raises(DataError, match="a row of media_metadata is not valid"):
+        index_digest(path)

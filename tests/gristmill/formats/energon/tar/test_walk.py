@@ -218,6 +218,8 @@ def extended(records: bytes, kind: bytes = b"x") -> bytes:
     ("records", "kind", "message"),
     [
         (b"99 path=a.txt\n", b"x", "malformed, at byte 0"),
+        (bytes(20), b"x", "zeros in place of a record, at byte 0"),
+        (b"14 path=a.txt\n\0\0x", b"x", "zeros in place of a record, at byte 14"),
         (b"12 path=a.tx\n", b"x", "malformed"),
         (b"10 size=x\n", b"x", "its size is b'x'"),
         (b"14 path=a.txt\n", b"g", "gives all members the same path"),
