@@ -11,7 +11,7 @@ from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
-from gristmill.lake.address import export_asset, export_index
+from gristmill.lake.address import cache_asset, export_asset, export_index
 from gristmill.lake.identity import digest_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export, format_parameters
@@ -51,10 +51,13 @@ def _slice(mix: Mix, stream: Stream, export: Export) -> StepAssets:
 
 def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.AssetsDefinition:
     """The asset of an export's index, which joins the parts into a release."""
+    read = [export_asset(mix.name, export.name, stream.key) for stream in mix.streams]
+    if export.tokenizer:
+        read += [cache_asset(mix.name, export.tokenizer, stream.key) for stream in mix.streams]
 
     @dg.asset(
         key=key_of(export_index(mix.name, export.name)),
-        deps=[key_of(export_asset(mix.name, export.name, stream.key)) for stream in mix.streams],
+        deps=[key_of(address) for address in read],
         group_name=f"exports_{plain(mix.name)}",
         description=f"{_words(mix, export)}: the release over the finished slices, and which are absent",
         owners=list(export.owners),

@@ -59,7 +59,13 @@ class Catalogue:
             self._check_mix(mix)
         for export in self.exports.values():
             for name in export.mixes:
-                known("mix", self.mixes, name, f"export {export.name!r}")
+                mix = known("mix", self.mixes, name, f"export {export.name!r}")
+                counted = export.tokenizer
+                if counted and counted not in {each.name for each in self.tokenizers_of(mix)}:
+                    raise RecipeError(
+                        f"export {export.name!r}: its epoch counts tokens of {counted!r}, which does not tokenize the"
+                        f" mix {name!r}; add it to the mix's tokenizers"
+                    )
         for source in self.sources.values():
             for revision in source.revisions:
                 before = source.versions[source.versions.index(revision.version) - 1]

@@ -116,6 +116,11 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
     owners: tuple[str, ...] = ()
     draft: bool = False
 
+    @property
+    def tokenizer(self) -> str:
+        """The tokenizer whose token caches the index reads; empty if it reads none."""
+        return "" if isinstance(self.format, Oscar) else self.format.tokenizer
+
     def __post_init__(self) -> None:
         """Checks names and the format.
 

@@ -150,7 +150,10 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
             return
         if any(head.recipe.parameters["format"]["type"] != declared.type for head in heads):
             yield path, "its format is not that of its slices"
-        if release != release_of(store, ledger.asset, declared, slices, release.weights, release.excluded):
+        again = release_of(
+            store, ledger.asset, declared, slices, release.weights, release.excluded, release.repetitions
+        )
+        if release != again:
             yield path, "it does not follow from the parts of the slices"
             return
         if not release.sizes.keys() <= ledger.files.keys():

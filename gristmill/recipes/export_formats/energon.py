@@ -56,10 +56,13 @@ class EnergonJsonl:
         aux: where Energon finds the media: the path of each auxiliary source by its name, such as
             `{"images": "filesystem://../../../../media"}`. It stands in the metadataset as it is.
         subflavors: words about the samples, for Energon's cookers.
+        tokenizer: a tokenizer of the mix. With it, the training split is an epoch of the mix's `token_budget`: each
+            stream is repeated so often that it has its share of these tokens, as the token cache counts them. Empty:
+            streams are drawn by weight, without an end.
     """
 
     type: ClassVar[str] = "energon-jsonl"
-    release_only: ClassVar[frozenset[str]] = frozenset({"file_bytes", "aux", "subflavors"})
+    release_only: ClassVar[frozenset[str]] = frozenset({"file_bytes", "tokenizer", "aux", "subflavors"})
 
     fields: Mapping[str, str] = field(default_factory=dict)
     media: tuple[str, ...] = ()
@@ -67,6 +70,7 @@ class EnergonJsonl:
     file_bytes: Annotated[int, Meta(ge=1)] | None = None
     aux: Mapping[str, str] = field(default_factory=dict)
     subflavors: Mapping[str, str] = field(default_factory=dict)
+    tokenizer: str = ""
 
     def __post_init__(self) -> None:
         """Checks the options.
@@ -131,11 +135,22 @@ class EnergonWebdataset:
             document that must never come back belongs in a blocklist of the mix.
         aux: as in EnergonJsonl.
         subflavors: as in EnergonJsonl.
+        tokenizer: as in EnergonJsonl. Not with split_ratios or split_patterns, whose tokens nobody has counted.
     """
 
     type: ClassVar[str] = "energon-webdataset"
     release_only: ClassVar[frozenset[str]] = frozenset(
-        {"sample_type", "field_map", "random_access", "split_ratios", "split_patterns", "exclude", "aux", "subflavors"}
+        {
+            "sample_type",
+            "field_map",
+            "random_access",
+            "split_ratios",
+            "split_patterns",
+            "exclude",
+            "tokenizer",
+            "aux",
+            "subflavors",
+        }
     )
 
     parts: Mapping[str, str] = field(default_factory=lambda: {"json": "*"})
@@ -153,6 +168,7 @@ class EnergonWebdataset:
     exclude: tuple[str, ...] = ()
     aux: Mapping[str, str] = field(default_factory=dict)
     subflavors: Mapping[str, str] = field(default_factory=dict)
+    tokenizer: str = ""
 
     def __post_init__(self) -> None:
         """Checks the options.
@@ -185,6 +201,11 @@ class EnergonWebdataset:
             )
         if self.split_ratios and self.split_patterns:
             raise RecipeError(f"{what}: give split_ratios or split_patterns, not both")
+        if self.tokenizer and (self.split_ratios or self.split_patterns):
+            raise RecipeError(
+                f"{what}: tokenizer={self.tokenizer!r} counts the tokens of the mix's own splits; leave split_ratios"
+                " and split_patterns out"
+            )
         self._check_sample_type()
 
     def _check_sample_type(self) -> None:

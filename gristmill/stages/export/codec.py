@@ -228,6 +228,7 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
         named: see Content.
         built: see Content.
         weights: the weight of each stream of the mix, by name, if the format needs it.
+        repetitions: how often each stream is read in an epoch; empty: streams are drawn by weight.
         excluded: see Content; and the samples whose documents are on a blocklist of the mix.
     """
 
@@ -238,6 +239,7 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
     named: tuple[NamedFile, ...] = ()
     built: dict[str, tuple[str, ...]] = {}
     weights: dict[str, float] = {}
+    repetitions: dict[str, float] = {}
     excluded: tuple[str, ...] = ()
 
     @property

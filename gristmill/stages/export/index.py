@@ -15,6 +15,7 @@ from gristmill.recipes.export import Export, format_parameters
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.stages.export.codec import Release
+from gristmill.stages.export.epoch import TokensMissing, epoch_of
 from gristmill.stages.export.release import release_of, small_files, write_large_files
 from gristmill.stages.export.taken_down import taken_down
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices, index_path, inputs_of, why_open
@@ -45,14 +46,14 @@ def index_export(
             document of the mix.
         RecipeError: a slice was made with other options of the format.
         StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
+        TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     slices = _slices(store, mix, export, known)
     _check_slices(mix, export, slices)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)
-    excluded = taken_down(store, mix, export, index.slices)
-    release = release_of(store, index.asset, export.format, index.slices, mix.weights, excluded)
+    release = _release(store, mix, export, index)
     _check_release(mix, export, release, slices)
     writer = IndexWriter(store, index.asset)
     writing = f"{index.asset}/{WRITING}"
@@ -84,8 +85,10 @@ def why_export_open(
     """
     slices = _slices(store, mix, export, known)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)
-    excluded = taken_down(store, mix, export, index.slices)
-    release = release_of(store, index.asset, export.format, index.slices, mix.weights, excluded)
+    try:
+        release = _release(store, mix, export, index)
+    except TokensMissing as error:
+        return (str(error),)
     digests = _kept(store, index.asset, release)
     files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
     if digests is not None:
@@ -93,6 +96,13 @@ def why_export_open(
     files[index_path(index.asset)] = dump(index)
     killed = ("a run that wrote it was killed",) if store.head(f"{index.asset}/{WRITING}") else ()
     return (*why_open(store, index, files, large=release.sizes), *killed)
+
+
+def _release(store: Store, mix: Mix, export: Export, index: Index) -> Release:
+    """The release that an index has now, not yet written."""
+    excluded = taken_down(store, mix, export, index.slices)
+    repeated = epoch_of(store, mix, export, index.slices)
+    return release_of(store, index.asset, export.format, index.slices, mix.weights, excluded, repeated)
 
 
 def release_folder(path: str) -> str:

@@ -56,6 +56,7 @@ def release_of(
     slices: Sequence[Slice],
     weights: Mapping[str, float] = MappingProxyType({}),
     excluded: Sequence[str] = (),
+    repetitions: Mapping[str, float] = MappingProxyType({}),
 ) -> Release:
     """The release over some slices, not yet written.
 
@@ -66,6 +67,7 @@ def release_of(
         slices: the slices, in order.
         weights: the weight of each stream of the mix, by name.
         excluded: samples whose documents are on a blocklist, see taken_down().
+        repetitions: of each stream, see epoch_of().
 
     Raises:
         DataError: a slice has no ledger, or its ledger is not valid.
@@ -83,8 +85,7 @@ def release_of(
         built = [[name, [sha256[path] for path in paths]] for name, paths in content.built.items()]
         made_of += [parameters, named, built]
     left_out = tuple(sorted({*content.excluded, *excluded}))
-    if left_out:
-        made_of.append(left_out)
+    made_of += [left_out] if left_out else []
     digest = digest_of([parameters["type"], codec_of(declared).version, made_of])[:16]
     return Release(
         schema=1,
@@ -94,6 +95,7 @@ def release_of(
         named=tuple(content.named),
         built={name: tuple(paths) for name, paths in content.built.items()},
         weights=dict(weights) if codec_of(declared).weighted else {},
+        repetitions=dict(repetitions),
         excluded=left_out,
     )
 

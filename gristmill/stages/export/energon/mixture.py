@@ -3,9 +3,9 @@
 import posixpath
 from collections.abc import Mapping, Sequence
 
-from gristmill.formats.energon.metadataset import Blend, DatasetReference, compose_metadataset
-from gristmill.stages.export.codec import Release
-from gristmill.stages.export.energon.splits import Dataset
+from gristmill.formats.energon.metadataset import Blend, DatasetReference, Epoch, compose_metadataset
+from gristmill.stages.export.codec import TRAIN, Release
+from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset
 
 METADATASET = "metadataset.yaml"
 """The file of the index that Energon is given. It is replaced with each release, and names only finished files."""
@@ -17,24 +17,25 @@ def metadataset_of(
     """The metadataset over some datasets.
 
     A stream's weight is divided among its datasets by their numbers of samples, so that each sample of the stream is
-    drawn as often as every other.
+    drawn as often as every other. If the release has repetitions, the training split is an epoch with them.
 
     Args:
-        release: has the weights of the streams.
+        release: has the weights or repetitions of the streams.
         datasets: what it names.
         aux: auxiliary sources of all datasets.
         subflavors: of all datasets. The name of its stream is added to each.
     """
-    splits = {}
+    splits: dict[str, Blend | Epoch] = {}
     for split in dict.fromkeys(each.split for each in datasets):
         members = [each for each in datasets if each.split == split and each.rows]
-        shares = _shares(members, release.weights)
+        epoch = split == ENERGON_SPLIT[TRAIN] and release.repetitions
+        shares = [epoch.get(m.stream, 0.0) for m in members] if epoch else _shares(members, release.weights)
         references = [
             (share, _reference(release, each, aux, subflavors)) for share, each in zip(shares, members, strict=True)
         ]
         drawn = tuple((share, reference) for share, reference in references if share > 0)
         if drawn:
-            splits[split] = Blend(drawn)
+            splits[split] = Epoch(drawn) if epoch else Blend(drawn)
     return compose_metadataset(splits)
 
 

@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+from energonlake import INDEX, close, export, mix_of, start, why
+from testkit import SHELVES, SNAPSHOT
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import cache_asset, place
+from gristmill.lake.ledger.files import read_head
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
+from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.export.epoch import TokensMissing
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
+from gristmill.verification.audit import audit_ledger
+
+TOKENIZER = Tokenizer(name="bytes-1", training=Training(mix="blend", snapshots={"pages": (SNAPSHOT,)}, vocabulary=258))
+JSONL = EnergonJsonl(tokenizer=TOKENIZER.name, file_bytes=1 << 20, subflavors={"version": "12e4"})
+
+
+def test_an_epoch_repeats_the_stream_until_the_budget_is_reached(tmp_path: Path) -> None:
+    mill, mix = start(tmp_path / "lake"), mix_of(token_budget=1000)
+    export(mill, JSONL, mix)
+    assert "make this token cache first" in why(mill, JSONL, mix)[0]
+    with pytest.raises(TokensMissing, match="make this token cache first"):
+        close(mill, JSONL, mix)
+    make_tokenizer(mill.store, TOKENIZER, mill.said.append)
+    mill.make(TokenCacheStep(mix, "pages", TOKENIZER, SNAPSHOT, SHELVES))
+    close(mill, JSONL, mix)
+    head = read_head(mill.store, place(cache_asset("blend", TOKENIZER.name, "pages"), SNAPSHOT))
+    assert head is not None
+    data = mill.store.read(f"{INDEX}/metadataset.yaml")
+    assert b'version: "12e4"' in data
+    [entry] = yaml.safe_load(data)["splits"]["train"]["blend_epochized"]
+    assert entry["repetitions"] * head.totals["train tokens"] == pytest.approx(1000)
+    findings = [str(each) for each in audit_ledger(mill.store, f"{INDEX}/ledger.json", mill.said.append)]
+    assert (why(mill, JSONL, mix), findings) == ((), [])
+
+
+def test_an_epoch_needs_a_budget_and_splits_whose_tokens_are_counted(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, JSONL)
+    with pytest.raises(RecipeError, match="the mix has no token_budget"):
+        close(mill, JSONL)
+    with pytest.raises(RecipeError, match="leave split_ratios and split_patterns out"):
+        EnergonWebdataset(tokenizer="t-1", split_ratios={"train": 1})
