@@ -118,7 +118,8 @@ def check_depth(html: str) -> None:
     Raises:
         Unfit: "nested too deeply".
     """
-    if html.count("<") - html.count("</") <= DEPTH_LIMIT:
+    tags = html.count("<")
+    if tags <= DEPTH_LIMIT or tags - html.count("</") <= DEPTH_LIMIT:
         return
     ends = _TAG.findall(html)
     if ends.count("") <= DEPTH_LIMIT:

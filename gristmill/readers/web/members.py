@@ -16,6 +16,7 @@ MAGIC = b"WARC/"
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = (b"\x28\xb5\x2f\xfd", b"\x5d\x2a\x4d\x18")
 _STEP = 64 << 10
+_FIRST_STEP = 8 << 10  # most members are small, and what is behind a member is copied
 _PLAIN_STEP = 1 << 20
 _PROBE = 4 << 10  # packed bytes that are enough to see the first plain ones
 _KEPT = 32 << 20
@@ -109,7 +110,8 @@ class GzipFile:
                 if not member.needs_input:
                     plain = member.decompress(b"", _PLAIN_STEP)
                 elif self._at < len(self._held) or self._read():
-                    packed = bytes(self._held[self._at : self._at + _STEP])
+                    step = _STEP if self._at > self._begin else _FIRST_STEP
+                    packed = bytes(self._held[self._at : self._at + step])
                     self._at += len(packed)
                     plain = member.decompress(packed, _PLAIN_STEP)
                 else:

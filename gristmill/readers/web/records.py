@@ -113,9 +113,16 @@ def header_fields(lines: list[bytes]) -> dict[str, str]:
         text = block.decode()
     except UnicodeDecodeError:
         text = block.decode("latin-1")
+    rows = text.split("\n") if text else []
     found: dict[str, str] = {}
+    if "\n " not in text and "\n\t" not in text and not text.startswith((" ", "\t")):  # no line continues another
+        parts = [row.partition(":") for row in rows]
+        found = {name.strip().lower(): value.strip() for name, colon, value in parts if colon}
+        if len(found) == len(rows) and "" not in found:  # nor is a line no field, or a field given twice
+            return found
+        found = {}
     last = ""
-    for line in text.split("\n") if text else ():
+    for line in rows:
         name, colon, value = line.partition(":")
         if line[:1] in {" ", "\t"} and last:
             found[last] = f"{found[last]} {line.strip()}"
