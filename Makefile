@@ -58,8 +58,8 @@ lint: $(VENV)/.test  ## ruff, format and rules
 types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
-proofs: $(VENV)/.test $(PEERS)  ## all slow tests: real Levanter, real Energon, kills, S3, clusters
-	@$(WITH_PEERS) $(BIN)/python -m pytest -m "slow and not live and not attack" -rs $(BESIDE) $(ARGS)
+proofs: $(VENV)/.test $(PEERS)  ## all slow tests: real Levanter, real Energon, kills, S3, clusters, more draws
+	@GRISTMILL_DRAWS=5 $(WITH_PEERS) $(BIN)/python -m pytest -m "(slow or hypothesis) and not live and not attack" -rs $(BESIDE) $(ARGS)
 
 sample: $(VENV)/.test $(PEERS)  ## the slow tests that CI runs: one comparison of each kind, some of the kills
 	@$(WITH_PEERS) $(BIN)/python -m pytest -m "slow and not live and not exhaustive and not attack" -rs $(BESIDE) $(ARGS)

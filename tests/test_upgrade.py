@@ -105,6 +105,7 @@ def test_the_plan_of_an_old_lake_is_empty_but_for_its_indexes(old: Old) -> None:
     }
 
 
+@pytest.mark.slow
 def test_an_old_lake_is_proven_from_its_bytes_and_asks_for_the_ledgers_of_its_indexes(
     old: Old, capsys: pytest.CaptureFixture[str]
 ) -> None:

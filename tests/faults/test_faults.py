@@ -43,7 +43,7 @@ def bucket(seaweed: Seaweed) -> servers.Bucket:
     return servers.Bucket(seaweed)
 
 
-@cases(2, 5)
+@cases(1, 5)
 def test_a_stage_killed_again_and_again_ends_as_if_undisturbed(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -111,15 +111,15 @@ def test_a_stage_over_a_bucket_is_killed(bucket: servers.Bucket, lakes: Lakes, r
     assert servers.kill_stage(bucket, lakes, dice(request, 0), 0) <= 4
 
 
-@pytest.mark.parametrize(
-    "number", [pytest.param(0, marks=[pytest.mark.slow, pytest.mark.exhaustive]), 4]
-)  # 500; answers that are lost
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.exhaustive), 4])  # 500; answers that are lost
 def test_a_server_may_answer_badly_as_long_as_it_answers_well_at_last(
     bucket: servers.Bucket, lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
     assert servers.spoil(bucket, lakes, dice(request, number), number) >= 1
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_and_comes_back_costs_time_and_nothing_else(
     bucket: servers.Bucket, lakes: Lakes, request: pytest.FixtureRequest
 ) -> None:

@@ -242,6 +242,19 @@ def test_an_aborted_upload_leaves_no_parts_behind(near: BucketStore, seaweed: Se
     assert list(near.list("")) == []
 
 
+def test_a_server_that_dies_and_comes_back_is_waited_for(near: BucketStore, seaweed: Seaweed) -> None:
+    upload(near, "large", BIG)
+    seaweed.kill()
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(near.read, "large")
+        time.sleep(0.2)
+        assert not reading.done()
+        seaweed.start()
+        assert reading.result() == BIG
+    near.put("small", b"put")
+    assert near.read("small") == b"put"
+
+
 def test_a_refusal_is_told_at_once_and_says_no_key(far: BucketStore, near: BucketStore, proxy: FaultyProxy) -> None:
     near.put("small", b"small")
     upload(near, "large", BIG)

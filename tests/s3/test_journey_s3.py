@@ -169,6 +169,7 @@ def test_the_whole_journey_launched_from_the_ui_is_that_of_a_folder(seaweed: Sea
     assert main(["verify", store.url, *endpoint(seaweed)]) == 0
 
 
+@pytest.mark.slow
 def test_large_shards_go_through_the_stages_in_parts(
     seaweed: Seaweed, near: BucketStore, mill: Mill, tmp_path: Path
 ) -> None:

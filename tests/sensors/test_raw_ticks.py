@@ -431,6 +431,7 @@ def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_go
     assert ticker.keys == ["2025"]
 
 
+@pytest.mark.slow
 def test_sync_of_a_fresh_database_does_not_bring_the_key_back(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.raw(letters(4, 5), snapshot="2025")
@@ -498,6 +499,7 @@ def test_a_whole_source_without_objects_is_said_loudly_and_waits_for_an_hour(wor
 
 
 @pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
+@pytest.mark.slow
 def test_automation_shrinks_the_vanished_snapshot_and_touches_no_other(works: Works) -> None:
     daemon = Daemon(works)
 

@@ -64,6 +64,7 @@ def test_a_changed_snapshot_is_made_again_and_the_others_are_not(daemon: Daemon)
     assert daemon.works.ids(BLEND_LETTERS) == ["letter-2", "letter-3", "letter-6"]
 
 
+@pytest.mark.slow
 def test_a_snapshot_whose_raw_is_missing_does_not_keep_the_others_waiting(daemon: Daemon) -> None:
     daemon.works.know("2031")
     daemon.works.raw(letters(4, 5), snapshot="2025")
@@ -88,6 +89,7 @@ def test_a_new_tagger_looks_at_old_snapshots_and_at_each_once(daemon: Daemon) ->
     assert daemon.tick() == NOTHING  # requested once, whatever became of it
 
 
+@pytest.mark.slow
 def test_a_second_source_joins_the_mix(daemon: Daemon) -> None:
     daemon.works.raw(letters(7, 8, source="diary"), source="diary")
     daemon.works.arrive()
@@ -97,6 +99,7 @@ def test_a_second_source_joins_the_mix(daemon: Daemon) -> None:
     assert (BLEND_INDEX, None) in asked
 
 
+@pytest.mark.slow
 def test_without_a_tokenizer_everything_but_its_caches_is_made(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.arrive()

@@ -116,6 +116,7 @@ def test_ids_that_were_mended_after_a_failing_check_are_published(lasting: Works
     assert lasting.ids(LETTERS_V0, "b") == ["letter-4", "letter-5"]
 
 
+@pytest.mark.slow
 def test_a_check_that_still_fails_fails_again(lasting: Works) -> None:
     lasting.raw(letters(2, 3), "a")
     lasting.raw(letters(3, 4), "b")
@@ -141,6 +142,7 @@ def test_a_mended_tagger_makes_its_own_set_and_its_own_shard_alone(lasting: Work
     assert lasting.materialized(MOODY_V1) == {"2024"}
 
 
+@pytest.mark.slow
 def test_what_another_run_finished_meanwhile_is_kept(lasting: Works) -> None:
     lasting.raw(letters(1, 2), "a")
     lasting.store.put("sources/letters/raw/2024/b.jsonl.gz", TRUNCATED)

@@ -230,7 +230,7 @@ def wait_for(what: Callable[[], bool]) -> None:
     raise AssertionError("it did not happen in a minute")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_stopped_run_ends_quietly_with_its_workers_and_the_same_command_goes_on(
     mill: Mill, tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -39,6 +39,11 @@ def test_run_registers_the_snapshot_and_makes_all_that_make_makes(
     assert "everything is up to date" in capsys.readouterr().out
     assert main(["run", str(lake), "letters"]) == 0
     assert "everything is up to date" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_run_makes_mixes_tokens_and_indexes_too(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["make", str(lake), "letters"]) == 0
     assert main(["run", str(lake)]) == 0  # the mix, its tokenizer, its tokens and two indexes are left
     assert "5 runs; " in capsys.readouterr().out
     assert recorded(lake.parent / "home", TINY_LETTERS) == {"2024"}

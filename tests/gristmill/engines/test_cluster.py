@@ -105,6 +105,7 @@ def test_a_poisoned_shard_fails_alone_and_by_name(mill: Mill, engine: Engine) ->
     mill.verify(where)
 
 
+@pytest.mark.slow
 def test_a_poisoned_shard_takes_none_of_the_small_ones_along_that_travel_with_it(mill: Mill, engine: Engine) -> None:
     shards(mill, c="KILL")
     planned, (a, b, c, d, e, f) = work(mill)

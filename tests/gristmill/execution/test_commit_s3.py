@@ -33,6 +33,7 @@ def test_a_bucket_holds_what_a_folder_holds(remote: Mill, mill: Mill) -> None:
     assert remote.tree() == mill.tree()
 
 
+@pytest.mark.slow
 def test_a_second_run_over_a_bucket_grinds_nothing_and_a_change_its_own_shard(remote: Mill) -> None:
     remote.raw_shards(3)
     journey(remote)

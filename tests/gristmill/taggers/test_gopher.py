@@ -4,6 +4,7 @@ import statistics
 from collections import Counter
 
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +74,7 @@ repetitive = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=Tru
 ascii_only = texts([word for word in WORDS if word.isascii()])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.lists(st.one_of(repetitive, texts(WORDS), ascii_only, st.text(max_size=30)), max_size=12))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
     found = GOPHER.look(documents(*batch))  # it also compares them with their declared ranges

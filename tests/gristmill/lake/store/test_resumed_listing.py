@@ -43,6 +43,7 @@ def test_it_goes_on_behind_an_object_that_is_gone(store: Store) -> None:
     assert listed(store, "", "a/2") == ["b/1", "b/2"]
 
 
+@pytest.mark.parametrize("store", ["folder", pytest.param("moto", marks=pytest.mark.slow), "seaweed"], indirect=True)
 def test_it_goes_on_in_another_page(store: Store) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: store.put(f"many/{number:04d}", b"1"), range(1002)))

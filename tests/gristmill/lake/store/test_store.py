@@ -59,6 +59,7 @@ def test_a_listing_is_of_whole_folders_and_of_nothing_beside_them(store: Store) 
     assert paths(store) == ["a.4", "a/1", "a/b/2", "ab/3"]
 
 
+@pytest.mark.parametrize("store", ["folder", pytest.param("moto", marks=pytest.mark.slow), "seaweed"], indirect=True)
 def test_listing_and_deleting_go_beyond_one_page_of_a_thousand(store: Store) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: store.put(f"many/{n:04d}", b"1"), range(1002)))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -72,7 +73,7 @@ def reference(tokenizer: Tokenizer, text: str, begin: int, end: int) -> list[boo
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=75)
+@settings(max_examples=draws(75))
 @given(data=st.data())
 def test_masks_are_those_of_the_reference(kind: str, data: st.DataObject) -> None:
     tokenizer, offsets = KINDS[kind], READY[kind]

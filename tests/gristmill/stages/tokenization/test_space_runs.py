@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -57,7 +58,7 @@ PIECES = [
 PIECES += [".", "(", "e\u0301", "\u0301", "\u00a0", "\u3000", "\u2028", "\u4f60", EOS, "\U0001f600", "\x00"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(texts=st.lists(st.lists(st.sampled_from(PIECES), max_size=16).map("".join), min_size=1, max_size=4))
 def test_ids_are_those_of_the_reference(texts: list[str]) -> None:
     ids, lengths = FAST.encode(texts)
