@@ -1,8 +1,11 @@
 from pathlib import Path
 
+import pytest
+
 from bench.lakes.sensor import run
 
 
+@pytest.mark.slow
 def test_the_sensor_is_measured_over_objects_that_nobody_stored(tmp_path: Path) -> None:
     (row,) = run(tmp_path, objects=3_000, snapshots=3)
     assert row.agree
