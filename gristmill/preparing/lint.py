@@ -127,7 +127,8 @@ def _dataset_flaws(store: Store, path: str) -> Iterator[Flaw]:
     except DataError as error:
         yield flaw_of(error, path)
         return
-    if "sample_type" not in value and "__class__" not in value:
+    kind = value.get("sample_type", value)
+    if not isinstance(kind, dict) or not isinstance(kind.get("__class__"), str):
         what = "it names neither a `sample_type` nor a class"
         yield Flaw(path, what, "for crude samples write __module__: megatron.energon and __class__: CrudeWebdataset")
     for name in ("sample_loader", "part_filter"):

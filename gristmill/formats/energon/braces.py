@@ -11,7 +11,7 @@ from typing import Final
 from gristmill.errors import DataError
 
 _NUMBER: Final = re.compile(r"([0-9]+)")
-_NUMBERS: Final = re.compile(r"(-?[0-9]+)\.\.(-?[0-9]+)(?:\.\.-?([0-9]+))?")
+_NUMBERS: Final = re.compile(r"(-?[0-9]{1,99})\.\.(-?[0-9]{1,99})(?:\.\.-?([0-9]{1,99}))?")
 _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.-?([0-9]+))?")
 _ALPHABET: Final = string.ascii_uppercase + string.ascii_lowercase
 _ESCAPED: Final = re.compile(r"\\(.)")

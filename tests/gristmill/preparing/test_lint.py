@@ -160,3 +160,10 @@ def test_a_split_in_json_is_read_if_there_is_no_other(folder: Path) -> None:
     (folder / ".nv-meta" / "split.yaml").unlink()
     (folder / ".nv-meta" / "split.json").write_text('{"split_parts": {"train": ["shards/{0..3}.tar"]}}')
     assert linted(folder) == []
+
+
+@pytest.mark.parametrize("text", ["sample_type: 3", "__class__: [1]", "sample_type: {__module__: megatron.energon}"])
+def test_a_type_of_samples_without_a_class_is_named(folder: Path, text: str) -> None:
+    (folder / ".nv-meta" / "dataset.yaml").write_text(text)
+    (flaw,) = linted(folder)
+    assert flaw.startswith(".nv-meta/dataset.yaml: it names neither a `sample_type` nor a class")

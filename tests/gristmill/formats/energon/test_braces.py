@@ -74,3 +74,8 @@ def test_patterns_that_cannot_be_expanded_are_refused(pattern: str, message: str
 def test_patterns_that_have_too_many_names_together_are_refused() -> None:
     with pytest.raises(DataError, match="more than 1000000; name fewer shards"):
         expand_all(["{0..599999}"] * 2)
+
+
+def test_numbers_that_are_too_long_are_no_range() -> None:
+    pattern = "{" + "9" * 5000 + ".." + "9" * 5001 + "}"
+    assert expand(pattern) == [pattern]
