@@ -17,7 +17,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.export import Export, format_parameters
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.export.index import index_export
-from gristmill.stages.export.release import read_release
+from gristmill.stages.export.release import read_release, release_warnings
 from gristmill.stages.export.step import ExportStep
 from resources.lake import LakeResource
 
@@ -72,6 +72,10 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
             index = index_export(lake.store(), mix, export, sources, known_snapshots(context, mix))
             release = read_release(lake.store(), index.asset)
             shown = f"{lake.store().url}/{release.folder}" if release else ""
-            return index_result(lake.store(), index, {"release": dg.MetadataValue.path(shown)})
+            warnings = release_warnings(lake.store(), index.asset)
+            for warning in warnings:
+                context.log.warning(f"{index.asset}: {warning}")
+            more = {"release": dg.MetadataValue.path(shown), "warnings": "; ".join(warnings) or "none"}
+            return index_result(lake.store(), index, more)
 
     return index

@@ -17,6 +17,7 @@ from gristmill.commands._terminal import add_options, add_shelves, lake_of, shel
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
 from gristmill.lake.asset_kinds import TOKEN_CACHE, expression_of
+from gristmill.tracing.parts import SamplePlace
 from gristmill.tracing.raw import RawPlace, Shelves
 from gristmill.tracing.tokens import TokenPlace
 from gristmill.tracing.trace import DocumentTrace, RowPlace, TokenTrace, document_trace, token_trace
@@ -113,7 +114,16 @@ def _lines(trace: DocumentTrace) -> Iterator[str]:
     for part in trace.parts:
         if not part.lines:
             yield f"  {part.path}: made from its shard{f'; {part.why}' if part.why else ''}"
-        yield from (f"  {path}: line {line}" for path, line in part.lines)
+        samples = {sample.path: sample for sample in part.samples}
+        yield from (f"  {path}: line {line}{_sample(samples.get(path))}" for path, line in part.lines)
+        if part.release:
+            yield f"  {part.release} names this file where it is"
+
+
+def _sample(sample: SamplePlace | None) -> str:
+    if sample is None:
+        return ""
+    return f", from byte {sample.offset}{f', sample {sample.key}' if sample.key else ''}"
 
 
 def _raw(raw: RawPlace) -> str:

@@ -11,6 +11,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.export.index import index_export, why_export_open
+from gristmill.stages.export.release import release_warnings
 from gristmill.stages.mixing.index import index_mix, why_mix_open
 from gristmill.stages.token_cache.index import index_cache, why_cache_open
 
@@ -80,6 +81,14 @@ class MixIndexes:
             index_mix(store, self.mix, self.sources, self.known)
         else:
             index_cache(store, self.mix, tokenizer, self.sources, self.known)
+
+    def warnings(self, store: Store, address: str) -> tuple[str, ...]:
+        """What people should know of an index that was written.
+
+        Raises:
+            DataError: the release of an export is not valid.
+        """
+        return release_warnings(store, address) if self._export(address) else ()
 
     def _tokenizer(self, address: str) -> Tokenizer | None:
         """The tokenizer of a cache's index; None for other indexes."""

@@ -193,11 +193,14 @@ class Maker:
             if prospect.state == "make":
                 try:
                     task.indexes.write(self.lake.store(), task.address)
+                    warnings = task.indexes.warnings(self.lake.store(), task.address)
                 except GristmillError as error:
                     self._failed(prospect, error)
                     continue
                 self._done(prospect)
                 self.say(f"{task.address}: written ({'; '.join(prospect.why)})")
+                for warning in warnings:
+                    self.say(f"warning: {task.address}: {warning}")
             elif prospect.state != "finished":
                 self._left(prospect)
 

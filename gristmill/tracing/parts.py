@@ -4,12 +4,29 @@ import msgspec
 
 from gristmill.lake.address import Place, export_index, part_at
 from gristmill.lake.asset_kinds import EXPORT, names_of
+from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import objects_of
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.export import format_of_parameters
 from gristmill.stages.export.codec import Release
+from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.part import read_part_record
 from gristmill.stages.export.release import read_release
+
+
+class SamplePlace(msgspec.Struct, frozen=True):
+    """A sample in a file that is read at random.
+
+    Attributes:
+        path: of the file.
+        key: of the sample; empty if the format has none.
+        offset: its first byte in the file.
+    """
+
+    path: str
+    key: str
+    offset: int
 
 
 class PartPlace(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -21,12 +38,16 @@ class PartPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         why: why the part is about to change.
         lines: the files of an export that have the document, and the number of its line in each, from 1: that of the
             part, and that of the release.
+        samples: the same documents as a loader finds them at random, if the format allows it.
+        release: the folder of the release that names the part's file where it is; empty if a release copies it.
     """
 
     asset: str
     path: str
     why: str = ""
     lines: tuple[tuple[str, int], ...] = ()
+    samples: tuple[SamplePlace, ...] = ()
+    release: str = ""
 
 
 def folder_of(partition: Place, row: Shard) -> str:
@@ -36,29 +57,39 @@ def folder_of(partition: Place, row: Shard) -> str:
     return part[1] if part else path
 
 
-def export_lines(store: Store, partition: Place, part: Shard, row: int) -> tuple[tuple[str, int], ...]:
-    """The files that have a document, and the number of its line in each, from 1; empty if the format refused it.
+def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str = "") -> PartPlace:
+    """A part, and where its files have a document; no file has it if the format refused it.
 
     Args:
         store: the lake.
-        partition: a slice of an export. For other kinds of assets there are no lines.
+        partition: a slice of an export. In other kinds of assets no lines are looked for.
         part: the row of the table.
         row: number of the document in the mix's shard; -1: not known.
+        why: why the part is about to change; if it is, no lines are looked for.
 
     Raises:
         DataError: the part's record is not valid, or the release of the index.
     """
-    if partition.kind is not EXPORT or row < 0:
-        return ()
-    record = read_part_record(part, partition.table)
+    bare = PartPlace(partition.asset, folder_of(partition, part), why)
+    if partition.kind is not EXPORT or row < 0 or why:
+        return bare
+    record, head = read_part_record(part, partition.table), read_head(store, partition)
     found = record.line(row)
-    if found is None:
-        return ()
-    name, line = found
+    if found is None or head is None:
+        return bare
+    path, line = record.folder + found[0], found[1]
     names = names_of(partition.asset)
     release = read_release(store, export_index(names["mix"], names["export"]))
-    lines = ((record.folder + name, line + 1),)
-    return lines + (_in_release(release, record.folder + name, line) if release else ())
+    lines = ((path, line + 1), *(_in_release(release, path, line) if release else ()))
+    codec = codec_of(format_of_parameters(head.recipe.parameters["format"]))
+    samples = [(file, codec.sample(file, number - 1, store.stream)) for file, number in lines]
+    named = release.folder if release and any(file.path == path for file in release.named) else ""
+    return msgspec.structs.replace(
+        bare,
+        lines=lines,
+        samples=tuple(SamplePlace(file, *sample) for file, sample in samples if sample),
+        release=named,
+    )
 
 
 def _in_release(release: Release, path: str, line: int) -> tuple[tuple[str, int], ...]:

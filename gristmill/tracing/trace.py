@@ -27,7 +27,7 @@ from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Input, Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
-from gristmill.tracing.parts import PartPlace, export_lines, folder_of
+from gristmill.tracing.parts import PartPlace, traced_part
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import (
     AT_ONCE,
@@ -244,8 +244,7 @@ def _parts(store: Store, assets: Iterable[str], down: "_Downstream", snapshot: s
             for read in row.inputs:
                 why = down.read(read)
                 if why is not None and made is not None:
-                    lines = () if why else export_lines(store, made.place, row, down.row(read.asset))
-                    yield PartPlace(asset, folder_of(made.place, row), why, lines)
+                    yield traced_part(store, made.place, row, down.row(read.asset), why)
 
 
 class _Downstream:

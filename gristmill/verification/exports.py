@@ -17,7 +17,7 @@ from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import write_documents
 from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, read_part_record
 from gristmill.stages.export.part_table import against, parts_agree
-from gristmill.stages.export.release import large_files, read_release, release_of, release_path, small_files
+from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
 from gristmill.stages.mixing.index import Slice
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
@@ -168,7 +168,11 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
 
 
 def _large(store: Store, release: Release, declared: ExportFormat, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
-    """The large files of a release that are not what the parts give, byte for byte."""
+    """The large files of a release that are not what the parts give.
+
+    Copied files are compared byte for byte, and those that a codec builds by what they say: another version of SQLite
+    writes the same rows in other bytes.
+    """
     for path, write in large_files(store, release, declared):
         digest = _Digest()
         try:
@@ -176,5 +180,16 @@ def _large(store: Store, release: Release, declared: ExportFormat, ledger: Index
         except StoreError as error:
             yield path, f"a part that it was made from is damaged: {error}"
             return
-        if digest.hexdigest() != ledger.files[path]:
+        if digest.hexdigest() == ledger.files[path]:
+            continue
+        name = path.removeprefix(release.folder)
+        if name not in release.built:
             yield path, "its bytes are not those of the parts"
+            continue
+        try:
+            said, should = meaning_of(store, release, declared, name)
+        except DataError as error:
+            yield path, str(error)
+            continue
+        if said != should:
+            yield path, "it does not say what the parts say"

@@ -3,8 +3,11 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster_kit import Works, letters
+from dagster_kit import EXPORTING, Works, letters
+from testkit import link
 from ticking import Daemon
+
+from gristmill.recipes.catalogue import read_catalogue
 
 
 @pytest.fixture
@@ -65,3 +68,23 @@ def milled(ground: Works, tmp_path: Path) -> Iterator[Works]:
     """A copy of it."""
     with dg.DagsterInstance.ephemeral() as instance:
         yield ground.copy(tmp_path / "lake", instance)
+
+
+@pytest.fixture(scope="session")
+def two_shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole lake of the letters, two shards of the mix; not to be changed."""
+    root = tmp_path_factory.mktemp("whole") / "lake"
+    with dg.DagsterInstance.ephemeral() as instance:
+        made = Works(root, instance)
+        made.raw(letters(1, 2, 3), "a")
+        made.raw(letters(4, 5, 6), "b")
+        made.arrive("letters")
+        made.whole()
+    return root
+
+
+@pytest.fixture
+def exporting(two_shards: Path, tmp_path: Path) -> Iterator[Works]:
+    """That lake in links, with exports: a store puts another file in a file's place, and the etags stay."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield Works(link(two_shards, tmp_path / "lake"), instance, read_catalogue(EXPORTING))

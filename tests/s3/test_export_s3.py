@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import energonlake
 import exported
+import pytest
 from seaweed import Seaweed
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.recipes.export import ExportFormat
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.mixing.step import stream_step
+from gristmill.verification.audit import audit_ledger
 
 
 def exports(mill: Mill) -> dict[str, bytes]:
@@ -25,3 +30,21 @@ def test_a_bucket_and_a_folder_have_the_same_export(seaweed: Seaweed, tmp_path: 
     exported.export(local)
     exported.close(local)
     assert exports(remote) == exports(local)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [EnergonJsonl(file_bytes=1_000_000), EnergonWebdataset(parts={"txt": "text"})],
+    ids=lambda each: each.type,
+)
+def test_a_bucket_and_a_folder_have_the_same_export_to_energon(
+    seaweed: Seaweed, tmp_path: Path, declared: ExportFormat
+) -> None:
+    remote = Mill(tmp_path, seaweed.url(declared.type), seaweed.options)
+    remote.raw_shards(2)
+    for mill in (energonlake.mixed(remote), energonlake.start(tmp_path / "local")):
+        energonlake.export(mill, declared)
+        energonlake.close(mill, declared)
+        assert energonlake.why(mill, declared) == ()
+        assert audit_ledger(mill.store, f"{energonlake.INDEX}/ledger.json", print) == []
+    assert exports(remote) == exports(mill)

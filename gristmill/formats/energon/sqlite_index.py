@@ -237,6 +237,16 @@ def index_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
+def index_schema(path: Path) -> list[str]:
+    """How the tables and indexes of a file are declared, in a fixed order.
+
+    Raises:
+        DataError: the file is not a database.
+    """
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY sql"
+    return [str(row[0]) for row in _select(path, query)]
+
+
 def index_uuid(digest: str) -> str:
     """The text of `index.uuid`: a UUID that the digest of the index gives, without a line feed.
 

@@ -3,7 +3,7 @@
 The stage knows no format. `formats.py` has the codec of each.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +18,10 @@ from gristmill.lake.store.protocol import Store
 
 TRAIN, VALIDATION = "train", "validation"
 """The splits of a mix that holds documents out. The split of other mixes is empty."""
+
+
+MANY_FILES = 10_000
+"""Files of a dataset above which people are warned: loaders open and shuffle them one by one."""
 
 
 class Sink(Protocol):
@@ -259,6 +263,18 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.folder.removeprefix(f"{self.index}/")
 
 
+class Sample(NamedTuple):
+    """Where a document is in a file that other tools open at any of its samples.
+
+    Attributes:
+        key: the name of the sample; empty if the format gives samples no names.
+        offset: its first byte in the file.
+    """
+
+    key: str
+    offset: int
+
+
 class Codec(Protocol):
     """A format of exports."""
 
@@ -306,15 +322,36 @@ class Codec(Protocol):
             DataError: the recipe excludes a sample that no file has.
         """
 
-    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
-        """Writes a file of a release that is not copied, and leaves the sink open.
+    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]]) -> Iterator[bytes]:
+        """The bytes of a file of a release that is not copied.
 
         Args:
             release: the release.
             name: of the file, one of `release.built`.
             read: the bytes of a part's file, by its path.
-            sink: receives the bytes.
         """
+
+    def meaning(self, pieces: Iterable[bytes]) -> str:
+        """A digest of what a built file says. Another version of a library may write the same in other bytes.
+
+        Args:
+            pieces: of the file.
+
+        Raises:
+            DataError: it is no such file.
+        """
+
+    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> Sample | None:
+        """Where a document is in a file; None if tools read the format from the beginning only.
+
+        Args:
+            path: of the file, of a part or of a release.
+            row: number of the document in the file, from 0.
+            read: the bytes of a file, by its path.
+        """
+
+    def warnings(self, release: Release) -> tuple[str, ...]:
+        """What people should know of a release that is valid, but that its readers will not like."""
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:
         """The small files of a release, by their paths below the folder of the index.

@@ -11,7 +11,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.export.codec import MISSING_MEDIA
+from gristmill.stages.export.codec import MANY_FILES, MISSING_MEDIA
 from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, read_part_record, sha256_of_objects
 
 MEND = "make this slice of the export again"
@@ -39,7 +39,17 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
         return Verdict("export_complete", passed=False, description=f"{wrong[0]}; {MEND}", metadata=facts)
     text = f"{facts['rows']:,} rows of {len(documents)} shards: {sum(part.rows for part in parts):,} in files,"
     text += f" {refused:,} refused by the format"
+    facts["files"] = files = _files(place, parts)
+    if files > MANY_FILES:
+        facts["warning"] = f"{files:,} files; loaders work best with at most {MANY_FILES:,} in a dataset"
+        text += f"; warning: {facts['warning']}"
     return Verdict("export_complete", passed=True, description=text, metadata=facts)
+
+
+def _files(place: Place, parts: Sequence[Shard]) -> int:
+    """Number of files with documents, such as tars. Readers of some formats do not like too many."""
+    records = (read_part_record(part, place.table) for part in parts)
+    return sum(bool(file.facts.rows) for record in records for file in record.files.values())
 
 
 def _missing_media(place: Place, parts: Sequence[Shard]) -> Iterator[Finding]:

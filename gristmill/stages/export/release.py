@@ -19,7 +19,7 @@ from gristmill.lake.rows.shard_file import checked
 from gristmill.lake.store.hashing import HashedUpload
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.recipes.export import ExportFormat, format_parameters
+from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
 from gristmill.stages.export.codec import ExportedFile, Piece, Release, ReleaseFile, Sink
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.part import read_part_record
@@ -169,10 +169,46 @@ def large_files(store: Store, release: Release, declared: ExportFormat) -> Itera
             for data in reader.read(piece):
                 sink.write(data)
 
+    def build(name: str, sink: Sink) -> None:
+        for data in codec.build(release, name, reader.whole):
+            sink.write(data)
+
     for file in release.files:
         yield release.folder + file.name, partial(copy, file)
     for name in release.built:
-        yield release.folder + name, partial(codec.build, release, name, reader.whole)
+        yield release.folder + name, partial(build, name)
+
+
+def meaning_of(store: Store, release: Release, declared: ExportFormat, name: str) -> tuple[str, str]:
+    """What a built file of a release says, and what it would say if it were made again: two digests.
+
+    Args:
+        store: the lake.
+        release: the release.
+        declared: its format.
+        name: of the file, one of `release.built`.
+
+    Raises:
+        DataError: the file in the lake is no such file.
+        StoreError: a part's file is not the one that its ledger names.
+    """
+    codec = codec_of(declared)
+    again = codec.build(release, name, PieceReader(store, release).whole)
+    return codec.meaning(store.stream(release.folder + name)), codec.meaning(again)
+
+
+def release_warnings(store: Store, asset: str) -> tuple[str, ...]:
+    """What people should know of the release of an index: it is valid, but its readers will not like it.
+
+    Args:
+        store: the lake.
+        asset: address of the index.
+
+    Raises:
+        DataError: the file that names the release is damaged.
+    """
+    release = read_release(store, asset)
+    return codec_of(format_of_parameters(release.format)).warnings(release) if release else ()
 
 
 class PieceReader:

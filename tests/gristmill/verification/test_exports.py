@@ -2,9 +2,12 @@
 
 import gzip
 import hashlib
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import energonlake
 import msgspec
 import pytest
 import xxhash
@@ -15,6 +18,7 @@ from wholelake import reseal_shard
 from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, content_digest, read_index_ledger
 from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.part import ExportedPart, PartFile, content_of, sha256_of_objects
 from gristmill.verification.audit import audit_ledger
 
@@ -115,3 +119,48 @@ def test_a_foreign_file_in_the_release_is_found(mill: Mill) -> None:
     path = f"{release_of(mill).folder}train/en/more.jsonl.gz"
     mill.store.put(path, b"")
     assert any(f"{path}: no ledger names this object" in each for each in found(mill, LEDGER))
+
+
+@pytest.fixture
+def tars(tmp_path: Path) -> Mill:
+    """An export to tars of a mix, and its index."""
+    declared = EnergonWebdataset(parts={"txt": "text"})
+    made = energonlake.start(tmp_path / "lake")
+    energonlake.export(made, declared)
+    energonlake.close(made, declared)
+    return made
+
+
+def other_sqlite(tars: Mill, folder: Path, change: str = "") -> list[str]:
+    """The findings after the index of samples was written in other bytes, and perhaps changed, and its ledger too."""
+    path = f"{energonlake.release_of(tars).folder}.nv-meta/index.sqlite"
+    copy, ledger = folder / "copy.sqlite", f"{energonlake.INDEX}/ledger.json"
+    copy.write_bytes(tars.store.read(path))
+    with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+        db.execute("PRAGMA page_size = 512")
+        db.execute(change or "SELECT 1")
+        db.execute("VACUUM")
+    assert copy.read_bytes() != tars.store.read(path)
+    tars.store.put(path, copy.read_bytes())
+    known = read_index_ledger(tars.store, ledger)
+    assert isinstance(known, IndexLedger)
+    digests = {**known.files, path: content_digest(copy.read_bytes(), path, tars.store.url)}
+    tars.store.put(ledger, dump(compose_index(known.asset, known.inputs, digests)))
+    return found(tars, ledger)
+
+
+def test_an_index_of_samples_is_compared_by_its_rows(tars: Mill, tmp_path: Path) -> None:
+    assert other_sqlite(tars, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE samples SET byte_offset = 1 WHERE sample_index = 9 AND tar_file_id = 1",
+        "DELETE FROM sample_parts WHERE sample_index = 3",
+        "DROP INDEX idx_samples_by_tar_and_idx",
+    ],
+)
+def test_an_index_of_samples_with_other_rows_is_found(tars: Mill, tmp_path: Path, change: str) -> None:
+    [finding] = other_sqlite(tars, tmp_path, change)
+    assert "index.sqlite: it does not say what the parts say" in finding

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gristmill.lake.store.protocol import Store
 
 SHELVES = ("dagshelf",)
+EXPORTING = (*SHELVES, "exportshelf")
+"""With exports of the mix."""
 RETRY_DELAY = 0.2
 """Seconds that an op waits here before it is tried again."""
 

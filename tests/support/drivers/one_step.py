@@ -26,6 +26,7 @@ from gristmill.execution.runner import Inline, raise_failures
 from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine
 from gristmill.recipes.export import Export, Oscar
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_mix
@@ -34,10 +35,15 @@ from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 
-STEPS = ("convert", "tag", "revise", "mix", "export", "train", "cache", "index", "gc")
-"""From raw to tokens, and then the parts go that nobody names."""
+EXPORTS = {
+    "export": Export(name="oscar", mixes=("even",), format=Oscar()),
+    "lines": Export(name="lines", mixes=("even",), format=EnergonJsonl(fields={"t": "text"}, file_bytes=5_000)),
+    "tars": Export(name="tars", mixes=("even",), format=EnergonWebdataset(parts={"txt": "text"}, shard_samples=9)),
+}
+"""The steps that export the mix, by their names."""
 
-EXPORT = Export(name="oscar", mixes=("even",), format=Oscar())
+STEPS = ("convert", "tag", "revise", "mix", *EXPORTS, "train", "cache", "index", "gc")
+"""From raw to tokens, and then the parts go that nobody names."""
 
 STORE_ERROR, DATA_ERROR = 3, 4
 """Exit codes: the lake did not answer, or somebody was faster; the bytes are wrong, or an input is not there yet."""
@@ -55,8 +61,8 @@ def step_of(mill: Mill, name: str) -> Step:
         return revision_step(mill.source(), "v1", SNAPSHOT, SHELVES)
     if name == "mix":
         return stream_step(even(), "pages", SNAPSHOT, SHELVES)
-    if name == "export":
-        return ExportStep(even(), "pages", EXPORT, SNAPSHOT, SHELVES)
+    if name in EXPORTS:
+        return ExportStep(even(), "pages", EXPORTS[name], SNAPSHOT, SHELVES)
     return TokenCacheStep(even(), "pages", TOKENIZER, SNAPSHOT, SHELVES)
 
 
@@ -73,7 +79,8 @@ def work(mill: Mill, name: str, engine: Engine, say: Say) -> None:
         sources, known = {"pages": mill.source()}, {"pages": [SNAPSHOT]}
         index_mix(mill.store, even(), sources, known)
         index_cache(mill.store, even(), TOKENIZER, sources, known)
-        index_export(mill.store, even(), EXPORT, sources, known)
+        for export in EXPORTS.values():
+            index_export(mill.store, even(), export, sources, known)
     elif name == "gc":
         say("work")
         with redirect_stdout(StringIO()):

@@ -1,6 +1,7 @@
 """The codec of Energon's JSON lines: a file for each split with its index, and a metadataset that names all files."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -18,13 +19,14 @@ from gristmill.stages.export.codec import (
     Release,
     ReleaseFile,
     RowBlock,
+    Sample,
     Sink,
 )
 from gristmill.stages.export.cuts import cut_files, joined
 from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_finder
 from gristmill.stages.export.energon.line_file import INDEX, LineFile
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
-from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of
+from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of, warn_of_many
 
 ENDING = ".jsonl"
 
@@ -61,17 +63,29 @@ class EnergonJsonlCodec:
         """See Codec: JSON lines have no list of excluded samples, so a takedown rewrites the part."""
         return []
 
-    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
+    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]]) -> Iterator[bytes]:
         """See Codec: the index of a joined file, from those of the parts."""
         file = next(file for file in release.files if file.name + INDEX == name)
-        sink.write(bytes(8))
+        yield bytes(8)
         size, path, ends = 0, "", np.empty(0, np.uint64)
         for piece in file.pieces:
             if piece.path != path:
                 path, ends = piece.path, np.frombuffer(b"".join(read(piece.path + INDEX)), "<u8")
             rows = ends[piece.row + 1 : piece.row + piece.rows + 1]
-            sink.write((rows - np.uint64(piece.start) + np.uint64(size)).astype("<u8").tobytes())
+            yield (rows - np.uint64(piece.start) + np.uint64(size)).astype("<u8").tobytes()
             size += piece.end - piece.start
+
+    def meaning(self, pieces: Iterable[bytes]) -> str:
+        """See Codec: an index says its bytes."""
+        return hashlib.sha256(b"".join(pieces)).hexdigest()
+
+    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> Sample:
+        """See Codec: the offset that the index has."""
+        return Sample("", int(np.frombuffer(b"".join(read(path + INDEX)), "<u8")[row]))
+
+    def warnings(self, release: Release) -> tuple[str, ...]:
+        """See Codec: too many files."""
+        return warn_of_many(len(release.named) + len(release.files), "give the export file_bytes, which joins them")
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002 - no checksums
         """See Codec: the metadataset, which names every file."""

@@ -4,10 +4,25 @@ from typing import NamedTuple
 
 from gristmill.lake.address import part_at
 from gristmill.lake.asset_kinds import names_of
-from gristmill.stages.export.codec import TRAIN, VALIDATION, NamedFile
+from gristmill.stages.export.codec import MANY_FILES, TRAIN, VALIDATION, NamedFile
 
 ENERGON_SPLIT = {"": "train", TRAIN: "train", VALIDATION: "val"}
 """Energon's name for each split of a mix."""
+
+
+def warn_of_many(files: int, mend: str) -> tuple[str, ...]:
+    """A warning if a dataset has more files than its readers like.
+
+    Args:
+        files: number of files.
+        mend: what to do.
+
+    >>> warn_of_many(10_000, "write larger tars"), warn_of_many(10_001, "write larger tars")
+    ((), ('the release has 10,001 files, and Energon works best with at most 10,000; write larger tars',))
+    """
+    if files <= MANY_FILES:
+        return ()
+    return (f"the release has {files:,} files, and Energon works best with at most {MANY_FILES:,}; {mend}",)
 
 
 class Dataset(NamedTuple):

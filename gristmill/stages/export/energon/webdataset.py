@@ -1,12 +1,13 @@
 """The codec of Energon's WebDatasets: tars in the parts, and a folder `.nv-meta` in the release that names them."""
 
 import posixpath
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, StoreError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
 from gristmill.formats.energon.info import INFO, META_FOLDER, info_bytes
 from gristmill.formats.energon.sample_types import sample_type
@@ -17,16 +18,16 @@ from gristmill.formats.energon.split import (
     split_bytes,
     without_split,
 )
-from gristmill.formats.energon.sqlite_index import SqliteIndexWriter, index_uuid
+from gristmill.formats.energon.sqlite_index import SqliteIndexWriter, index_digest, index_schema, index_uuid
 from gristmill.lake.address import export_asset, part_at
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sink
+from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sample, Sink
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
-from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of
+from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
 from gristmill.stages.export.energon.tar_files import SAMPLES, TAR, columns_of, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
 
@@ -98,27 +99,55 @@ class EnergonWebdatasetCodec:
             )
         return {paths[shard]: split for split, shards in found.items() for shard in shards}
 
-    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]], sink: Sink) -> None:
+    def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]]) -> Iterator[bytes]:
         """See Codec: the index of all samples.
 
         Raises:
             DuplicateKey: two samples have one key; the message names both places.
+            StoreError: the folder for temporary files is full.
         """
         with TemporaryDirectory(prefix="gristmill-") as folder:
             path = Path(folder, "index.sqlite")
-            with closing(SqliteIndexWriter(path, [file.path for file in release.named])) as index:
-                for number, listed in enumerate(release.built[name]):
-                    first = 0
-                    for lines in read_samples(read(listed), listed):
-                        index.add(number, columns_of(lines, first))
-                        first += len(lines)
-                index.finish()
+            try:
+                _write_index(path, release, release.built[name], read)
+            except sqlite3.OperationalError as error:
+                raise StoreError(
+                    f"{release.folder}{name}: its file in {folder} cannot be written ({error}); free some space and run"
+                    " again, or name another folder in TMPDIR"
+                ) from error
             with path.open("r+b") as file:
                 file.seek(_VERSION)
                 file.write(bytes(4))
                 file.seek(0)
                 while data := file.read(_PIECE):
-                    sink.write(data)
+                    yield data
+
+    def meaning(self, pieces: Iterable[bytes]) -> str:
+        """See Codec: the rows of the index, in a fixed order, and its tables."""
+        with TemporaryDirectory(prefix="gristmill-") as folder:
+            path = Path(folder, "index.sqlite")
+            with path.open("wb") as file:
+                file.writelines(pieces)
+            return digest_of([index_digest(path), index_schema(path)])
+
+    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> Sample:
+        """See Codec: key and offset, from the list of the tar's samples.
+
+        Raises:
+            DataError: the list is shorter.
+        """
+        first = 0
+        for lines in read_samples(read(path + SAMPLES), path + SAMPLES):
+            if row < first + len(lines):
+                return Sample(lines[row - first].key, lines[row - first].start)
+            first += len(lines)
+        raise DataError(f"{path}{SAMPLES}: it has {first} samples, not {row + 1}; make this slice of the export again")
+
+    def warnings(self, release: Release) -> tuple[str, ...]:
+        """See Codec: too many tars."""
+        return warn_of_many(
+            len(release.named), "give the export larger shard_samples and shard_bytes, or the mix larger shards"
+        )
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:
         """See Codec: what describes the dataset. The file that makes the folder a dataset is the last of `.nv-meta`."""
@@ -161,6 +190,17 @@ def _excluded(release: Release, names: Mapping[str, str]) -> list[str]:
         tar, ending, key = path.partition(f"{TAR}/")
         found.append(names[tar + TAR] + "/" + key if ending else names[path])
     return found
+
+
+def _write_index(path: Path, release: Release, lists: Sequence[str], read: Callable[[str], Iterator[bytes]]) -> None:
+    """Writes the index of all samples into a file: `lists` are the lists of samples of the tars, in their order."""
+    with closing(SqliteIndexWriter(path, [file.path for file in release.named])) as index:
+        for number, listed in enumerate(lists):
+            first = 0
+            for lines in read_samples(read(listed), listed):
+                index.add(number, columns_of(lines, first))
+                first += len(lines)
+        index.finish()
 
 
 def _below_export(path: str) -> str:

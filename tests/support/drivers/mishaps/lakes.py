@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mishaps.process import Process, one_step
-from one_step import STEPS, work
+from one_step import EXPORTS, STEPS, work
 from testkit import SNAPSHOT, Mill, link, make_documents
 
 from gristmill.execution.runner import Inline
@@ -160,7 +160,7 @@ MADE = {
     "tag": "sources/pages/v0/attributes",
     "revise": "sources/pages/v1",
     "mix": "mixes/even/documents",
-    "export": "exports/even/oscar/pages",
+    **{step: f"exports/even/{export.name}/pages" for step, export in EXPORTS.items()},
     "train": "tokenizers",
 }
 """What a step makes: with a second edition, what lies below it is stale and says so. The others close the lake."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from mishaps.lakes import Lakes, put_raw, run_again
 from mishaps.process import Process, one_step, wait_until_gone
-from one_step import STEPS, STORE_ERROR, work
+from one_step import EXPORTS, STEPS, STORE_ERROR, work
 from testkit import Mill
 
 from gristmill.errors import StoreError
@@ -21,8 +21,10 @@ ROUND = (
     "cache",
     "export",
     "mix",
+    "tars",
     "revise",
     "cache",
+    "lines",
     "convert",
     "tag",
     "mix",
@@ -33,7 +35,7 @@ ROUND = (
 )
 """Whose turn it is, case after case."""
 
-PLANNED = ("convert", "tag", "revise", "mix", "export", "cache")
+PLANNED = ("convert", "tag", "revise", "mix", *EXPORTS, "cache")
 """Steps with workers."""
 
 

@@ -1,7 +1,10 @@
 import io
 import json
+import os
 import sqlite3
+import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from energonlake import HERE, INDEX, close, export, mix_of, mixed, offsets, records, release_of, start, why
 from testkit import Mill, make_documents
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, StoreError
 from gristmill.formats.energon.sqlite_index import DuplicateKey
 from gristmill.maintenance.gc import find_unnamed
 from gristmill.maintenance.old_releases import find_old_releases
@@ -271,3 +274,24 @@ def test_equal_lakes_have_equal_bytes(tmp_path: Path) -> None:
         close(mill, TEXT)
         trees.append(mill.tree())
     assert trees[0] == trees[1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted, which takes root")
+def test_a_full_folder_of_temporary_files_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mill = start(tmp_path / "lake", rows=200)
+    export(mill, TEXT)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16384", "tmpfs", str(disk)], check=True)
+    try:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        with pytest.raises(
+            StoreError, match=r"index.sqlite: its file in .* cannot be written .*free some space and run"
+        ):
+            close(mill, TEXT)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert why(mill, TEXT) != ()
+    monkeypatch.undo()
+    close(mill, TEXT)
+    assert found(mill, f"{INDEX}/ledger.json") == []
