@@ -263,7 +263,7 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.folder.removeprefix(f"{self.index}/")
 
 
-class Sample(NamedTuple):
+class SampleStart(NamedTuple):
     """Where a document is in a file that other tools open at any of its samples.
 
     Attributes:
@@ -341,7 +341,7 @@ class Codec(Protocol):
             DataError: it is no such file.
         """
 
-    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> Sample | None:
+    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> SampleStart | None:
         """Where a document is in a file; None if tools read the format from the beginning only.
 
         Args:

@@ -19,7 +19,7 @@ from gristmill.stages.export.codec import (
     Release,
     ReleaseFile,
     RowBlock,
-    Sample,
+    SampleStart,
     Sink,
 )
 from gristmill.stages.export.cuts import cut_files, joined
@@ -79,9 +79,9 @@ class EnergonJsonlCodec:
         """See Codec: an index says its bytes."""
         return hashlib.sha256(b"".join(pieces)).hexdigest()
 
-    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> Sample:
+    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> SampleStart:
         """See Codec: the offset that the index has."""
-        return Sample("", int(np.frombuffer(b"".join(read(path + INDEX)), "<u8")[row]))
+        return SampleStart("", int(np.frombuffer(b"".join(read(path + INDEX)), "<u8")[row]))
 
     def warnings(self, release: Release) -> tuple[str, ...]:
         """See Codec: too many files."""

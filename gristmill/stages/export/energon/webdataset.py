@@ -24,7 +24,7 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sample, Sink
+from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, SampleStart, Sink
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
@@ -130,7 +130,7 @@ class EnergonWebdatasetCodec:
                 file.writelines(pieces)
             return digest_of([index_digest(path), index_schema(path)])
 
-    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> Sample:
+    def sample(self, path: str, row: int, read: Callable[[str], Iterator[bytes]]) -> SampleStart:
         """See Codec: key and offset, from the list of the tar's samples.
 
         Raises:
@@ -139,7 +139,7 @@ class EnergonWebdatasetCodec:
         first = 0
         for lines in read_samples(read(path + SAMPLES), path + SAMPLES):
             if row < first + len(lines):
-                return Sample(lines[row - first].key, lines[row - first].start)
+                return SampleStart(lines[row - first].key, lines[row - first].start)
             first += len(lines)
         raise DataError(f"{path}{SAMPLES}: it has {first} samples, not {row + 1}; make this slice of the export again")
 
