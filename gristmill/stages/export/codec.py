@@ -15,6 +15,7 @@ from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.export.sample_start import SampleStart
 
 TRAIN, VALIDATION = "train", "validation"
 """The splits of a mix that holds documents out. The split of other mixes is empty."""
@@ -261,18 +262,6 @@ class Release(msgspec.Struct, frozen=True, omit_defaults=True):
     def name(self) -> str:
         """The name of its folder, with a closing slash."""
         return self.folder.removeprefix(f"{self.index}/")
-
-
-class SampleStart(NamedTuple):
-    """Where a document is in a file that other tools open at any of its samples.
-
-    Attributes:
-        key: the name of the sample; empty if the format gives samples no names.
-        offset: its first byte in the file.
-    """
-
-    key: str
-    offset: int
 
 
 class Codec(Protocol):

@@ -19,7 +19,6 @@ from gristmill.stages.export.codec import (
     Release,
     ReleaseFile,
     RowBlock,
-    SampleStart,
     Sink,
 )
 from gristmill.stages.export.cuts import cut_files, joined
@@ -27,6 +26,7 @@ from gristmill.stages.export.energon.document_values import DocumentValues, Valu
 from gristmill.stages.export.energon.line_file import INDEX, LineFile
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of, warn_of_many
+from gristmill.stages.export.sample_start import SampleStart
 
 ENDING = ".jsonl"
 

@@ -24,12 +24,13 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, SampleStart, Sink
+from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sink
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
 from gristmill.stages.export.energon.tar_files import SAMPLES, TAR, columns_of, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
+from gristmill.stages.export.sample_start import SampleStart
 
 _META = f"{META_FOLDER}/"
 SQLITE, UUID = f"{_META}index.sqlite", f"{_META}index.uuid"
