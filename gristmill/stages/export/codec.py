@@ -19,8 +19,6 @@ from gristmill.stages.export.sample_start import SampleStart
 
 TRAIN, VALIDATION = "train", "validation"
 """The splits of a mix that holds documents out. The split of other mixes is empty."""
-
-
 MANY_FILES = 10_000
 """Files of a dataset above which people are warned: loaders open and shuffle them one by one."""
 
