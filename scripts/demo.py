@@ -9,14 +9,14 @@ from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_instal
 from gristmill.dashboard.home import alone
 from gristmill.environment import CHECKOUT
 from gristmill.errors import GristmillError
-from gristmill.lake.address import blocklist_path
+from gristmill.lake.address import blocklist_path, export_index
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.store.protocol import Store
 from scripts.mill import open_mill
 from scripts.progress import say, stop
 
 MIX = "starter"
-METADATASET = "exports/starter/energon/index/metadataset.yaml"
+METADATASET = f"{export_index(MIX, 'energon')}/metadataset.yaml"
 TAKEDOWN = b'{"source":"stdlib","id":"this.py","reason":"an example of a takedown request"}\n'
 
 
