@@ -82,7 +82,7 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 .cache/energon/.done: requirements/energon.txt requirements/torch.txt
 	@mkdir -p .cache/energon
 	@$(PYTHON) $(PEER_ENVIRONMENT) energon .cache/energon >/dev/null && touch $@ || \
-	  echo "the proofs against real Energon are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
+	  echo "the proofs against real Energon are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311) and PyTorch for the CPU (PIP_FIND_LINKS)"
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
 	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves $(BIN)/python -m mishaps.suite
