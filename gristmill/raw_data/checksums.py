@@ -120,7 +120,7 @@ def compare_checksums(source: Source, store: Store, snapshot: str, known: Mappin
     result.files.extend(sorted(files, key=natural_key))
     named = named_hashes(source, store, files)
     for target in sorted(named, key=natural_key):
-        if not source.wants(target) and not target.startswith("../"):
+        if not source.wants(target) and not target.startswith(("../", "/")):
             result.unread.append(target)
         elif target not in entries:
             result.absent.append(f"{target} (in {named[target][0].file})")
