@@ -2,7 +2,7 @@
 
 The objects are listed over S3's protocol from a server that makes them up (bench/lakes/key_server.py); the sensor is
 the real one with a real Dagster instance in SQLite, its ticks boxed as in production. Each page takes `LATENCY`
-milliseconds, so that a pass is broken off by its time box and gone on with.
+milliseconds, so that a pass reaches the end of its time box, and the next tick continues it.
 """
 
 import os

@@ -162,7 +162,7 @@ def read_counts(store: Store) -> dict[str, int]:
     if data is None:
         legacy = read_optional(store, meta_path(LEGACY_INFO))
         if legacy is None:
-            raise DataError(f"{meta_path(INFO)}: there is none, so the dataset is not prepared; run prepare")
+            raise DataError(f"{meta_path(INFO)}: the file is missing, so the dataset is not prepared; run prepare")
         counts = read_yaml(legacy, meta_path(LEGACY_INFO)).get("shard_counts")
         if not isinstance(counts, dict) or not all(isinstance(count, int) for count in counts.values()):
             raise DataError(f"{meta_path(LEGACY_INFO)}: it has no counts of shards; prepare the dataset again")

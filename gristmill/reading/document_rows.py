@@ -152,7 +152,7 @@ def _pick(digest: bytes, begin: int, shard: int, row: int) -> _Pick:
 
 
 def _position(store: Store, path: str, rows: int, begin: int) -> int:
-    """The position of the first hash that is not before the beginning of the draw; `rows` if there is none."""
+    """The position of the first hash that is not before the beginning of the draw; `rows` if all are before it."""
     low, high = 0, rows
     while high - low > 1024:
         middle = (low + high) // 2

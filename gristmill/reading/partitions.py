@@ -1,4 +1,4 @@
-"""Finds what is read: finished partitions, their shards, and the shards of attribute sets that stand beside them.
+"""Finds what is read: finished partitions, their shards, and the shards of their attribute sets.
 
 All that ledgers can tell is checked here, before the first row is read: that a partition is finished, that no run is at
 work on it, and that a set was made from these very shards. Nothing is joined on keys: rows of a set stand in the order
@@ -143,7 +143,7 @@ def named_asset(name: str, kind: AssetKind, example: str) -> str:
         example: shows a valid name, for the message.
 
     Raises:
-        RecipeError: the name is none of these.
+        RecipeError: the name has another form.
 
     >>> named_asset("wiki/v1", DOCUMENTS, "wiki/v1")
     'sources/wiki/v1/documents'

@@ -67,7 +67,7 @@ class MediaFilter(NamedTuple):
         return self.strategy == "HEADER" or any(_matches(name, pattern) for pattern in self.patterns.split(","))
 
     def kind(self, name: str, head: bytes) -> MediaKind | None:
-        """The kind of a file that may be media; None if it is none.
+        """The kind of a media file; None if the file is not media.
 
         Args:
             name: of the file.

@@ -174,7 +174,7 @@ def _own(names: Iterable[str], top: str) -> Iterator[str]:
 
 @cache
 def _folder(top: str) -> str:
-    """The folder that holds a package or module; empty if other people's packages lie there too, or none is found."""
+    """The folder that holds a package or module; empty if it has other people's packages too, or is not found."""
     try:
         spec = importlib.util.find_spec(top)
     except (ImportError, AttributeError, ValueError):

@@ -64,7 +64,7 @@ def test_a_flaw_is_exit_code_1_and_nothing_is_written(tmp_path: Path, capsys: py
     assert out.endswith("1 wrong, 0 warnings; nothing was written\n")
     assert contents(tmp_path) == before
     assert energon("lint", tmp_path) == 1
-    assert "WRONG   .nv-meta/.info.json: there is none, so the dataset is not prepared" in told(capsys)
+    assert "WRONG   .nv-meta/.info.json: the file is missing, so the dataset is not prepared" in told(capsys)
 
 
 def test_a_sample_type_and_a_field_map_are_written_and_checked(

@@ -69,7 +69,7 @@ TAR, META = "shards/0.tar", ".nv-meta/"
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (remove(META + ".info.json"), [".nv-meta/.info.json: there is none"]),
+        (remove(META + ".info.json"), [".nv-meta/.info.json: the file is missing"]),
         (edit(META + ".info.json", ": 3", ": 4"), ["shards/0.tar: it has 3 samples, but .info.json says 4"] * 1),
         (edit(META + ".info.json", '{\n  "e', '{"x": 1,\n  "e'), [".nv-meta/.info.json: not a valid"]),
         (remove(TAR), ["shards/0.tar: there is no such shard"]),
