@@ -2,29 +2,34 @@
 
 Blocklists have no asset and no automation condition, as an entry concerns only the few shards that hold it. The id
 indexes name these shards. Assets made from such a slice follow by their automation, as the slice's content changes.
+
+Exports do not wait for that. If their format has a list of excluded samples, the index is requested at once: the new
+release excludes the documents. Slices of other exports are made in the same run as the slice of their mix.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import dagster as dg
 import msgspec
 
-from assets.support.keys import address_of, key_of, plain, snapshots_of
+from assets.support.keys import address_of, key_of, snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.address import attributes_asset, blocklist_path, documents_asset, mix_asset, place
+from gristmill.lake.address import (
+    blocklist_path,
+    place,
+)
 from gristmill.lake.asset_kinds import checks_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
 from resources.lake import LakeResource
-from sensors.automation import automation_name
+from sensors.blocked_assets import Selected, selected_assets
 from sensors.raw_arrivals import is_awake
 
 BOX = 30.0
@@ -34,27 +39,6 @@ MOST = 500
 
 _UNREAD = ""
 """Value of `Mark.lists` if a list is missing or not valid. Runs that needed it have failed."""
-
-
-@dataclass(frozen=True)
-class Selected:
-    """An asset whose recipe names blocklists.
-
-    Attributes:
-        address: of the asset.
-        source: the source whose snapshots are its partitions.
-        reads: addresses of its inputs, the documents first.
-        near: addresses of everything made from that source. While one of them is being made, its snapshot waits.
-        lists: names of the blocklists.
-        automation: the sensor that requests it. While that sensor is stopped, this one requests nothing.
-    """
-
-    address: str
-    source: str
-    reads: tuple[str, ...]
-    near: frozenset[str]
-    lists: tuple[str, ...]
-    automation: str
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -73,30 +57,6 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
     wait: tuple[str, ...] = ()
 
 
-def selected_assets(catalogue: Catalogue) -> Iterator[Selected]:
-    """Every asset whose recipe names a blocklist: versions of sources, and streams of mixes."""
-    near: dict[str, set[str]] = {}
-    for address, owner in catalogue.slices():
-        near.setdefault(owner, set()).add(address)
-    for source in catalogue.sources.values():
-        for before, revision in zip(source.versions, source.revisions, strict=False):
-            if revision.blocklists:
-                address = documents_asset(source.name, revision.version)
-                yield _selected(address, source.name, before, revision, near, automation_name(source))
-    for mix, stream in catalogue.streams():
-        if stream.blocklists:
-            address = mix_asset(mix.name, stream.key)
-            automation = f"mix_{plain(mix.name)}_automation"
-            yield _selected(address, stream.source, stream.version, stream, near, automation)
-
-
-def _selected(
-    address: str, source: str, version: str, selection: Selection, near: Mapping[str, set[str]], automation: str
-) -> Selected:
-    reads = (documents_asset(source, version), *(attributes_asset(source, version, name) for name in selection.sets))
-    return Selected(address, source, reads, frozenset(near[source]), selection.blocklists, automation)
-
-
 @dataclass
 class _Look:
     """One tick: the results of reading the lake and Dagster so far, and the requests."""
@@ -107,6 +67,7 @@ class _Look:
     asked: list[dg.RunRequest] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    indexes: set[str] = field(default_factory=set)
     looked: int = 0
     _etags: dict[str, str] = field(default_factory=dict)
     _lists: dict[str, Blocklist | DataError | RecipeError] = field(default_factory=dict)
@@ -145,10 +106,14 @@ class _Look:
             lists.append(blocklist)
         return lists
 
-    def is_under_way(self, chosen: Selected, snapshot: str) -> bool:
-        """Whether a run is making the slice, its inputs, or something that reads it.
+    def is_under_way(self, near: Collection[str], snapshot: str | None) -> bool:
+        """Whether a run is making one of some assets, such as a slice, its inputs, or something that reads it.
 
         Dagster is asked once, before any ledger is read. If a run ends in between, its new ledger is read.
+
+        Args:
+            near: addresses of the assets.
+            snapshot: the partition; None: of assets without partitions.
         """
         if self._under_way is None:
             runs = self.instance.get_runs(dg.RunsFilter(statuses=list(_GOING)))
@@ -157,7 +122,7 @@ class _Look:
                 for run in runs
             ]
         return any(
-            (partition is None or partition == snapshot) and (made is None or chosen.near & made)
+            (partition is None or partition == snapshot) and (made is None or not made.isdisjoint(near))
             for partition, made in self._under_way
         )
 
@@ -211,10 +176,13 @@ def look_at(look: _Look, chosen: Selected, mark: Mark | None) -> Mark | None:
             done = due[number - 1] if number > len(waiting) else mark.after
             return Mark(etags, done if mark.after is not None else None, mark.anew, (*wait, *left))
         look.looked += 1
-        if look.is_under_way(chosen, snapshot):
+        indexes = () if snapshot in waiting else chosen.indexes  # of waiting ones, they were requested before
+        if look.is_under_way(chosen.near, snapshot):
             wait.append(snapshot)
+            look.indexes.update(indexes)
         elif _is_touched(look.store, chosen, snapshot, blocked, anew=mark.anew):
-            look.asked.append(_request(chosen, snapshot))
+            look.asked.append(_request(look, chosen, snapshot))
+            look.indexes.update(indexes)
     return Mark(etags, None, mark.anew and bool(wait), tuple(wait))
 
 
@@ -237,15 +205,38 @@ def _is_touched(store: Store, chosen: Selected, snapshot: str, blocked: Hashes, 
     return bool(touched_shards(store, made, place(chosen.reads[0], snapshot), blocked))
 
 
-def _request(chosen: Selected, snapshot: str) -> dg.RunRequest:
+def _request(look: _Look, chosen: Selected, snapshot: str) -> dg.RunRequest:
     """The request of a slice. It has no run key: a list that changes back would have the same key for other work."""
-    key = key_of(chosen.address)
+    exports = () if chosen.exports and is_paused(look.instance, chosen.exporting) else chosen.exports
+    made = {address: key_of(address) for address in (chosen.address, *exports)}
     return dg.RunRequest(
         partition_key=snapshot,
-        asset_selection=[key],
-        asset_check_keys=[dg.AssetCheckKey(key, check) for check in checks_of(chosen.address)],
+        asset_selection=list(made.values()),
+        asset_check_keys=[dg.AssetCheckKey(key, check) for each, key in made.items() for check in checks_of(each)],
         tags={"gristmill/blocklists": ",".join(chosen.lists)},
     )
+
+
+def _request_indexes(look: _Look, pending: Mapping[str, str]) -> dict[str, Mark]:
+    """Requests the indexes of exports that a changed list affects. Returns those that wait, for the cursor.
+
+    An index that is being made may have read the old list, so it is requested again when that run has ended.
+
+    Args:
+        look: the tick.
+        pending: the sensor that requests each index, by the index's address.
+    """
+    wait: dict[str, Mark] = {}
+    for address, automation in pending.items():
+        if is_paused(look.instance, automation):
+            look.messages.append(f"{address} waits: {automation} is stopped")
+            wait[address] = Mark("")
+        elif look.is_under_way({address}, None):
+            look.messages.append(f"{address} is being made; it is requested again after that")
+            wait[address] = Mark("")
+        else:
+            look.asked.append(dg.RunRequest(asset_selection=[key_of(address)]))
+    return wait
 
 
 def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float = BOX) -> list[dg.SensorDefinition]:
@@ -257,10 +248,12 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         box: longest time of a tick in seconds.
     """
     watched = list(selected_assets(catalogue))
+    exporting = {index: chosen.exporting for chosen in watched for index in chosen.indexes}
+    reached = {address for chosen in watched for address in (chosen.address, *chosen.exports, *chosen.indexes)}
 
     @dg.sensor(
         name="blocklists",
-        asset_selection=dg.AssetSelection.assets(*(key_of(chosen.address) for chosen in watched)),
+        asset_selection=dg.AssetSelection.assets(*map(key_of, sorted(reached))),
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Requests the finished slices that a changed blocklist affects",
@@ -274,7 +267,9 @@ def blocklist_sensors(catalogue: Catalogue, interval: int = INTERVAL, box: float
         new_marks = {chosen.address: look_at(look, chosen, marks.get(chosen.address)) for chosen in watched}
         if look.wrong:
             raise DataError("; ".join(dict.fromkeys(look.wrong)))
-        return _result(look, {address: mark for address, mark in new_marks.items() if mark is not None})
+        pending = {index: sensor for index, sensor in exporting.items() if index in marks or index in look.indexes}
+        waiting = _request_indexes(look, pending)
+        return _result(look, {**{each: mark for each, mark in new_marks.items() if mark is not None}, **waiting})
 
     return [watch] if watched else []
 
