@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 import orjson
 
 from gristmill.errors import MalformedRow, Misaligned
@@ -17,6 +18,7 @@ T = TypeVar("T")
 
 HUGE = 1 << 25
 """Rows of a block with more bytes than this are decoded one by one. Only a huge row makes a block so large."""
+_LINE_FEED, _BRACE = b"\n{"
 
 
 class IdPair(msgspec.Struct):
@@ -86,9 +88,8 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
         decoded = decoder.decode_lines(block)
     except NOT_DECODED:
         decoded = []
-    rows = block.count(b"\n") + (not block.endswith(b"\n"))
-    if len(decoded) == rows and block.count(b"\n{") + block.startswith(b"{") == rows:
-        return decoded  # each line is one object: a string in JSON has no line feed
+    if len(decoded) == _objects(block):
+        return decoded
     found = list[T]()
     for number, line in enumerate(rows_of(block)):
         try:
@@ -99,6 +100,20 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
                 raise MalformedRow(path, first + number, reason, mend) from error
             raise MalformedRow(path, first + number, reason) from error
     return found
+
+
+def _objects(block: bytes) -> int:
+    """The number of lines of a block that decodes, if each begins an object; else -1.
+
+    A string in JSON has no line feed. So as many values as lines are one object a line. Comparing all bytes at once is
+    several times as fast as `bytes.count` of a line feed with a brace behind it.
+    """
+    codes = np.frombuffer(block, np.uint8)
+    starts = np.flatnonzero(codes == _LINE_FEED) + 1
+    if starts.size and starts[-1] == len(block):
+        starts = starts[:-1]
+    whole = block.startswith(b"{") and bool(np.all(codes[starts] == _BRACE))
+    return len(starts) + 1 if whole else -1
 
 
 def _row(decoder: "msgspec.json.Decoder[T]", line: bytes) -> T:
