@@ -1,6 +1,6 @@
 """The values of documents that go into a sample, as JSON; and why a document is refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ NO_NAMES = NotTaken("a media name is neither a string nor a list of strings")
 BAD_NAME = NotTaken("a media name is absolute, leads out of its folder, or has a character that Energon cannot use")
 
 Values = list[bytes | None]
-"""The values at some paths of a document, as JSON; None for a value that it does not have."""
+"""The values at some paths of a document, as JSON or as text; None for a value that it does not have."""
 
 
 class DocumentValues:
@@ -26,6 +26,7 @@ class DocumentValues:
         media: paths of values that name media files; a document may lack them.
         files: as media; but the caller reads these files, so that they are not looked for here.
         exists: whether there is a media file of this name; None: it is not asked.
+        texts: numbers of the paths whose values come as text. Every document has a string there.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class DocumentValues:
         media: Sequence[str] = (),
         files: Sequence[str] = (),
         exists: Callable[[str], bool] | None = None,
+        texts: Collection[int] = (),
     ) -> None:
         self._looked_for = len(paths) + len(media) if exists else 0
         self._exists = exists
@@ -41,7 +43,7 @@ class DocumentValues:
         self._required = [number for number, path in enumerate(paths) if not path.endswith("?")]
         self._absent = {number: NotTaken(f"it has no {paths[number]}") for number in self._required}
         self._media = range(len(paths), len(paths) + len(media) + len(files))
-        self._fields = RowFields([path.removesuffix("?") for path in (*paths, *media, *files)])
+        self._fields = RowFields([path.removesuffix("?") for path in (*paths, *media, *files)], texts)
 
     def read(self, rows: RowBlock) -> list[Values | NotTaken]:
         """The values of each document in the order of the paths, or why the document is refused.

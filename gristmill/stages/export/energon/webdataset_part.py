@@ -44,7 +44,9 @@ class WebdatasetPart:
         paths = [declared.parts[name] for name in self._parts] + [declared.files[name] for name in self._files]
         paths += [declared.key] if declared.key else []
         exists = media_finder(lake, declared.root)
-        self._values = DocumentValues(paths, declared.media, list(declared.files.values()), exists)
+        self._texts = [_is_text(name, declared.parts[name]) for name in self._parts]
+        texts = [number for number, text in enumerate(self._texts) if text]
+        self._values = DocumentValues(paths, declared.media, list(declared.files.values()), exists, texts)
         self._open: dict[str, TarFile] = {}
         self._tars: dict[str, int] = {}
         self._facts: dict[str, FileFacts] = {}
@@ -88,8 +90,8 @@ class WebdatasetPart:
     def _sample(self, values: Values) -> list[tuple[str, bytes]] | NotTaken:
         """Name and content of each part."""
         parts = []
-        for name, value in zip(self._parts, values, strict=False):
-            data = _content(name, value)
+        for name, text, value in zip(self._parts, self._texts, values, strict=False):
+            data = value if text else _content(name, value)
             if data is not None:
                 parts.append((name, data))
         for name, found in zip(self._files, values[len(self._parts) :], strict=False):
@@ -131,9 +133,18 @@ class WebdatasetPart:
             tar.abort()
 
 
+def _is_text(part: str, path: str) -> bool:
+    """Whether a part is the text of the document, which is a string in every document."""
+    return path.removesuffix("?") == "text" and not _is_json(part)
+
+
+def _is_json(part: str) -> bool:
+    return part.rpartition(".")[2] == "json"
+
+
 def _content(part: str, value: bytes | None) -> bytes | None:
     """The content of a part; None if the document has no value for it."""
-    if value is None or part.rpartition(".")[2] == "json":
+    if value is None or _is_json(part):
         return value
     if value.startswith(b'"'):
         return _TEXT.decode(value).encode()
