@@ -2,7 +2,13 @@
 
 Jobs: {"do": "load", "path", "split", "training", "cooker", "image"}: all samples, in the order of the loader; and the
           same once more, restored from their keys, the last first
-      {"do": "files", "path", "names"}: parts by name, as a cooker gets them from an auxiliary source
+      {"do": "open", "name", "state", ...}: a loader that stays open, with the options of "load" and those of opened();
+          with "state" it continues from a file of "save"
+      {"do": "take", "name", "count", "keys"}: the next samples of this loader, all that are left if no count is
+          given; with "keys" only their keys
+      {"do": "save", "name", "state"}: writes what the loader needs to continue into a file
+      {"do": "files", "path", "names", "store"}: parts by name, as a cooker gets them from an auxiliary source, which
+          stays open if it has a name; an error for each part that is not found
       {"do": "media", "path", "names"}: the same for media metadata
       {"do": "prepare", "path", "args"}: the real tool's own preparation
       {"do": "yaml", "texts"}: what its parser makes of them
@@ -13,6 +19,7 @@ import dataclasses
 import json
 import sys
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -68,6 +75,8 @@ def similarity(sample: dict[str, Any]) -> Any:
     )
 
 
+OPEN: dict[str, tuple[Any, Any]] = {}
+STORES: dict[str, Any] = {}
 COOKERS = {each.__name__: each for each in (everything, with_media, sequence, similarity)}
 
 
@@ -81,9 +90,14 @@ def encoder(cooker: str, image: str) -> Any:
     return Passing()
 
 
-def load(job: Job) -> Job:
-    """All samples of a split."""
-    worker = energon.WorkerConfig(rank=0, world_size=1, num_workers=0)
+def opened(job: Job) -> tuple[Any, int]:
+    """A loader over a split, and its number of samples.
+
+    Options: `rank` of `world`, with so many `workers`; for training a `buffer` to shuffle in, and `once`: one epoch.
+    """
+    worker = energon.WorkerConfig(
+        rank=job.get("rank", 0), world_size=job.get("world", 1), num_workers=job.get("workers", 0)
+    )
     options = {
         "split_part": job.get("split", "train"),
         "worker_config": worker,
@@ -92,18 +106,44 @@ def load(job: Job) -> Job:
     }
     if job.get("training"):
         dataset = energon.get_train_dataset(
-            job["path"], shuffle_buffer_size=None, max_samples_per_sequence=1, **options
+            job["path"],
+            shuffle_buffer_size=job.get("buffer"),
+            max_samples_per_sequence=1,
+            repeat=not job.get("once"),
+            **options,
         )
     else:
         dataset = energon.get_val_dataset(job["path"], **options)
-    loader = energon.get_savable_loader(dataset)
-    samples = []
-    for sample in loader:
-        samples.append(sample)
-        if len(samples) == len(dataset):
-            break
+    return energon.get_savable_loader(dataset), len(dataset)
+
+
+def load(job: Job) -> Job:
+    """All samples of a split."""
+    loader, length = opened(job)
+    samples = list(islice(loader, length))
     restored = [loader.restore_sample(sample.__restore_key__) for sample in reversed(samples)]
     return {"samples": [described(each) for each in samples], "restored": [described(each) for each in restored]}
+
+
+def open_loader(job: Job) -> Job:
+    """Opens a loader that stays open."""
+    loader, length = opened(job)
+    if "state" in job:
+        loader.restore_state_rank(torch.load(job["state"], weights_only=False))
+    OPEN[job["name"]] = loader, iter(loader)
+    return {"length": length}
+
+
+def take(job: Job) -> Job:
+    """The next samples of an open loader."""
+    samples = list(islice(OPEN[job["name"]][1], job.get("count")))
+    return {"samples": [each.__key__ if job.get("keys") else described(each) for each in samples]}
+
+
+def save(job: Job) -> Job:
+    """Writes the state of an open loader."""
+    torch.save(OPEN[job["name"]][0].save_state_rank(), job["state"])
+    return {}
 
 
 def described(value: Any) -> Any:
@@ -132,8 +172,21 @@ def described(value: Any) -> Any:
 
 def files(job: Job) -> Job:
     """Parts by name."""
-    store = stores.SystemFileStore(job["path"]) if job.get("folder") else stores.WebdatasetFileStore(epath(job["path"]))
-    return {"files": [described(store[name][0]) for name in job["names"]]}
+    store = STORES.get(job.get("store", ""))
+    if store is None:
+        folder = job.get("folder")
+        store = stores.SystemFileStore(job["path"]) if folder else stores.WebdatasetFileStore(epath(job["path"]))
+        if "store" in job:
+            STORES[job["store"]] = store
+    return {"files": [part(store, name) for name in job["names"]]}
+
+
+def part(store: Any, name: str) -> Any:
+    """A part of a store, or why it is not found."""
+    try:
+        return described(store[name][0])
+    except KeyError as error:
+        return {"error": str(error)}
 
 
 def media(job: Job) -> Job:
@@ -165,13 +218,25 @@ def types(_: Job) -> Job:
     return {"types": found}
 
 
+JOBS = {
+    "load": load,
+    "open": open_loader,
+    "take": take,
+    "save": save,
+    "files": files,
+    "media": media,
+    "prepare": prepare,
+    "types": types,
+}
+
+
 def answer(job: Job) -> Job:
     """The answer to one job; an error of Energon is an answer."""
     try:
         if job["do"] == "yaml":
             load_yaml = import_module("megatron.energon.eyaml").load_yaml
             return {"values": [load_yaml(text.encode()) for text in job["texts"]]}
-        return {"load": load, "files": files, "media": media, "prepare": prepare, "types": types}[job["do"]](job)
+        return JOBS[job["do"]](job)
     except Exception as error:  # noqa: BLE001 - what it raises is what the test asks about
         return {"error": f"{type(error).__name__}: {error}"}
 

@@ -85,7 +85,7 @@ def release_of(
         built = [[name, [sha256[path] for path in paths]] for name, paths in content.built.items()]
         made_of += [parameters, named, built]
     left_out = tuple(sorted({*content.excluded, *excluded}))
-    made_of += [left_out] if left_out else []
+    made_of += [["excluded", *left_out]] if left_out else []
     digest = digest_of([parameters["type"], codec_of(declared).version, made_of])[:16]
     return Release(
         schema=1,

@@ -1,12 +1,14 @@
 """A small lake with a mix of two streams and its exports to Energon, for tests."""
 
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.execution.work import Engine
+from gristmill.formats.energon.sqlite_index import index_rows
 from gristmill.lake.address import export_asset, export_index, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger
@@ -71,6 +73,17 @@ def release_of(mill: Mill) -> Release:
     found = read_release(mill.store, INDEX)
     assert found is not None
     return found
+
+
+def indexed(mill: Mill) -> list[tuple[int, str, int]]:
+    """Each sample that the index of the release has: number of its tar, key, number in the tar; all with their parts."""
+    with NamedTemporaryFile(suffix=".sqlite") as file:
+        file.write(mill.store.read(f"{release_of(mill).folder}.nv-meta/index.sqlite"))
+        file.flush()
+        rows = [(int(row[0]), str(row[1]), int(row[2])) for row in index_rows(Path(file.name), "samples")]
+        parts = {(row[0], row[1]) for row in index_rows(Path(file.name), "sample_parts")}
+    assert parts == {(tar, number) for tar, _, number in rows}
+    return rows
 
 
 def offsets(data: bytes) -> list[int]:

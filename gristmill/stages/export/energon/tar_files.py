@@ -5,7 +5,8 @@ are hashes of (source, id) of the documents. They tell whether a takedown concer
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 
 import msgspec
 import numpy as np
@@ -202,3 +203,24 @@ def columns_of(lines: Sequence[SampleLine], first: int) -> Samples:
         part_offsets=np.array(offsets, np.int64),
         part_sizes=np.array(sizes, np.int64),
     )
+
+
+def kept_runs(lines: Sequence[SampleLine], left_out: Collection[str], first: int) -> Iterator[Samples]:
+    """The samples between those that are left out, as columns.
+
+    Args:
+        lines: consecutive samples of a tar.
+        left_out: their keys.
+        first: number of the first of the lines in the tar.
+
+    >>> lines = [SampleLine(key, 0, 1024, [("txt", 512, 3)], "pages", key) for key in "abcd"]
+    >>> [(run.first, run.keys) for run in kept_runs(lines, {"b"}, 7)]
+    [(7, ['a']), (9, ['c', 'd'])]
+    """
+    if not left_out:
+        yield columns_of(lines, first)
+        return
+    for kept, group in groupby(enumerate(lines, first), key=lambda each: each[1].key not in left_out):
+        if kept:
+            numbers, run = zip(*group, strict=True)
+            yield columns_of(run, numbers[0])

@@ -28,7 +28,7 @@ from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Rele
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
-from gristmill.stages.export.energon.tar_files import SAMPLES, TAR, columns_of, read_samples
+from gristmill.stages.export.energon.tar_files import SAMPLES, TAR, kept_runs, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
 from gristmill.stages.export.sample_start import SampleStart
 
@@ -194,12 +194,17 @@ def _excluded(release: Release, names: Mapping[str, str]) -> list[str]:
 
 
 def _write_index(path: Path, release: Release, lists: Sequence[str], read: Callable[[str], Iterator[bytes]]) -> None:
-    """Writes the index of all samples into a file: `lists` are the lists of samples of the tars, in their order."""
+    """Writes the index of all samples into a file: `lists` are the lists of samples of the tars, in their order.
+
+    Excluded samples are left out, because random access does not look at `exclude` of `split.yaml`.
+    """
     with closing(SqliteIndexWriter(path, [file.path for file in release.named])) as index:
-        for number, listed in enumerate(lists):
+        for number, (file, listed) in enumerate(zip(release.named, lists, strict=True)):
+            left_out = {each.removeprefix(f"{file.path}/") for each in release.excluded if each.startswith(file.path)}
             first = 0
-            for lines in read_samples(read(listed), listed):
-                index.add(number, columns_of(lines, first))
+            for lines in read_samples(read(listed), listed) if file.path not in left_out else ():
+                for run in kept_runs(lines, left_out, first):
+                    index.add(number, run)
                 first += len(lines)
         index.finish()
 

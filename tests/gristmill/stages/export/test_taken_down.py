@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
-from energonlake import INDEX, close, export, mixed, records, release_of, why
+from energonlake import INDEX, close, export, indexed, mixed, records, release_of, why
 from testkit import Mill, make_documents
 
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
@@ -42,6 +42,9 @@ def test_a_takedown_is_excluded_at_once_and_gone_with_its_document(tmp_path: Pat
     key = f"{part.rstrip('/').rpartition('-')[2]}-000003"
     assert excluded(mill) == [f"../../{part.removeprefix('exports/blend/energon/')}train-00000.tar/{key}"]
     assert release_of(mill).folder != first.folder
+    rows = indexed(mill)  # random access does not read split.yaml
+    assert [number for tar, _, number in rows if tar == 1] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert (len(rows), key in {row[1] for row in rows}) == (19, False)
     assert mill.store.read(f"{first.folder}.nv-meta/split.yaml").endswith(b"exclude: []\n")
     assert (why(mill, TEXT, mix), found(mill, f"{INDEX}/ledger.json")) == ((), [])
     mixed(mill, mix)

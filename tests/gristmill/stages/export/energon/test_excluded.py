@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
-from energonlake import INDEX, close, export, records, release_of, start
+from energonlake import INDEX, close, export, indexed, records, release_of, start
 from testkit import Mill
 
 from gristmill.errors import DataError
@@ -34,6 +34,7 @@ def test_a_recipe_excludes_tars_and_samples_that_are_there(tmp_path: Path) -> No
     declared = replace(TEXT, exclude=(tar, sample))
     close(mill, declared)
     assert sorted(excluded(mill)) == sorted([f"../../{tar}", f"../../{sample}"])
+    assert [(tar, number) for tar, _, number in indexed(mill)] == [(1, number) for number in range(9)]
     assert found(mill, f"{INDEX}/ledger.json") == []
     with pytest.raises(DataError, match="the release has no such tar"):
         close(mill, replace(TEXT, exclude=("pages/2024/part-1/train-00000.tar",)))
