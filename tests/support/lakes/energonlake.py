@@ -76,7 +76,7 @@ def release_of(mill: Mill) -> Release:
 
 
 def indexed(mill: Mill) -> list[tuple[int, str, int]]:
-    """Each sample that the index of the release has: number of its tar, key, number in the tar; all with their parts."""
+    """Each sample in the index of the release: number of its tar, key, number in the tar. All have parts."""
     with NamedTemporaryFile(suffix=".sqlite") as file:
         file.write(mill.store.read(f"{release_of(mill).folder}.nv-meta/index.sqlite"))
         file.flush()
