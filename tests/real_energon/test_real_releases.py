@@ -9,11 +9,12 @@ from peer import Ask
 from testkit import Mill
 
 from gristmill.__main__ import main
+from gristmill.recipes.export import ExportFormat
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 
 pytestmark = pytest.mark.slow
 TARS = EnergonWebdataset(parts={"txt": "text"}, key="id", sample_type="TextSample", field_map={"text": "txt"})
-EXPORTS = {"tars": TARS, "lines": EnergonJsonl(file_bytes=1 << 20)}
+EXPORTS: dict[str, ExportFormat] = {"tars": TARS, "lines": EnergonJsonl(file_bytes=1 << 20)}
 COOKERS = {"tars": "", "lines": "everything"}
 IDS = [page(number)["id"] for number in range(30)]
 MANY = 90
