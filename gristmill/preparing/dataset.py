@@ -96,7 +96,8 @@ def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:
     entries = listed(store)
     if not entries:
         raise DataError(f"{dataset.url}: the folder is empty; give one with tars or with media files")
-    return "tars" if any(is_tar(entry.path) or is_packed_tar(entry.path) for entry in entries) else "files"
+    names = (entry.path.lower() for entry in entries)
+    return "tars" if any(is_tar(name) or is_packed_tar(name) for name in names) else "files"
 
 
 def is_tar(path: str) -> bool:

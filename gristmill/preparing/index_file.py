@@ -10,6 +10,7 @@ from gristmill.formats.energon.sqlite_index import (
     DuplicateKey,
     SqliteIndexWriter,
     add_media,
+    compare_media,
     index_tables,
     media_filters,
     media_rows,
@@ -62,18 +63,46 @@ def shard_media(shards: Sequence[WalkedShard]) -> Iterator[MediaRow]:
             yield from media
 
 
-def copy_media(old: Path, path: Path) -> None:
-    """Takes over the media metadata of an older index, if it has any.
+def copy_media(old: Path, path: Path) -> list[Flaw]:
+    """Takes over the media metadata of an older index, if it has any. Those of parts that are gone are left out.
 
     Args:
         old: the older index.
         path: the new one.
 
+    Returns:
+        A warning, if some were left out.
+
     Raises:
         DataError: the older index cannot be read.
     """
-    if {"media_metadata", "media_filters"} <= index_tables(old):
-        add_media(path, media_rows(old), media_filters(old), SELECTED)
+    if not {"media_metadata", "media_filters"} <= index_tables(old):
+        return []
+    gone = dict.fromkeys(row.entry_key for row, same in compare_media(old, path) if not same)
+    add_media(path, (row for row in media_rows(old) if row.entry_key not in gone), media_filters(old), SELECTED)
+    if not gone:
+        return []
+    what = f"metadata of {len(gone):,} media were left out: {next(iter(gone))!r} is gone or has another size"
+    return [Flaw(meta_path(INDEX), what, "if it was replaced, run prepare-media", warning=True)]
+
+
+def media_flaws(old: Path, new: Path) -> Iterator[Flaw]:
+    """A warning if an index has media metadata of parts that no tar has.
+
+    Args:
+        old: the index of the dataset.
+        new: the one that was made of the tars.
+
+    Raises:
+        DataError: the index of the dataset cannot be read.
+    """
+    if "media_metadata" not in index_tables(old):
+        return
+    with as_index_of_dataset(old):
+        gone = [row.entry_key for row, same in compare_media(old, new) if not same]
+    if gone:
+        what = f"it has metadata of {len(gone):,} media that are in no tar, such as {gone[0]!r}"
+        yield Flaw(meta_path(INDEX), what, "run prepare with --tar-index-only", warning=True)
 
 
 @contextmanager

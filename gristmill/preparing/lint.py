@@ -16,17 +16,17 @@ from gristmill.formats.energon.dataset_yaml import DATASET_YAML
 from gristmill.formats.energon.info import INFO
 from gristmill.formats.energon.keys import unusable_characters
 from gristmill.formats.energon.samples import index_name, read_index
-from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, read_split
-from gristmill.formats.energon.sqlite_index import index_rows
-from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, SplitFile, read_split
+from gristmill.formats.energon.sqlite_index import absent_indexes, index_damage, index_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, is_tar, listed, meta_path
+from gristmill.preparing.dataset_file import DatasetFile, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional
-from gristmill.preparing.flaw import Flaw, flaw_of
-from gristmill.preparing.index_file import as_index_of_dataset, build_index, has_samples
+from gristmill.preparing.flaw import Flaw, flaw_of, refuses
+from gristmill.preparing.index_file import as_index_of_dataset, build_index, media_flaws
 from gristmill.preparing.prepare import Watch, count_flaws, read_counts
-from gristmill.preparing.shards import ShardTask, WalkedShard, kept_offsets, walk_shards
-from gristmill.preparing.split_file import split_file_flaws
+from gristmill.preparing.shards import ShardTask, WalkedShard, kept_offsets, no_shard, walk_shards
+from gristmill.preparing.split_file import sample_flaws, split_file_flaws
 
 _AGAIN = "prepare the dataset again with --force-overwrite"
 _INDEX_AGAIN = "run prepare with --tar-index-only"
@@ -69,10 +69,14 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
         counts = read_counts(store)
     except DataError as error:
         return [], [flaw_of(error, meta_path(INFO))]
-    flaws = [*_path_flaws(dataset, store, counts), *_yaml_flaws(store, counts, options)]
+    flaws = _path_flaws(dataset, store, counts)
+    split, found = _read_split(store, options.split_config)
+    flaws += [*found, *(split_file_flaws(split[0], split[1], counts, options.splits) if split else ())]
+    typed = _dataset_file(store, meta_path(options.dataset_config))
+    flaws += typed.flaws
     with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
         tasks = [
-            ShardTask(dataset.lake, shard, f"{folder}/{number}.rows", thorough=True)
+            ShardTask(dataset.lake, shard, f"{folder}/{number}.rows", wanted=tuple(typed.places.values()))
             for number, shard in enumerate(counts)
         ]
         walked: list[WalkedShard] = []
@@ -80,14 +84,22 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
             watch(shard)
             walked.append(shard)
             flaws += [*shard.flaws, *count_flaws(shard, counts[shard.shard])]
-            if not shard.flaws or all(flaw.warning for flaw in shard.flaws):
-                flaws += _offset_flaws(store, shard)
-        if not any(not flaw.warning for shard in walked for flaw in shard.flaws):
-            flaws += _index_flaws(store, walked, Path(folder))
+            flaws += [] if refuses(shard.flaws) else _offset_flaws(store, shard)
+        flaws += part_flaws(meta_path(options.dataset_config), typed.places, walked)
+        sound = not any(refuses(shard.flaws) for shard in walked)
+        new = Path(folder) / INDEX
+        duplicates = build_index(new, walked) if sound else []
+        flaws += [*duplicates, *_index_flaws(store, new if sound and not duplicates else None, Path(folder))]
+        if split and sound and not duplicates:
+            flaws += sample_flaws(split[0], split[1], counts, new)
     return walked, flaws
 
 
-def _path_flaws(dataset: DatasetPath, store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
+def _path_flaws(dataset: DatasetPath, store: Store, counts: Mapping[str, int]) -> list[Flaw]:
+    return [*_name_flaws(dataset, counts), *_other_tars(store, counts)]
+
+
+def _name_flaws(dataset: DatasetPath, counts: Mapping[str, int]) -> Iterator[Flaw]:
     unusable = "".join(character for character in dict.fromkeys(dataset.lake.url) if character in "#%?")
     if unusable:
         what = f"the dataset's own path has {unusable!r}: samples cannot be read at random, only in order"
@@ -96,48 +108,42 @@ def _path_flaws(dataset: DatasetPath, store: Store, counts: Mapping[str, int]) -
         if unusable_characters(shard):
             what = f"the loader cannot use a path with {unusable_characters(shard)!r}"
             yield Flaw(shard, what, f"rename the shard, then {_AGAIN}")
+
+
+def _other_tars(store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
     for entry in listed(store):
-        if is_tar(entry.path) and entry.path not in counts:
+        if entry.path in counts:
+            continue
+        if is_tar(entry.path):
             yield Flaw(entry.path, f"{INFO} does not name this shard", f"remove it, or {_AGAIN}", warning=True)
+        elif flaw := no_shard(entry.path):
+            yield flaw._replace(warning=True)  # the loader reads what .info.json names, and no other file
 
 
-def _yaml_flaws(store: Store, counts: Mapping[str, int], options: LintOptions) -> Iterator[Flaw]:
-    path = meta_path(options.split_config)
+def _read_split(store: Store, name: str) -> tuple[tuple[str, SplitFile] | None, list[Flaw]]:
+    """The split file and its path, or why it cannot be read."""
+    path = meta_path(name)
     data = read_optional(store, path)
-    if data is None and options.split_config == SPLIT_YAML:
+    if data is None and name == SPLIT_YAML:
         path = meta_path(SPLIT_JSON)
         data = read_optional(store, path)
+    if data is None:
+        return None, [Flaw(meta_path(name), "there is no split file", _AGAIN)]
     try:
-        if data is None:
-            yield Flaw(meta_path(options.split_config), "there is no split file", _AGAIN)
-        else:
-            yield from split_file_flaws(path, read_split(data, path), counts, options.splits)
+        return (path, read_split(data, path)), []
     except DataError as error:
-        yield flaw_of(error, path)
-    yield from _dataset_flaws(store, meta_path(options.dataset_config))
+        return None, [flaw_of(error, path)]
 
 
-def _dataset_flaws(store: Store, path: str) -> Iterator[Flaw]:
+def _dataset_file(store: Store, path: str) -> DatasetFile:
     data = read_optional(store, path)
     if data is None:
-        yield Flaw(path, "it is not there, and the loader needs it", _AGAIN)
-        return
-    try:
-        value = read_yaml(data, path)
-    except DataError as error:
-        yield flaw_of(error, path)
-        return
-    kind = value.get("sample_type", value)
-    if not isinstance(kind, dict) or not isinstance(kind.get("__class__"), str):
-        what = "it names neither a `sample_type` nor a class"
-        yield Flaw(path, what, "for crude samples write __module__: megatron.energon and __class__: CrudeWebdataset")
-    for name in ("sample_loader", "part_filter"):
-        if name in value:
-            what = f"its {name} is {value[name]!r}: code that the loader runs, and that was not run here"
-            yield Flaw(path, what, "read that file; better: crude samples and a cooker", warning=True)
+        return DatasetFile([Flaw(path, "it is not there, and the loader needs it", _AGAIN)], {})
+    found = read_dataset_file(data, path)
     loader = meta_path("sample_loader.py")
-    if store.head(loader) and "sample_loader" not in value:
-        yield Flaw(loader, "it is not used; it was not run here", "remove it", warning=True)
+    if store.head(loader) and b"sample_loader" not in data:
+        found.flaws.append(Flaw(loader, "it is not used; it was not run here", "remove it", warning=True))
+    return found
 
 
 def _offset_flaws(store: Store, shard: WalkedShard) -> Iterator[Flaw]:
@@ -160,25 +166,30 @@ def _offset_flaws(store: Store, shard: WalkedShard) -> Iterator[Flaw]:
         yield Flaw(path, what, _INDEX_AGAIN)
 
 
-def _index_flaws(store: Store, walked: Sequence[WalkedShard], folder: Path) -> Iterator[Flaw]:
-    """Compares `index.sqlite` with one that is made of the tars, row by row."""
-    path, old, new = meta_path(INDEX), folder / "old.sqlite", folder / INDEX
-    duplicates = build_index(new, walked)
-    yield from duplicates
+def _index_flaws(store: Store, new: Path | None, folder: Path) -> Iterator[Flaw]:
+    """Checks `index.sqlite`, and compares it row by row with one that was made of the tars, if there is one."""
+    path, old = meta_path(INDEX), folder / "old.sqlite"
     if store.head(path) is None:
         yield Flaw(path, "there is no index: samples can be read in order, not at random", _INDEX_AGAIN, warning=True)
         return
     if store.head(meta_path(UUID)) is None:
         yield Flaw(meta_path(UUID), "it is not there", _INDEX_AGAIN, warning=True)
-    if duplicates:
-        return
+    if log := store.head(f"{path}-wal"):
+        what = f"{log.size:,} bytes of it are in a log beside it, which the loader does not read"
+        yield Flaw(path, what, _INDEX_AGAIN)
     fetch(store, path, old)
-    if not has_samples(old):
-        yield Flaw(path, "it is no index of samples", _INDEX_AGAIN)
+    damage = index_damage(old)
+    yield from (Flaw(path, f"it is damaged: {each}", _INDEX_AGAIN) for each in damage)
+    if damage:
         return
-    for table in ("samples", "sample_parts"):
+    if absent := absent_indexes(old):
+        what = f"it lacks {', '.join(absent)}: reading at random is slow"
+        yield Flaw(path, what, _INDEX_AGAIN, warning=True)
+    if new:
         try:
-            yield from _table_flaws(old, new, table)
+            yield from _table_flaws(old, new, "samples")
+            yield from _table_flaws(old, new, "sample_parts")
+            yield from media_flaws(old, new)
         except DataError as error:
             yield flaw_of(error, path)
 

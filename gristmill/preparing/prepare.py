@@ -6,6 +6,7 @@ the loader takes the folder for no dataset. So a run that was killed is complete
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -20,11 +21,12 @@ from gristmill.formats.energon.sqlite_index import add_media, index_digest, inde
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store, check_path
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
+from gristmill.preparing.dataset_file import DatasetFile, Places, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import SELECTED, build_index, copy_media, shard_media
 from gristmill.preparing.shards import ShardTask, WalkedShard, find_shards, kept_offsets, walk_shards
-from gristmill.preparing.split_file import split_file_flaws
+from gristmill.preparing.split_file import sample_flaws, split_file_flaws
 from gristmill.preparing.splits import make_splits
 
 
@@ -101,25 +103,29 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
             " the indexes alone"
         )
     shards, flaws = find_shards(store, options.exclude)
-    if not shards and not flaws:
-        raise RecipeError(f"{dataset.url}: no tar is there; give the folder that holds the shards")
+    if not shards and not refuses(flaws):
+        passed = f" ({flaws[0]})" if flaws else ""
+        raise RecipeError(f"{dataset.url}: no tar is there{passed}; give the folder that holds the shards")
     texts: dict[str, bytes] = {}
     kept = read_optional(store, meta_path(SPLIT_YAML))
     if options.patterns or options.ratio:
         splits, found = make_splits(shards, options.ratio, options.patterns, shuffle=options.shuffle)
-        flaws += found
+        flaws += [*found, *_dropped_excludes(kept)]
         texts[meta_path(SPLIT_YAML)] = split_bytes(splits)
     elif kept is None:
         raise RecipeError("give the splits: --split-ratio 8,1,1 or --split-parts 'train:shards/train_.*'")
     if options.dataset_yaml_name:
         _add_dataset_yaml(store, options, crude, texts)
     _check_edits(store, texts, overwrite=options.overwrite)
+    typed = _dataset_file(store, options, texts)
     with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
-        walked = _walk(dataset, shards, options, Path(folder), watch)
+        walked = _walk(dataset, shards, options, Path(folder), watch, typed.places)
         flaws += [flaw for shard in walked for flaw in shard.flaws]
+        flaws += [*typed.flaws, *part_flaws(meta_path(options.dataset_yaml_name), typed.places, walked)]
         counts = {shard.shard: shard.samples for shard in walked}
+        flaws += _indexed(walked, flaws, Path(folder))
         if meta_path(SPLIT_YAML) not in texts and kept is not None:
-            flaws += _kept_flaws(kept, counts)
+            flaws += _kept_flaws(kept, counts, None if refuses(flaws) else Path(folder) / INDEX)
         return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
 
 
@@ -141,12 +147,13 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
         walked = _walk(dataset, list(counts), options, Path(folder), watch)
         flaws = [flaw for shard in walked for flaw in shard.flaws]
         flaws += [flaw for shard in walked for flaw in count_flaws(shard, counts[shard.shard])]
+        flaws += _indexed(walked, flaws, Path(folder))
         return _write(store, walked, flaws, {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
 
 
 def count_flaws(shard: WalkedShard, count: int) -> list[Flaw]:
     """The flaw of a shard that has another number of samples than `.info.json` says; none for a damaged one."""
-    if shard.flaws or shard.samples == count:
+    if refuses(shard.flaws) or shard.samples == count:
         return []
     what = f"it has {shard.samples:,} samples, but {INFO} says {count:,}"
     return [Flaw(shard.shard, what, "the tar was changed; prepare the dataset again with --force-overwrite")]
@@ -189,6 +196,25 @@ def _add_dataset_yaml(store: Store, options: PrepareOptions, crude: bytes, texts
         texts[path] = crude
 
 
+def _dataset_file(store: Store, options: PrepareOptions, texts: Mapping[str, bytes]) -> DatasetFile:
+    """The `dataset.yaml` that is written or kept."""
+    path = meta_path(options.dataset_yaml_name)
+    data = (texts.get(path) or read_optional(store, path)) if options.dataset_yaml_name else None
+    return DatasetFile([], {}) if data is None else read_dataset_file(data, path)
+
+
+def _dropped_excludes(kept: bytes | None) -> list[Flaw]:
+    """A warning if the split file that is replaced excludes something."""
+    with suppress(DataError):
+        excluded = read_split(kept, meta_path(SPLIT_YAML)).exclude if kept else []
+        if excluded:
+            what = f"the file that was there excluded {len(excluded):,} shards and samples, such as {excluded[0]!r}"
+            return [
+                Flaw(meta_path(SPLIT_YAML), f"{what}; the new one excludes nothing", "add them again", warning=True)
+            ]
+    return []
+
+
 def _check_edits(store: Store, texts: Mapping[str, bytes], *, overwrite: bool) -> None:
     for path, data in texts.items():
         there = read_optional(store, path)
@@ -199,20 +225,27 @@ def _check_edits(store: Store, texts: Mapping[str, bytes], *, overwrite: bool) -
             )
 
 
-def _kept_flaws(data: bytes, counts: Mapping[str, int]) -> list[Flaw]:
-    """The flaws of a split file that was there, and is kept."""
+def _kept_flaws(data: bytes, counts: Mapping[str, int], index: Path | None) -> list[Flaw]:
+    """The flaws of a split file that was there, and is kept; those of single samples only with an index."""
     path = meta_path(SPLIT_YAML)
     try:
-        return list(split_file_flaws(path, read_split(data, path), counts, ("train",)))
+        split = read_split(data, path)
     except DataError as error:
         return [flaw_of(error, path)]
+    flaws = list(split_file_flaws(path, split, counts, ("train",)))
+    return [*flaws, *sample_flaws(path, split, counts, index)] if index else flaws
 
 
 def _walk(
-    dataset: DatasetPath, shards: Sequence[str], options: PrepareOptions, folder: Path, watch: Watch
+    dataset: DatasetPath,
+    shards: Sequence[str],
+    options: PrepareOptions,
+    folder: Path,
+    watch: Watch,
+    places: Places | None = None,
 ) -> list[WalkedShard]:
     tasks = [
-        ShardTask(dataset.lake, shard, str(folder / f"{number}.rows"), options.media)
+        ShardTask(dataset.lake, shard, str(folder / f"{number}.rows"), options.media, tuple((places or {}).values()))
         for number, shard in enumerate(shards)
     ]
     walked: list[WalkedShard] = []
@@ -220,6 +253,11 @@ def _walk(
         watch(shard)
         walked.append(shard)
     return walked
+
+
+def _indexed(walked: Sequence[WalkedShard], flaws: Sequence[Flaw], folder: Path) -> list[Flaw]:
+    """Builds `index.sqlite` in a folder of this machine, unless a flaw is more than a warning."""
+    return [] if refuses(flaws) else build_index(folder / INDEX, walked)
 
 
 def _write(
@@ -230,7 +268,7 @@ def _write(
     options: PrepareOptions,
     folder: Path,
 ) -> Prepared:
-    """Builds the index and writes all files, unless a flaw is more than a warning.
+    """Writes all files, unless a flaw is more than a warning.
 
     Args:
         store: of the dataset.
@@ -238,11 +276,9 @@ def _write(
         flaws: found so far.
         texts: the small files of `.nv-meta`, `.info.json` last.
         options: what was asked for.
-        folder: on this machine, for the index.
+        folder: on this machine, with the new index.
     """
     new, old = folder / INDEX, folder / "old.sqlite"
-    if not refuses(flaws):
-        flaws += build_index(new, walked)
     if refuses(flaws):
         return Prepared(walked, flaws)
     media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
@@ -253,7 +289,7 @@ def _write(
         add_media(new, shard_media(walked), [options.media], SELECTED)
     elif known:
         try:
-            copy_media(old, new)
+            flaws += copy_media(old, new)
         except DataError:
             flaws.append(Flaw(meta_path(INDEX), _LOST, "if it had some, run prepare-media", warning=True))
     _write_files(store, walked, texts, new, old if known else None)

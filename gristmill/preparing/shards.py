@@ -27,6 +27,8 @@ from gristmill.preparing.flaw import Flaw, flaw_of
 
 _PARTS = 50
 """Names of parts that are counted in a shard."""
+_ODDITIES = 20
+"""Samples of a shard that are named one by one, if the loader takes them in another way than people expect."""
 _LENGTH = 8
 
 
@@ -38,14 +40,26 @@ class ShardTask(msgspec.Struct, frozen=True):
         shard: path of the tar in it.
         rows: path on this machine, where the rows are kept.
         media: which members are media; None if that is not asked.
-        thorough: whether what the loader can live with is looked for too.
+        wanted: for each field of a field map, the parts that it is read from.
     """
 
     lake: Lake
     shard: str
     rows: str
     media: MediaFilter | None = None
-    thorough: bool = False
+    wanted: tuple[tuple[str, ...], ...] = ()
+
+
+class Lacking(msgspec.Struct):
+    """Samples of a shard without the part of a field.
+
+    Attributes:
+        samples: their number.
+        first: the key of the first one.
+    """
+
+    samples: int = 0
+    first: str = ""
 
 
 class WalkedShard(msgspec.Struct):
@@ -62,6 +76,7 @@ class WalkedShard(msgspec.Struct):
         media: number of media files with metadata.
         flaws: what is wrong with it.
         media_flaws: media files that cannot be read, or are not what their names say.
+        lacking: for each field of the task, the samples that have none of its parts.
     """
 
     shard: str
@@ -74,6 +89,7 @@ class WalkedShard(msgspec.Struct):
     media: int = 0
     flaws: list[Flaw] = []
     media_flaws: list[Flaw] = []
+    lacking: list[Lacking] = []
 
 
 class _Batch(msgspec.Struct, array_like=True):
@@ -108,17 +124,35 @@ def find_shards(store: Store, exclude: str | None = None) -> tuple[list[str], li
     for entry in listed(store):
         if left_out and left_out.search(entry.path):
             continue
-        if is_packed_tar(entry.path):
-            flaws.append(
-                Flaw(entry.path, "the loader cannot read packed tars", "unpack it, or leave it out: --exclude")
-            )
         if not is_tar(entry.path):
+            flaws += [flaw] if (flaw := no_shard(entry.path)) else []
             continue
         unusable = unusable_characters(entry.path)
         if unusable:
             flaws.append(Flaw(entry.path, f"the loader cannot use a path with {unusable!r}", "rename the shard"))
         shards.append(entry.path)
     return shards, flaws
+
+
+def no_shard(path: str) -> Flaw | None:
+    """The flaw of a file that is some tar but no shard; None for other files.
+
+    The real tool takes `.tgz` for a shard, which its loader then cannot read. It passes over the others.
+
+    Args:
+        path: of a file whose name does not end in `.tar`.
+
+    >>> print(no_shard("A.TAR"))
+    A.TAR: it is passed over, for the name of a shard ends in .tar (rename it)
+    """
+    if path.endswith(".tgz"):
+        return Flaw(path, "the loader cannot read packed tars", "unpack it, or leave it out: --exclude")
+    if is_tar(path.lower()):
+        return Flaw(path, "it is passed over, for the name of a shard ends in .tar", "rename it", warning=True)
+    if is_packed_tar(path.lower()):
+        what = "it is passed over, for the loader cannot read packed tars"
+        return Flaw(path, what, "unpack it, or remove it", warning=True)
+    return None
 
 
 def walk_shards(tasks: Sequence[ShardTask], workers: int) -> Iterator[WalkedShard]:
@@ -146,7 +180,7 @@ def walk_shard(task: ShardTask) -> WalkedShard:
     A tar that cannot be read to its end is a flaw, and so is one without a sample.
     """
     store = task.lake.store()
-    found = WalkedShard(task.shard, task.rows)
+    found = WalkedShard(task.shard, task.rows, lacking=[Lacking() for _ in task.wanted])
     entry = store.head(task.shard)
     if entry is None:
         found.flaws.append(Flaw(task.shard, "there is no such shard", "put it back, or prepare the dataset again"))
@@ -154,6 +188,7 @@ def walk_shard(task: ShardTask) -> WalkedShard:
     found.size = entry.size
     walk = open_walk(store, entry)
     parts: Counter[str] = Counter()
+    odd = 0
     digest = hashlib.sha256()
     try:
         with Path(task.rows).open("wb") as out:
@@ -165,13 +200,17 @@ def walk_shard(task: ShardTask) -> WalkedShard:
                 out.write(_packed(batch, media) if media else packed)
                 if len(parts) < _PARTS:
                     parts.update(batch.part_names)
-                if task.thorough:
-                    found.flaws.extend(_oddities(task.shard, batch))
+                for flaw in _oddities(task.shard, batch):
+                    odd += 1
+                    found.flaws += [flaw] if odd <= _ODDITIES else []
+                _count_lacking(task, batch, found.lacking)
     except DataError as error:
         found.flaws.append(flaw_of(error, task.shard))
     else:
         if not walk.samples:
             found.flaws.append(Flaw(task.shard, "it has no sample", "remove it, or leave it out: --exclude"))
+    if odd > _ODDITIES:
+        found.flaws.append(Flaw(task.shard, f"{odd - _ODDITIES:,} more such samples", warning=True))
     found.digest = digest.hexdigest()
     found.samples, found.parts, found.ignored = walk.samples, dict(parts), dict(walk.ignored)
     return found
@@ -190,6 +229,15 @@ def open_walk(store: Store, entry: Entry) -> TarWalk:
         return store.read_range(entry.path, start, end) if start < end else b""
 
     return TarWalk(read, entry.size, entry.path)
+
+
+def _count_lacking(task: ShardTask, batch: Samples, lacking: Sequence[Lacking]) -> None:
+    for parts, one in zip(task.wanted, lacking, strict=True):
+        numbers = zip(batch.part_samples.tolist(), batch.part_names, strict=True)
+        having = {number for number, name in numbers if name in parts}
+        keys = [key for number, key in enumerate(batch.keys, batch.first) if number not in having]
+        one.first = one.first or (keys[0] if keys else "")
+        one.samples += len(keys)
 
 
 def _oddities(shard: str, batch: Samples) -> Iterator[Flaw]:

@@ -1,11 +1,15 @@
-"""Compares a `split.yaml` with the shards of its dataset."""
+"""Compares a `split.yaml` with the shards and the samples of its dataset."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 from gristmill.formats.energon.split import SplitFile, without_split
+from gristmill.formats.energon.sqlite_index import missing_samples
 from gristmill.preparing.flaw import Flaw
 
 _EDIT = "edit the file, or prepare the dataset again"
+_NAMED = 5
 
 
 def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], splits: Collection[str]) -> Iterator[Flaw]:
@@ -24,15 +28,58 @@ def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], spl
                 yield Flaw(path, f"split {name!r} names {shard!r}, which is no shard of the dataset", _EDIT)
         if len(set(shards)) < len(shards):
             yield Flaw(path, f"split {name!r} names a shard twice: its samples come twice", _EDIT, warning=True)
-        if name in splits and not set(shards) - excluded:
+        if shards and not set(shards) - excluded:
+            yield Flaw(path, f"all shards of split {name!r} are excluded", _EDIT, warning=name != "train")
+        elif name in splits and not shards:
             yield Flaw(path, f"split {name!r} is empty", _EDIT, warning=name != "train")
     for shard in without_split(list(counts), split.split_parts):
         if shard not in excluded:
             yield Flaw(path, f"shard {shard!r} is in no split", f"{_EDIT}; or exclude it", warning=True)
     yield from _shared(path, split)
+    yield from _exclude_flaws(path, split, counts)
+
+
+def _exclude_flaws(path: str, split: SplitFile, counts: Mapping[str, int]) -> Iterator[Flaw]:
     for entry in split.exclude:
-        if not any(entry == shard or entry.startswith(f"{shard}/") for shard in counts):
-            yield Flaw(path, f"it excludes {entry!r}, which is no shard and no sample of one", _EDIT)
+        if entry not in counts and not _sample(entry, counts):
+            what = f"it excludes {entry!r}, which is no shard and no sample of one: nothing is excluded"
+            yield Flaw(path, what, _EDIT, warning=True)
+
+
+def sample_flaws(path: str, split: SplitFile, counts: Mapping[str, int], index: Path) -> Iterator[Flaw]:
+    """Excluded samples that are in no shard, and splits whose samples are all excluded.
+
+    Args:
+        path: of the file, for messages.
+        split: its content.
+        counts: samples of each shard, in the order of their ids.
+        index: of the shards.
+    """
+    ids = {shard: number for number, shard in enumerate(counts)}
+    shards = list(counts)
+    asked = dict.fromkeys(found for entry in split.exclude if (found := _sample(entry, counts)))
+    missing = dict.fromkeys(missing_samples(index, [(ids[shard], key) for shard, key in asked]))
+    for number, key in list(missing)[:_NAMED]:
+        what = f"it excludes {shards[number] + '/' + key!r}, but the shard has no such sample: nothing is excluded"
+        yield Flaw(path, what, _EDIT, warning=True)
+    if len(missing) > _NAMED:
+        yield Flaw(path, f"{len(missing) - _NAMED:,} more excluded samples are in no shard", _EDIT, warning=True)
+    left_out = Counter(shard for shard, key in asked if (ids[shard], key) not in missing)
+    excluded = set(split.exclude)
+    for name, names in split.split_parts.items():
+        used = [shard for shard in names if shard not in excluded and shard in counts]
+        if used and all(left_out[shard] == counts[shard] for shard in used):
+            yield Flaw(path, f"all samples of split {name!r} are excluded", _EDIT, warning=name != "train")
+
+
+def _sample(entry: str, counts: Mapping[str, int]) -> tuple[str, str] | None:
+    """The shard and the key of an excluded sample; None if it is that of no shard."""
+    at = entry.rfind("/")
+    while at > 0:
+        if entry[:at] in counts:
+            return entry[:at], entry[at + 1 :]
+        at = entry.rfind("/", 0, at)
+    return None
 
 
 def _shared(path: str, split: SplitFile) -> Iterator[Flaw]:

@@ -41,11 +41,22 @@ class SampleType:
         name: of the class, such as `CaptioningSample`.
         module: where Energon 7.4.1 has the class.
         fields: in the order of the class.
+        home: the module whose file declares the class.
     """
 
     name: str
     module: str
     fields: tuple[SampleField, ...]
+    home: str
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """All modules that have the class.
+
+        >>> sample_type("TextSample").modules
+        ('megatron.energon', 'megatron.energon.flavors', 'megatron.energon.flavors.text')
+        """
+        return (self.home,) if self.module == self.home else (self.module, _FLAVORS, self.home)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -74,7 +85,10 @@ class SampleType:
         raise RecipeError(f"{self.name} has no field {name!r}; {known_names(name, (one.name for one in self.fields))}")
 
 
-def _type(name: str, fields: str, module: str = "megatron.energon") -> SampleType:
+_FLAVORS = "megatron.energon.flavors"
+
+
+def _type(name: str, fields: str, file: str, module: str = "megatron.energon") -> SampleType:
     """A type from words such as `image:image!`: name and kind; an exclamation mark for required fields."""
     kinds: dict[str, FieldKind] = {
         "text": "text", "texts": "texts", "integer": "integer", "integers": "integers", "numbers": "numbers",
@@ -84,32 +98,37 @@ def _type(name: str, fields: str, module: str = "megatron.energon") -> SampleTyp
     for word in fields.split():
         field, kind = word.rstrip("!").split(":")
         found.append(SampleField(field, kinds[kind], word.endswith("!")))
-    return SampleType(name, module, tuple(found))
+    return SampleType(name, module, tuple(found), f"{_FLAVORS}.{file}")
 
 
 _TYPES = (
-    _type("CaptioningSample", "image:image! caption:text!"),
-    _type("ImageSample", "image:image!"),
-    _type("ImageClassificationSample", "image:image! label:integer label_name:text"),
-    _type("InterleavedSample", "sequence:media!"),
-    _type("MultiChoiceVQASample", "image:image! context:text! choices:texts correct_choice_idx:integer"),
+    _type("CaptioningSample", "image:image! caption:text!", "captioning"),
+    _type("ImageSample", "image:image!", "image"),
+    _type("ImageClassificationSample", "image:image! label:integer label_name:text", "image_classification"),
+    _type("InterleavedSample", "sequence:media!", "interleaved"),
+    _type(
+        "MultiChoiceVQASample", "image:image! context:text! choices:texts correct_choice_idx:integer", "multichoice_vqa"
+    ),
     _type(
         "OCRSample",
         "image:image! text:text! block_boxes:numbers block_classes:classes block_text:texts lines_boxes:numbers "
         "lines_text:texts words_boxes:numbers words_text:texts chars_boxes:numbers chars_text:texts",
+        "ocr",
     ),
     _type(
         "SimilarityInterleavedSample",
         "images:media! texts:texts! audio:media video:media similarity_matrix:numbers matched_text_indices:integers",
+        "similarity_interleaved",
     ),
-    _type("TextSample", "text:text!"),
-    _type("VidQASample", "video:video! context:text! answers:texts answer_weights:numbers"),
-    _type("VQASample", "image:image! context:text! answers:texts answer_weights:numbers"),
+    _type("TextSample", "text:text!", "text"),
+    _type("VidQASample", "video:video! context:text! answers:texts answer_weights:numbers", "vid_qa"),
+    _type("VQASample", "image:image! context:text! answers:texts answer_weights:numbers", "vqa"),
     _type(
         "VQAOCRSample",
         "image:image! context:text! text:text! answers:texts answer_weights:numbers words_boxes:numbers "
         "words_text:texts",
-        "megatron.energon.flavors.vqa_and_ocr",  # the one type that the package does not list beside the others
+        "vqa_and_ocr",
+        f"{_FLAVORS}.vqa_and_ocr",  # the one type that the package does not list beside the others
     ),
 )
 

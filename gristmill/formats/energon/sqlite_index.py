@@ -11,13 +11,14 @@ import hashlib
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 import orjson
 
 from gristmill.errors import DataError, DuplicateId
+from gristmill.formats.energon.keys import split_name
 from gristmill.formats.energon.media import MediaFilter, MediaRow
 from gristmill.formats.energon.samples import Samples
 
@@ -39,6 +40,13 @@ CREATE TABLE IF NOT EXISTS media_metadata (entry_key TEXT PRIMARY KEY, metadata_
 CREATE TABLE IF NOT EXISTS media_filters (filter_id INTEGER PRIMARY KEY AUTOINCREMENT, strategy TEXT NOT NULL,
     patterns TEXT, created_at_utc TEXT DEFAULT CURRENT_TIMESTAMP, UNIQUE(strategy, patterns));
 """
+_INDEX_NAMES: Final = ("idx_samples_by_tar_and_idx", "idx_sample_parts_seq", "idx_sample_parts_full")
+_COLUMNS: Final = {
+    "samples": ("tar_file_id", "sample_key", "sample_index", "byte_offset", "byte_size"),
+    "sample_parts": ("tar_file_id", "sample_index", "part_name", "content_byte_offset", "content_byte_size"),
+}
+_DAMAGES: Final = 5
+"""Damages of a file that SQLite is asked for."""
 _ORDERED: Final = {
     "samples": "SELECT * FROM samples ORDER BY tar_file_id, sample_index",
     "sample_parts": "SELECT * FROM sample_parts ORDER BY tar_file_id, sample_index, content_byte_offset, part_name",
@@ -194,6 +202,42 @@ def media_rows(path: Path) -> Iterator[MediaRow]:
         yield MediaRow(*row)  # type: ignore[arg-type]
 
 
+def missing_samples(path: Path, samples: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The samples that an index does not have.
+
+    Args:
+        path: of the index.
+        samples: `tar_file_id` and key of each.
+
+    Raises:
+        DataError: as `index_rows`.
+    """
+    with _reading(path) as db:
+        for sample in samples:
+            query = "SELECT 1 FROM samples WHERE tar_file_id = ? AND sample_key = ?"
+            if db.execute(query, sample).fetchone() is None:
+                yield sample
+
+
+def compare_media(old: Path, new: Path) -> Iterator[tuple[MediaRow, bool]]:
+    """The media metadata of an older index, each with whether the new index has the same part, of the same size.
+
+    Args:
+        old: an index with samples and media metadata.
+        new: an index with samples.
+
+    Raises:
+        DataError: as `media_rows`.
+    """
+    query = """SELECT content_byte_size FROM samples JOIN sample_parts USING (tar_file_id, sample_index)
+        WHERE sample_key = ? AND part_name = ? ORDER BY content_byte_size"""
+    with _reading(old) as before, _reading(new) as now:
+        for row in media_rows(old):
+            name = split_name(row.entry_key) or ("", "")
+            sizes = now.execute(query, name).fetchall()
+            yield row, bool(sizes) and sizes == before.execute(query, name).fetchall()
+
+
 def media_filters(path: Path) -> list[MediaFilter]:
     """The filters of an index that has their table.
 
@@ -207,12 +251,51 @@ def media_filters(path: Path) -> list[MediaFilter]:
 
 
 def _select(path: Path, query: str) -> Iterator[tuple[str | int, ...]]:
+    with _reading(path) as db:
+        yield from db.execute(query)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True)) as db:
-            yield from db.execute(query)
+            yield db
     except sqlite3.Error as error:
         raise DataError(f"{path}: not an index that can be read: {error}; prepare the dataset again") from error
+
+
+def index_damage(path: Path) -> list[str]:
+    """The damages that SQLite's own check finds in the file, and the tables and columns of samples that are absent.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "index.sqlite"
+    >>> path.write_bytes(b"no database")
+    11
+    >>> index_damage(path)
+    ['file is not a database']
+    """
+    try:
+        with _reading(path) as db:
+            found = [str(row[0]) for row in db.execute(f"PRAGMA integrity_check({_DAMAGES})") if row[0] != "ok"]
+            for table, columns in _COLUMNS.items():
+                there = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+                absent = [column for column in columns if column not in there]
+                found += [f"table {table} lacks {', '.join(absent)}"] if there and absent else []
+                found += [] if there else [f"it has no table {table}"]
+            return found
+    except DataError as error:
+        return [str(error.__cause__)]
+
+
+def absent_indexes(path: Path) -> list[str]:
+    """The indexes of its tables that a file lacks: without them, each look-up reads a whole table.
+
+    Raises:
+        DataError: the file is not a database.
+    """
+    there = {str(row[0]) for row in _select(path, "SELECT name FROM sqlite_master WHERE type = 'index'")}
+    return [name for name in _INDEX_NAMES if name not in there]
 
 
 def index_digest(path: Path) -> str:

@@ -63,6 +63,19 @@ def sql(statement: str) -> Callable[[Path], None]:
     return change
 
 
+def flip_a_page(folder: Path) -> None:
+    """Damages a page of an index of SQLite; the rows of the tables stay as they are."""
+    path = folder / ".nv-meta" / "index.sqlite"
+    db = sqlite3.connect(path)
+    [(page,)] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'idx_sample_parts_seq'").fetchall()
+    [(size,)] = db.execute("PRAGMA page_size").fetchall()
+    db.close()
+    data = bytearray(path.read_bytes())
+    end = page * size
+    data[end - 8] ^= 1  # in the row that was added first
+    path.write_bytes(data)
+
+
 TAR, META = "shards/0.tar", ".nv-meta/"
 
 
@@ -86,7 +99,10 @@ TAR, META = "shards/0.tar", ".nv-meta/"
         ),
         (remove(META + "index.sqlite"), ["warning .nv-meta/index.sqlite: there is no index"]),
         (remove(META + "index.uuid"), ["warning .nv-meta/index.uuid: it is not there"]),
-        (write(META + "index.sqlite", b"no database"), [".nv-meta/index.sqlite: it is no index of samples"]),
+        (
+            write(META + "index.sqlite", b"no database"),
+            [".nv-meta/index.sqlite: it is damaged: file is not a database (run prepare with --tar-index-only)"],
+        ),
         (
             sql("UPDATE samples SET byte_size = 1 WHERE sample_key = '0-1'"),
             [".nv-meta/index.sqlite: row 1: table samples has (0, '0-1', 1, 2048, 1), but the tars have (0, '0-1', 1,"],
@@ -94,6 +110,40 @@ TAR, META = "shards/0.tar", ".nv-meta/"
         (
             sql("DELETE FROM sample_parts WHERE tar_file_id = 3 AND sample_index = 2 AND part_name = 'json'"),
             [".nv-meta/index.sqlite: row 23: table sample_parts has no row more, but the tars have (3, 2, 'json',"],
+        ),
+        (
+            sql("DROP INDEX idx_sample_parts_seq"),
+            ["warning .nv-meta/index.sqlite: it lacks idx_sample_parts_seq: reading at random is slow (run prepare"],
+        ),
+        (
+            sql("ALTER TABLE samples RENAME COLUMN byte_size TO size"),
+            [".nv-meta/index.sqlite: it is damaged: table samples lacks byte_size (run prepare with"],
+        ),
+        (sql("DROP TABLE sample_parts"), [".nv-meta/index.sqlite: it is damaged: it has no table sample_parts"]),
+        (flip_a_page, [".nv-meta/index.sqlite: it is damaged: "]),
+        (
+            write(META + "index.sqlite-wal", b"log"),
+            [".nv-meta/index.sqlite: 3 bytes of it are in a log beside it, which the loader does not read"],
+        ),
+        (
+            sql("CREATE TABLE media_metadata AS SELECT '0-0.png' entry_key, 'image' metadata_type, '{}' metadata_json"),
+            ["warning .nv-meta/index.sqlite: it has metadata of 1 media that are in no tar, such as '0-0.png'"],
+        ),
+        (
+            edit(META + "split.yaml", "exclude: []", "exclude: [shards/3.tar, shards/2.tar/2-0, shards/2.tar/2-9]"),
+            [
+                "warning .nv-meta/split.yaml: all shards of split 'test' are excluded",
+                "warning .nv-meta/split.yaml: it excludes 'shards/2.tar/2-9', but the shard has no such sample",
+            ],
+        ),
+        (
+            edit(META + "split.yaml", "exclude: []", "exclude: ['shards/{0..1}.tar/{0..1}-{0..2}']"),
+            [
+                *(f"warning .nv-meta/split.yaml: it excludes 'shards/0.tar/1-{n}', but" for n in range(3)),
+                *(f"warning .nv-meta/split.yaml: it excludes 'shards/1.tar/0-{n}', but" for n in range(2)),
+                "warning .nv-meta/split.yaml: 1 more excluded samples are in no shard",
+                ".nv-meta/split.yaml: all samples of split 'train' are excluded",
+            ],
         ),
         (remove(META + "split.yaml"), [".nv-meta/split.yaml: there is no split file"]),
         (
@@ -105,13 +155,19 @@ TAR, META = "shards/0.tar", ".nv-meta/"
         ),
         (
             edit(META + "split.yaml", "exclude: []", "exclude: ['shards/{0..1}.tar', x.tar]"),
-            [".nv-meta/split.yaml: split 'train' is empty", ".nv-meta/split.yaml: it excludes 'x.tar'"],
+            [
+                ".nv-meta/split.yaml: all shards of split 'train' are excluded",
+                "warning .nv-meta/split.yaml: it excludes 'x.tar', which is no shard",
+            ],
         ),
         (edit(META + "split.yaml", "exclude", "excluded"), [".nv-meta/split.yaml: not a valid split file"]),
         (remove(META + "dataset.yaml"), [".nv-meta/dataset.yaml: it is not there, and the loader needs it"]),
         (write(META + "dataset.yaml", b"a: 1\n"), [".nv-meta/dataset.yaml: it names neither"]),
         (
-            write(META + "dataset.yaml", b"sample_type: {__class__: A}\nsample_loader: sample_loader.py:f\n"),
+            write(
+                META + "dataset.yaml",
+                b"sample_type: {__module__: m, __class__: A}\nsample_loader: sample_loader.py:f\npart_filter: [txt]\n",
+            ),
             ["warning .nv-meta/dataset.yaml: its sample_loader is 'sample_loader.py:f': code that the loader runs"],
         ),
         (
@@ -130,14 +186,32 @@ def test_a_disagreement_is_named(folder: Path, change: Callable[[Path], object],
     assert [flaw[: len(start)] for flaw, start in zip(found, words, strict=True)] == words
 
 
-def test_what_the_loader_takes_in_another_way_is_a_warning(tmp_path: Path) -> None:
+def test_what_the_loader_takes_in_another_way_is_a_warning_of_prepare_and_of_lint(tmp_path: Path) -> None:
     write_tar(tmp_path / "a.tar", [("d/.hidden.txt", b"1"), ("x.txt", b"1"), ("x.txt", b"2"), ("y.txt", b"3")])
+    for name in ("B.TAR", "c.tar.gz", "d.tar.gz.txt"):
+        (tmp_path / name).write_bytes(b"")
     options = PrepareOptions(ratio={"train": 1})
-    assert prepare_tars(open_dataset(str(tmp_path), {}), options, crude_dataset(), lambda _: None).written
-    assert linted(tmp_path) == [
+    prepared = prepare_tars(open_dataset(str(tmp_path), {}), options, crude_dataset(), lambda _: None)
+    assert prepared.written
+    told = [
+        "warning B.TAR: it is passed over, for the name of a shard ends in .tar (rename it)",
+        "warning c.tar.gz: it is passed over, for the loader cannot read packed tars (unpack it, or remove it)",
         "warning a.tar: sample 'd/': its key is a folder: the file's name begins with a dot (rename the file)",
         "warning a.tar: sample 'x': part 'txt' comes 2 times; the loader takes the last (leave one of them)",
     ]
+    assert [f"{'warning ' if flaw.warning else ''}{flaw}" for flaw in prepared.flaws] == told
+    assert linted(tmp_path) == told
+
+
+def test_of_many_odd_samples_twenty_are_named_and_a_wrong_count_is_told_too(tmp_path: Path) -> None:
+    write_tar(tmp_path / "a.tar", [(f"{number}.txt", b"") for number in range(25) for _ in "12"])
+    options = PrepareOptions(ratio={"train": 1})
+    assert prepare_tars(open_dataset(str(tmp_path), {}), options, crude_dataset(), lambda _: None).written
+    edit(META + ".info.json", ": 25", ": 26")(tmp_path)
+    found = linted(tmp_path)
+    assert [flaw[:24] for flaw in found[:20]] == [f"warning a.tar: sample '{n}': "[:24] for n in range(20)]
+    assert found[20] == "warning a.tar: 5 more such samples"
+    assert found[21].startswith("a.tar: it has 25 samples, but .info.json says 26 (the tar was changed")
 
 
 def test_other_splits_and_other_files_are_checked_on_request(folder: Path) -> None:

@@ -74,6 +74,24 @@ def test_media_stay_if_a_dataset_is_prepared_again_without_them(tmp_path: Path) 
     assert contents(tmp_path) == before
 
 
+def test_metadata_of_media_that_are_gone_or_changed_are_not_taken_over(tmp_path: Path) -> None:
+    from mediafiles import image
+
+    members = {"a.png": image(), "d.v1/b.png": image(), "c.png": image()}
+    write_tar(tmp_path / "0.tar", members)
+    prepared(tmp_path, ENDINGS)
+    write_tar(tmp_path / "0.tar", {"a.png": image("PNG", 200, 200), "d.v1/b.png": image()})
+    found = prepared(tmp_path, None, overwrite=True)
+    assert found.written
+    assert rows(tmp_path, "media_metadata") == [("d.v1/b.png", "image", IMAGE)]
+    assert rows(tmp_path, "media_filters") == [("EXTENSION", "")]
+    (flaw,) = found.flaws
+    assert str(flaw) == (
+        ".nv-meta/index.sqlite: metadata of 2 media were left out: 'a.png' is gone or has another size"
+        " (if it was replaced, run prepare-media)"
+    )
+
+
 def test_the_first_bytes_find_an_image_whatever_its_name(tmp_path: Path) -> None:
     write_media(tmp_path)
     assert prepared(tmp_path, MediaFilter("HEADER")).media == 3

@@ -124,6 +124,31 @@ def test_a_kept_split_file_that_names_no_shard_is_refused(tmp_path: Path) -> Non
     assert flaw.startswith(".nv-meta/split.yaml: split 'train' names 'shards/9.tar', which is no shard of the dataset")
 
 
+def test_a_kept_split_file_that_excludes_no_sample_is_told_and_one_that_excludes_all_is_refused(tmp_path: Path) -> None:
+    write_shards(tmp_path, 1)
+    split = tmp_path / ".nv-meta" / "split.yaml"
+    split.parent.mkdir()
+    split.write_text("split_parts: {train: [shards/0.tar]}\nexclude: [shards/0.tar/0-0, shards/0.tar/0-3]\n")
+    found = prepared(tmp_path, PrepareOptions())
+    assert found.written
+    (flaw,) = found.flaws
+    assert str(flaw).startswith(".nv-meta/split.yaml: it excludes 'shards/0.tar/0-3', but the shard has no such sample")
+    split.write_text("split_parts: {train: [shards/0.tar]}\nexclude: ['shards/0.tar/0-{0..2}']\n")
+    (words,) = flaws_of(tmp_path, PrepareOptions(overwrite=True))
+    assert words.startswith(".nv-meta/split.yaml: all samples of split 'train' are excluded")
+
+
+def test_excludes_that_a_new_split_file_drops_are_told(tmp_path: Path) -> None:
+    write_shards(tmp_path)
+    prepared(tmp_path)
+    split = tmp_path / ".nv-meta" / "split.yaml"
+    split.write_text(split.read_text().replace("exclude: []", "exclude: [shards/0.tar/0-0]"))
+    found = prepared(tmp_path, RATIO._replace(overwrite=True))
+    assert found.written
+    (flaw,) = found.flaws
+    assert flaw.what.startswith("the file that was there excluded 1 shards and samples, such as 'shards/0.tar/0-0';")
+
+
 def test_without_a_split_file_the_splits_must_be_given(tmp_path: Path) -> None:
     write_shards(tmp_path, 1)
     with pytest.raises(RecipeError, match="--split-ratio 8,1,1 or --split-parts"):
@@ -182,7 +207,10 @@ def test_an_empty_train_split_is_refused_and_excluded_tars_are_left_out(tmp_path
 
 def test_a_folder_without_tars_and_a_wrong_expression_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("no tar")
-    with pytest.raises(RecipeError, match="no tar is there"):
+    with pytest.raises(RecipeError, match="no tar is there; give"):
+        prepared(tmp_path)
+    (tmp_path / "A.TAR").write_bytes(b"")
+    with pytest.raises(RecipeError, match=r"no tar is there \(A\.TAR: it is passed over"):
         prepared(tmp_path)
     with pytest.raises(RecipeError, match="not a regular expression"):
         prepared(tmp_path, RATIO._replace(exclude="("))

@@ -1,0 +1,149 @@
+"""What the loader makes of each `dataset.yaml` was tried with the real one: tests/real_energon does it again."""
+
+from pathlib import Path
+
+import pytest
+from tarfolder import write_tar
+
+from gristmill.formats.energon.dataset_yaml import crude_dataset
+from gristmill.formats.energon.sample_types import SAMPLE_TYPES
+from gristmill.preparing.dataset import open_dataset
+from gristmill.preparing.dataset_file import read_dataset_file
+from gristmill.preparing.lint import LintOptions, lint_tars
+from gristmill.preparing.prepare import PrepareOptions, prepare_tars
+
+TEXT = "sample_type: {__module__: megatron.energon, __class__: TextSample}\n"
+CRUDE = "__module__: megatron.energon\n__class__: CrudeWebdataset\n"
+
+
+def flaws(text: str) -> list[str]:
+    found = read_dataset_file(text.encode(), "d.yaml").flaws
+    return [f"{'warning ' if flaw.warning else ''}{flaw}".replace("d.yaml: ", "") for flaw in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT + "field_map: {text: txt}",
+        TEXT + "field_map: {text: 'txt,json[text][0]', __key__: json}\nsubflavors: {a: 1}",
+        TEXT + "sample_loader: a.py:f\npart_filter: [txt]".replace("a.py:f", "{__module__: m, __function__: f}"),
+        CRUDE + "subflavors: {a: 1}\npart_filter: [txt]",
+        "__module__: megatron.energon\n__class__: TextWebdataset\nfield_map: {text: txt}",
+        "__module__: megatron.energon\n__class__: StandardWebdatasetFactory\n" + TEXT + "field_map: {text: txt}",
+        "sample_type: {__module__: megatron.energon, __class__: Sample}\nfield_map: {}",
+        "sample_type: {__module__: megatron.energon, __class__: InterleavedSample}\nfield_map: {sequence: json}",
+        "sample_type: {__module__: no.such.module, __class__: Mine}\nfield_map: {anything: txt}",
+        "__module__: no.such.module\n__class__: Mine\nanything: {a: 1}",
+    ],
+)
+def test_what_the_loader_takes_has_no_flaw(text: str) -> None:
+    assert flaws(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TEXT + "field_map: {text: txt, label: cls}", "TextSample has no field 'label' (known: text)"),
+        (TEXT + "field_map: {}", "its field_map has no text, which every TextSample needs: the loader drops all"),
+        (TEXT + "field_map: {text: 1}", "its field_map does not map each field to a text"),
+        (TEXT + "field_map: [txt]", "its field_map does not map each field to a text"),
+        (TEXT + "field_map: {text: 'txt['}", "field 'text': 'txt[' is no place in a sample"),
+        (TEXT, "it has neither a field_map nor a sample_loader"),
+        (TEXT + "field_map: {text: txt}\npart_filter: [txt]", "a field_map takes no part_filter"),
+        (TEXT + "sample_loader: {__module__: m, __function__: f}", "a sample_loader needs a part_filter"),
+        (TEXT + "field_map: {text: txt}\nextra: 1", "the loader takes no 'extra' (remove it)"),
+        (
+            TEXT.replace("Text", "Txt") + "field_map: {text: txt}",
+            "energon has no sample type 'TxtSample' (did you mean",
+        ),
+        ("sample_type: {__class__: TextSample}\nfield_map: {text: txt}", "class 'TextSample' has no __module__"),
+        ("__class__: CrudeWebdataset", "class 'CrudeWebdataset' has no __module__, and the loader needs it"),
+        (CRUDE + "field_map: {text: txt}", "crude samples take no field_map"),
+        (CRUDE.replace("Crude", "Crud"), "energon has no class 'CrudWebdataset' that loads a dataset (did you mean"),
+        (
+            TEXT.replace("TextS", "VQAOCRS") + "field_map: {image: png, context: txt, text: txt}",
+            "VQAOCRSample is not in megatron.energon (write __module__: megatron.energon.flavors.vqa_and_ocr)",
+        ),
+        (
+            "sample_type: {__module__: megatron.energon.flavors.vqa, __class__: TextSample}\nfield_map: {text: txt}",
+            "TextSample is not in megatron.energon.flavors.vqa (write __module__: megatron.energon)",
+        ),
+        (
+            "sample_type: {__module__: megatron.energon.nope, __class__: TextSample}\nfield_map: {text: txt}",
+            "warning TextSample is not in megatron.energon.nope (write __module__: megatron.energon)",
+        ),
+        ("a: [", "not valid YAML"),
+    ],
+)
+def test_what_the_loader_refuses_or_drops_is_named(text: str, words: str) -> None:
+    (flaw,) = flaws(text)
+    assert flaw.startswith(words)
+
+
+@pytest.mark.parametrize("name", SAMPLE_TYPES)
+def test_each_type_is_known_in_all_its_modules(name: str) -> None:
+    kind = SAMPLE_TYPES[name]
+    fields = ", ".join(f"{field}: txt" for field in kind.required)
+    for module in kind.modules:
+        assert flaws(f"sample_type: {{__module__: {module}, __class__: {name}}}\nfield_map: {{{fields}}}") == []
+
+
+def write_captions(folder: Path) -> None:
+    """Two shards of three samples; one sample has no caption in `cap`, and two have one in `alt`."""
+    for shard in range(2):
+        members = {f"{shard}{n}.txt": b"t" for n in range(3)} | {f"{shard}{n}.cap": b"c" for n in range(3)}
+        members |= {f"{shard}0.alt": b"a"}
+        if shard:
+            del members["12.cap"]
+        write_tar(folder / f"{shard}.tar", dict(sorted(members.items())))
+
+
+@pytest.mark.parametrize(
+    ("place", "refused", "told"),
+    [
+        ("txt", False, []),
+        ("cap,txt", False, []),
+        ("json[caption],txt", False, []),
+        (
+            "cap",
+            False,
+            [".nv-meta/dataset.yaml: 'text' is read from 'cap', which 1 of 6 samples lack: the loader drops"],
+        ),
+        ("TXT,alt", False, [".nv-meta/dataset.yaml: 'text' is read from 'TXT' or 'alt', which 4 of 6 samples lack: "]),
+        ("json[a]", True, [".nv-meta/dataset.yaml: 'text' is read from 'json', which no sample has: the loader drops"]),
+    ],
+)
+def test_the_parts_of_a_field_map_are_looked_for_in_all_samples(
+    tmp_path: Path, place: str, *, refused: bool, told: list[str]
+) -> None:
+    write_captions(tmp_path)
+    dataset = open_dataset(str(tmp_path), {})
+    typed = f"{TEXT}field_map: {{text: '{place}'}}\n".encode()
+    options = PrepareOptions(ratio={"train": 1}, dataset_yaml=typed)
+    prepared = prepare_tars(dataset, options, crude_dataset(), lambda _: None)
+    assert prepared.written is not refused
+    assert [str(flaw)[: len(start)] for flaw, start in zip(prepared.flaws, told, strict=True)] == told
+    if refused:
+        assert str(prepared.flaws[0]).endswith("(the parts are: alt, cap, txt)")
+        assert not (tmp_path / ".nv-meta").exists()
+        prepare_tars(dataset, options._replace(dataset_yaml=None), crude_dataset(), lambda _: None)
+        (tmp_path / ".nv-meta" / "dataset.yaml").write_bytes(typed)
+    found = lint_tars(dataset, LintOptions(splits=()), lambda _: None)[1]
+    assert found == prepared.flaws
+
+
+def test_the_first_sample_without_a_part_is_named(tmp_path: Path) -> None:
+    write_captions(tmp_path)
+    options = PrepareOptions(ratio={"train": 1}, dataset_yaml=f"{TEXT}field_map: {{text: cap}}\n".encode())
+    (flaw,) = prepare_tars(open_dataset(str(tmp_path), {}), options, crude_dataset(), lambda _: None).flaws
+    assert flaw.mend == "the first is '12' in 1.tar"
+
+
+def test_a_kept_file_that_the_loader_refuses_keeps_prepare_from_writing(tmp_path: Path) -> None:
+    write_captions(tmp_path)
+    (tmp_path / ".nv-meta").mkdir()
+    (tmp_path / ".nv-meta" / "dataset.yaml").write_text(TEXT + "field_map: {txet: txt}\n")
+    options = PrepareOptions(ratio={"train": 1})
+    found = prepare_tars(open_dataset(str(tmp_path), {}), options, crude_dataset(), lambda _: None)
+    assert not found.written
+    assert "TextSample has no field 'txet'" in str(found.flaws[0])
