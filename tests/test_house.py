@@ -124,6 +124,7 @@ UNTESTED: dict[str, str] = {
     "assets/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill
     "gristmill/stages/export/codec.py": "nouns and protocols",
+    "gristmill/stages/export/not_taken.py": "a type",
     "gristmill/stages/export/sample_start.py": "a type",
     "gristmill/stages/export/cuts.py": "by tests/gristmill/stages/export/test_oscar.py",
     "gristmill/stages/export/energon/document_values.py": "by tests/gristmill/stages/export/energon/test_jsonl.py",

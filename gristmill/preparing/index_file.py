@@ -7,6 +7,7 @@ from pathlib import Path
 from gristmill.errors import DataError
 from gristmill.formats.energon.media import MediaRow
 from gristmill.formats.energon.sqlite_index import (
+    SELECTED,
     DuplicateKey,
     SqliteIndexWriter,
     add_media,
@@ -18,9 +19,6 @@ from gristmill.formats.energon.sqlite_index import (
 from gristmill.preparing.dataset import INDEX, meta_path
 from gristmill.preparing.flaw import Flaw
 from gristmill.preparing.shards import WalkedShard, kept_rows
-
-SELECTED = "2000-01-01 00:00:00"
-"""When media were selected, as an index says: always the same, so that the same files give the same index."""
 
 _MOST_DUPLICATES = 20
 

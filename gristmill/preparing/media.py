@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow
-from gristmill.formats.energon.sqlite_index import add_media, index_digest
+from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_digest
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
 from gristmill.preparing.files import fetch, write_file
 from gristmill.preparing.flaw import Flaw, refuses
-from gristmill.preparing.index_file import SELECTED, as_index_of_dataset, has_samples, shard_media
+from gristmill.preparing.index_file import as_index_of_dataset, has_samples, shard_media
 from gristmill.preparing.prepare import Prepared, count_flaws, read_counts
 from gristmill.preparing.shards import ShardTask, read_media, walk_shards
 

@@ -17,14 +17,14 @@ from gristmill.formats.energon.info import INFO, info_bytes, read_info
 from gristmill.formats.energon.media import MediaFilter
 from gristmill.formats.energon.samples import index_bytes, index_name
 from gristmill.formats.energon.split import SPLIT_YAML, read_split, split_bytes
-from gristmill.formats.energon.sqlite_index import add_media, index_digest, index_uuid
+from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_digest, index_uuid
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store, check_path
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.preparing.dataset_file import DatasetFile, Places, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
-from gristmill.preparing.index_file import SELECTED, build_index, copy_media, shard_media
+from gristmill.preparing.index_file import build_index, copy_media, shard_media
 from gristmill.preparing.shards import ShardTask, WalkedShard, find_shards, kept_offsets, walk_shards
 from gristmill.preparing.split_file import sample_flaws, split_file_flaws
 from gristmill.preparing.splits import make_splits

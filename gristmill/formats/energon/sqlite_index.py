@@ -22,6 +22,9 @@ from gristmill.formats.energon.keys import split_name
 from gristmill.formats.energon.media import MediaFilter, MediaRow
 from gristmill.formats.energon.samples import Samples
 
+SELECTED: Final = "2000-01-01 00:00:00"
+"""When media were selected, as an index says: always the same, so that the same files give the same index."""
+
 _TABLES: Final = """
 CREATE TABLE samples (tar_file_id INTEGER NOT NULL, sample_key TEXT NOT NULL UNIQUE, sample_index INTEGER NOT NULL,
     byte_offset INTEGER, byte_size INTEGER);

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from gristmill.errors import RecipeError
 from gristmill.formats.energon.field_map import check_field_map, parse_places
+from gristmill.formats.energon.media import MediaFilter, kind_by_ending
 from gristmill.formats.energon.sample_types import sample_type
 from gristmill.recipes.option_types import check_types
 
@@ -49,12 +50,14 @@ class EnergonJsonl:
             document.
         media: the paths of values that name media files: a name, or a list of names. Documents with a name that is
             absolute or leads out of the folder are counted as refused.
-        root: the folder of the lake that has the media files: documents whose files it does not have block the slice.
-            Empty: the files are elsewhere, and are not looked for.
+        root: where the media files are: a folder of the lake, or the absolute path of a folder that every worker sees.
+            A folder with `.nv-meta/.info.json` is a prepared WebDataset, whose samples have the files. Documents whose
+            files it does not have block the slice. Empty: the files are not looked for.
         file_bytes: most bytes of one file of the release, in which the parts of a stream are joined; None: nothing is
             copied, and the metadataset names the files of the parts.
         aux: where Energon finds the media: the path of each auxiliary source by its name, such as
-            `{"images": "filesystem://../../../../media"}`. It stands in the metadataset as it is.
+            `{"images": "filesystem://../../../../media"}`. It is written into the metadataset as it is, and is relative
+            to that file. Of another export of this lake give the folder of a release, which is never changed.
         subflavors: words about the samples, for Energon's cookers.
         tokenizer: a tokenizer of the mix. With it, the training split is an epoch of the mix's `token_budget`: each
             stream is repeated so often that it has its share of these tokens, as the token cache counts them. Empty:
@@ -81,10 +84,35 @@ class EnergonJsonl:
         check_types(self, "EnergonJsonl")
         check_paths(self.fields.values(), "EnergonJsonl: fields")
         check_paths(self.media, "EnergonJsonl: media")
+        check_root(self.root, "EnergonJsonl: root")
         check_aux(self.aux, "EnergonJsonl: aux")
 
 
 _JSONL = re.compile(r"\.jsonl/?$")
+_FOLDER = re.compile(r"/?(?!\.{1,2}(?:/|$)|[^/]*://)[^/]+(?:/(?!\.{1,2}(?:/|$))[^/]+)*/?")
+"""A path without `.`, `..` and empty names, which is no address."""
+_ENTRY = re.compile(r"(?:^|/)index(?:/metadataset\.yaml)?/?$|\.yaml/?$")
+"""What leads to the entry of an export, or to another metadataset."""
+
+
+def check_root(root: str, what: str) -> None:
+    """Checks the folder of the media files.
+
+    Args:
+        root: its path.
+        what: the recipe and the option, for the message.
+
+    Raises:
+        RecipeError: it is an address, or leads out of the lake.
+
+    >>> check_root("media/shapes", "root"), check_root("/data/shapes", "root")
+    (None, None)
+    """
+    if root and not _FOLDER.fullmatch(root):
+        raise RecipeError(
+            f"{what} is {root!r}; give a folder of the lake, such as 'media/shapes', or the absolute path of a folder"
+            " that every worker sees"
+        )
 
 
 def check_aux(aux: Mapping[str, str], what: str) -> None:
@@ -95,9 +123,16 @@ def check_aux(aux: Mapping[str, str], what: str) -> None:
         what: the recipe and the option, for the message.
 
     Raises:
-        RecipeError: one is a file of JSON lines, which Energon does not take as an auxiliary source, or has no path.
+        RecipeError: one is a file of JSON lines or a metadataset, which Energon does not take as an auxiliary source,
+            or has no path.
     """
     for name, path in aux.items():
+        if _ENTRY.search(path):
+            raise RecipeError(
+                f"{what}: {name!r} is {path!r}, and Energon takes no metadataset as an auxiliary source; of another"
+                " export give the folder of a release, as in '../../pictures/index/release-0123456789abcdef', and name"
+                " it in releases/<name>.json, so that gc keeps it"
+            )
         if not name or not path or _JSONL.search(path):
             raise RecipeError(
                 f"{what}: {name!r} is {path!r}; give a prepared WebDataset, or a folder as filesystem://PATH:"
@@ -115,8 +150,12 @@ class EnergonWebdataset:
             whose name ends with `json` is always JSON.
         files: parts whose bytes come from media files, each with the path of the file's name in the document, such as
             `{"jpg": "metadata.image"}`. A list of names becomes parts `0.jpg`, `1.jpg` and so on.
-        root: the folder of the lake that has the media files. Documents whose files it does not have block the slice.
+        root: where the media files are, as in EnergonJsonl. Documents whose files it does not have block the slice.
         media: the paths of values that name media files of an auxiliary source. See EnergonJsonl.
+        media_metadata: which parts are media whose metadata, such as the width of an image, are written into
+            `index.sqlite`: those whose names have a media ending (`"extension"`), whose first bytes say it
+            (`"header"`), or whose names match patterns (`"*.jpg,*.png"`). These media are decoded, and one that is
+            damaged, or not what its name says, blocks the slice. Empty: no metadata, and nothing is decoded.
         key: the path of the value that names the sample, such as `id`. It must be different in each document of the
             dataset. Empty: the part of the export and the number of the row. A path of `files` gives samples the names
             of their files, as an auxiliary source needs it.
@@ -157,6 +196,7 @@ class EnergonWebdataset:
     files: Mapping[str, str] = field(default_factory=dict)
     root: str = ""
     media: tuple[str, ...] = ()
+    media_metadata: str = ""
     key: str = ""
     sample_type: str = ""
     field_map: Mapping[str, str] = field(default_factory=dict)
@@ -181,6 +221,7 @@ class EnergonWebdataset:
         check_paths(self.parts.values(), f"{what}: parts")
         check_paths(self.files.values(), f"{what}: files")
         check_paths(self.media, f"{what}: media")
+        check_root(self.root, f"{what}: root")
         check_paths([self.key] if self.key else [], f"{what}: key")
         check_aux(self.aux, f"{what}: aux")
         both = self.parts.keys() & self.files.keys()
@@ -193,7 +234,8 @@ class EnergonWebdataset:
                     " 'txt' or 'seg.png'"
                 )
         if self.files and not self.root:
-            raise RecipeError(f"{what}: files={dict(self.files)} need root=, the folder of the lake that has them")
+            raise RecipeError(f"{what}: files={dict(self.files)} need root=, the folder that has them")
+        self._check_media_metadata()
         if self.key and not self.random_access:
             raise RecipeError(
                 f"{what}: with key={self.key!r} the index must prove that no two samples have one key; leave"
@@ -207,6 +249,35 @@ class EnergonWebdataset:
                 " and split_patterns out"
             )
         self._check_sample_type()
+
+    @property
+    def media_filter(self) -> MediaFilter | None:
+        """The filter of the parts that are media whose metadata are written; None without media_metadata.
+
+        >>> EnergonWebdataset(media_metadata="*.jpg, *.png").media_filter
+        MediaFilter(strategy='GLOB', patterns='*.jpg,*.png')
+        """
+        if not self.media_metadata:
+            return None
+        by_name = {"extension": MediaFilter("EXTENSION"), "header": MediaFilter("HEADER")}
+        patterns = ",".join(pattern.strip() for pattern in self.media_metadata.split(","))
+        return by_name.get(self.media_metadata, MediaFilter("GLOB", patterns))
+
+    def _check_media_metadata(self) -> None:
+        """Checks that there is an index for the metadata, and that parts can be media."""
+        chosen, what = self.media_filter, f"EnergonWebdataset: media_metadata={self.media_metadata!r}"
+        if chosen is None:
+            return
+        if not self.random_access:
+            raise RecipeError(f"{what} is written into index.sqlite; leave random_access=False out")
+        if chosen.strategy == "GLOB" and not all("*" in pattern for pattern in chosen.patterns.split(",")):
+            raise RecipeError(f"{what}: give 'extension', 'header', or patterns such as '*.jpg,*.png'")
+        parts = (*self.parts, *self.files)
+        if chosen.strategy == "EXTENSION" and not any(kind_by_ending(f"key.{part}") for part in parts):
+            raise RecipeError(
+                f"{what}: no part has the ending of a media file; the parts are {', '.join(sorted(parts))}. Give"
+                " 'header' or patterns"
+            )
 
     def _check_sample_type(self) -> None:
         """Checks the class of the samples and its field map against the parts."""

@@ -15,6 +15,7 @@ from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.export.not_taken import NotTaken
 from gristmill.stages.export.sample_start import SampleStart
 
 TRAIN, VALIDATION = "train", "validation"
@@ -35,15 +36,6 @@ class Sink(Protocol):
     def abort(self) -> None:
         """Removes everything written so far."""
 
-
-class NotTaken(NamedTuple):
-    """A document that the format does not take. The reason is short and stable: the ledger counts by it."""
-
-    reason: str
-
-
-MISSING_MEDIA = NotTaken("media files that are missing")
-"""Why a document is refused that names a media file which the lake does not have. It blocks the slice."""
 
 Placed = str | NotTaken
 """Where a document is now: the path, below the part's folder, of its file; or why no file has it."""

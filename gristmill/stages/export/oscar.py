@@ -10,19 +10,10 @@ from gristmill.formats.oscar.names import part_name
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Oscar
-from gristmill.stages.export.codec import (
-    Content,
-    ExportedFile,
-    FileFacts,
-    NotTaken,
-    Placed,
-    Release,
-    ReleaseFile,
-    RowBlock,
-    Sink,
-)
+from gristmill.stages.export.codec import Content, ExportedFile, FileFacts, Placed, Release, ReleaseFile, RowBlock, Sink
 from gristmill.stages.export.cuts import cut_files, joined
 from gristmill.stages.export.gzip_lines import GzipLines
+from gristmill.stages.export.not_taken import NotTaken
 
 OTHER_LANGUAGE = "language is not exported"
 """The reason counted for documents of a language that the recipe does not name."""

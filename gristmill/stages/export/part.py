@@ -22,7 +22,8 @@ from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import VALIDATION_SEED
-from gristmill.stages.export.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, NotTaken, RowBlock, Sink
+from gristmill.stages.export.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, RowBlock, Sink
+from gristmill.stages.export.not_taken import NotTaken
 
 CONTENTS = "part.json"
 """The file of every part that lists its other files. So a part has a file even if no document came into it."""
@@ -48,7 +49,7 @@ class PartFile(msgspec.Struct, frozen=True):
     documents: str
 
 
-class ExportedPart(msgspec.Struct, frozen=True):
+class ExportedPart(msgspec.Struct, frozen=True, omit_defaults=True):
     """The record of a part: the field `extra` of its row in the table.
 
     Attributes:
@@ -56,12 +57,14 @@ class ExportedPart(msgspec.Struct, frozen=True):
         objects: (sha256, size in bytes) of each object, by its path in the lake.
         files: the files with documents, by their paths below the folder.
         documents: number of documents in the mix's shard.
+        examples: of a document that was refused, by the reason; only of reasons that tell more of a document.
     """
 
     folder: str
     objects: dict[str, tuple[str, Integer]]
     files: dict[str, PartFile]
     documents: Integer
+    examples: dict[str, str] = {}
 
     def sources(self, stream: str) -> list[ExportedFile]:
         """The files with documents, as a release takes them.
@@ -139,6 +142,7 @@ class PartWriter:
         self._contents: Sink | None = None
         self.documents = 0
         self.dropped: dict[str, int] = {}
+        self.examples: dict[str, str] = {}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -159,10 +163,16 @@ class PartWriter:
         rows = RowBlock(path, self.documents, lines, pairs, [self._split(each) for each in pairs])
         for number, placed in enumerate(self._files.write(rows), self.documents):
             if isinstance(placed, NotTaken):
-                self.dropped[placed.reason] = self.dropped.get(placed.reason, 0) + 1
+                self._refuse(placed, pairs[number - self.documents], number)
             else:
                 self._rows.setdefault(placed, array("Q")).append(number)
         self.documents += len(pairs)
+
+    def _refuse(self, why: NotTaken, row: IdPair, number: int) -> None:
+        self.dropped[why.reason] = self.dropped.get(why.reason, 0) + 1
+        if why.about:
+            source, id_ = row.pair
+            self.examples.setdefault(why.reason, f"row {number}, document {id_!r:.100} of {source!r:.100}: {why.about}")
 
     def _split(self, row: IdPair) -> str:
         if not self._validation:

@@ -1,15 +1,16 @@
 """The values of documents that go into a sample, as JSON; and why a document is refused."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import check_media_name
-from gristmill.lake.store.protocol import Store
-from gristmill.stages.export.codec import MISSING_MEDIA, NotTaken, RowBlock
+from gristmill.stages.export.codec import RowBlock
+from gristmill.stages.export.energon.media_source import MediaSource, missing_media
 from gristmill.stages.export.energon.row_fields import RowFields
+from gristmill.stages.export.not_taken import NotTaken
 
 NO_NAMES = NotTaken("a media name is neither a string nor a list of strings")
 BAD_NAME = NotTaken("a media name is absolute, leads out of its folder, or has a character that Energon cannot use")
@@ -25,7 +26,7 @@ class DocumentValues:
         paths: of the values; a `?` at the end of a path says that a document may lack the value.
         media: paths of values that name media files; a document may lack them.
         files: as media; but the caller reads these files, so that they are not looked for here.
-        exists: whether there is a media file of this name; None: it is not asked.
+        source: has the media files; None: they are not looked for.
         texts: numbers of the paths whose values come as text. Every document has a string there.
     """
 
@@ -34,11 +35,11 @@ class DocumentValues:
         paths: Sequence[str],
         media: Sequence[str] = (),
         files: Sequence[str] = (),
-        exists: Callable[[str], bool] | None = None,
+        source: MediaSource | None = None,
         texts: Collection[int] = (),
     ) -> None:
-        self._looked_for = len(paths) + len(media) if exists else 0
-        self._exists = exists
+        self._looked_for = len(paths) + len(media)
+        self._source = source
         self._count = len(paths)
         self._required = [number for number, path in enumerate(paths) if not path.endswith("?")]
         self._absent = {number: NotTaken(f"it has no {paths[number]}") for number in self._required}
@@ -63,8 +64,10 @@ class DocumentValues:
             refused = _refused(names)
             if refused:
                 return refused
-            if self._exists and number < self._looked_for and not all(map(self._exists, names or ())):
-                return MISSING_MEDIA
+            if self._source and number < self._looked_for:
+                lost = next((name for name in names or () if not self._source.has(name)), None)
+                if lost is not None:
+                    return missing_media(self._source, lost)
         return values[: self._count]
 
 
@@ -88,22 +91,3 @@ def _refused(names: list[str] | None) -> NotTaken | None:
     except DataError:
         return BAD_NAME
     return None
-
-
-def media_finder(lake: Store, root: str) -> Callable[[str], bool] | None:
-    """Tells whether a folder of the lake has a media file of a name; None if the root is empty.
-
-    Args:
-        lake: has the files.
-        root: path of the folder; empty: the files are elsewhere, and are not looked for.
-    """
-    return (lambda name: lake.head(media_path(root, name)) is not None) if root else None
-
-
-def media_path(root: str, name: str) -> str:
-    """The path of a media file in the lake.
-
-    >>> media_path("media/", "a/b.jpg")
-    'media/a/b.jpg'
-    """
-    return f"{root.strip('/')}/{name}"

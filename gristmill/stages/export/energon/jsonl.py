@@ -14,7 +14,6 @@ from gristmill.stages.export.codec import (
     ExportedFile,
     FileFacts,
     NamedFile,
-    NotTaken,
     Placed,
     Release,
     ReleaseFile,
@@ -22,10 +21,12 @@ from gristmill.stages.export.codec import (
     Sink,
 )
 from gristmill.stages.export.cuts import cut_files, joined
-from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_finder
+from gristmill.stages.export.energon.document_values import DocumentValues, Values
 from gristmill.stages.export.energon.line_file import INDEX, LineFile
+from gristmill.stages.export.energon.media_source import MediaSource, open_media
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of, warn_of_many
+from gristmill.stages.export.not_taken import NotTaken
 from gristmill.stages.export.sample_start import SampleStart
 
 ENDING = ".jsonl"
@@ -40,10 +41,12 @@ class EnergonJsonlCodec:
 
     def __init__(self, declared: EnergonJsonl) -> None:
         self._declared = declared
+        self._media: MediaSource | None = None
 
     def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> "JsonlPart":  # noqa: ARG002 - names no file
         """See Codec."""
-        return JsonlPart(self._declared, create, lake)
+        self._media = self._media or open_media(lake, self._declared.root)
+        return JsonlPart(self._declared, create, self._media)
 
     def release(self, sources: Sequence[ExportedFile]) -> Content:
         """See Codec: the files of the parts where they are; or joined, for each stream and split."""
@@ -104,13 +107,13 @@ def _indexes(file: ReleaseFile) -> list[str]:
 class JsonlPart:
     """The files of one part: the lines of each split, and their index. See PartFiles."""
 
-    def __init__(self, declared: EnergonJsonl, create: Callable[[str], Sink], lake: Store) -> None:
+    def __init__(self, declared: EnergonJsonl, create: Callable[[str], Sink], media: MediaSource | None) -> None:
         self._create = create
         names = sorted(declared.fields)
         self._keys = [msgspec.json.encode(name) + b":" for name in names]
         self._reads = bool(names or declared.media)
         paths = [declared.fields[name] for name in names]
-        self._values = DocumentValues(paths, declared.media, exists=media_finder(lake, declared.root))
+        self._values = DocumentValues(paths, declared.media, source=media)
         self._files: dict[str, LineFile] = {}
         self.counts: dict[str, int] = {}
 

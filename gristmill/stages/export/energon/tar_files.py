@@ -1,18 +1,21 @@
 """The tars of one split of a part, each with the index that Energon reads, the list of its samples, and their ids.
 
-The list is JSON lines in gzip. With it an index of the whole dataset is made without reading the tars again. The ids
+The list is JSON lines in gzip, as is that of the metadata of its media. With them an index of the whole dataset is made
+without reading the tars again. The ids
 are hashes of (source, id) of the documents. They tell whether a takedown concerns the tar.
 """
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 import xxhash
 
 from gristmill.errors import DataError
+from gristmill.formats.energon.media import MediaRow
 from gristmill.formats.energon.samples import Samples, index_bytes
 from gristmill.formats.energon.tar.writer import TarWriter
 from gristmill.lake.identity import Pair, dump_hashes, hashes_of
@@ -25,9 +28,12 @@ from gristmill.stages.export.gzip_lines import GzipLines
 TAR = ".tar"
 SAMPLES = ".samples.jsonl.gz"
 """What is added to the name of a tar for that of the list of its samples."""
+MEDIA = ".media.jsonl.gz"
+"""What is added to the name of a tar for that of the list of its media, if the recipe wants their metadata."""
 IDS = ".ids"
 """What is added to the name of a tar for that of the hashes of its documents."""
 
+_T = TypeVar("_T")
 _BUFFER = 1 << 20
 _BATCH = 1 << 10
 """Samples that are listed together."""
@@ -56,6 +62,7 @@ class SampleLine(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 _LINE = msgspec.json.Decoder(SampleLine)
+_MEDIA_LINE = msgspec.json.Decoder(MediaRow)
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -65,12 +72,15 @@ class TarFile:
     Args:
         create: opens a file, by its name.
         name: of the tar.
+        media: whether the metadata of its media are listed.
     """
 
-    def __init__(self, create: Callable[[str], Sink], name: str) -> None:
+    def __init__(self, create: Callable[[str], Sink], name: str, *, media: bool = False) -> None:
         self.name = name
-        self._sinks = {ending: create(name + ending) for ending in ("", INDEX, SAMPLES, IDS)}
+        endings = ("", INDEX, SAMPLES, IDS, *([MEDIA] if media else []))
+        self._sinks = {ending: create(name + ending) for ending in endings}
         self._list = GzipLines(self._sinks[SAMPLES])
+        self._media = GzipLines(self._sinks[MEDIA]) if media else None
         self._content = xxhash.xxh3_128()
         self._pending: list[bytes] = []
         self._waiting = 0
@@ -102,18 +112,22 @@ class TarFile:
         self._content.update(data)
         self._sinks[""].write(data)
 
-    def add(self, key: str, parts: Iterable[tuple[str, bytes]], pair: Pair) -> None:
+    def add(self, key: str, parts: Iterable[tuple[str, bytes]], pair: Pair, media: Iterable[MediaRow] = ()) -> None:
         """Writes a sample.
 
         Args:
             key: of the sample, unique in the dataset.
             parts: name and content of each part.
             pair: source and id of the document.
+            media: the metadata of its parts that are media, if they are listed.
 
         Raises:
             DataError: the names of key and parts make no sample.
         """
         self._tar.add(key, parts)
+        if self._media:
+            for row in media:
+                self._media.write(_ENCODER.encode(row))
         self._pairs.append(pair)
         if len(self._pairs) >= _BATCH:
             self._list_samples()
@@ -134,7 +148,7 @@ class TarFile:
         self._pairs.clear()
 
     def close(self) -> dict[str, FileFacts]:
-        """Publishes the four files, and returns what is known of each, by its name."""
+        """Publishes the files, and returns what is known of each, by its name."""
         self._list_samples()
         self._starts.append(self._tar.size)
         self._tar.close()
@@ -144,6 +158,7 @@ class TarFile:
         self._sinks[""].close()
         self._sinks[INDEX].close()
         listed = self._list.close()
+        media = {MEDIA: self._media.close()} if self._media else {}
         ids = b"".join(self._hashes)
         self._sinks[IDS].write(ids)
         self._sinks[IDS].close()
@@ -152,6 +167,7 @@ class TarFile:
             self.name + INDEX: FileFacts(0, len(index), xxhash.xxh3_128_hexdigest(index)),
             self.name + SAMPLES: FileFacts(0, listed.length, listed.content),
             self.name + IDS: FileFacts(0, len(ids), xxhash.xxh3_128_hexdigest(ids)),
+            **{self.name + ending: FileFacts(0, each.length, each.content) for ending, each in media.items()},
         }
 
     def abort(self) -> None:
@@ -170,16 +186,29 @@ def read_samples(pieces: Iterable[bytes], path: str) -> Iterator[list[SampleLine
     Raises:
         DataError: it is not such a list.
     """
+    return _read_lines(_LINE, pieces, path)
+
+
+def read_media(pieces: Iterable[bytes], path: str) -> Iterator[MediaRow]:
+    """The metadata of the media of a tar.
+
+    Args and Raises: as in read_samples().
+    """
+    for rows in _read_lines(_MEDIA_LINE, pieces, path):
+        yield from rows
+
+
+def _read_lines(decoder: msgspec.json.Decoder[_T], pieces: Iterable[bytes], path: str) -> Iterator[list[_T]]:
     rest = b""
     for data in unpacked(pieces, path):
         lines = (rest + data).split(b"\n")
         rest = lines.pop()
         for first in range(0, len(lines), _BATCH):
             try:
-                yield [_LINE.decode(line) for line in lines[first : first + _BATCH]]
+                yield [decoder.decode(line) for line in lines[first : first + _BATCH]]
             except NOT_DECODED as error:
                 raise DataError(
-                    f"{path}: not a list of samples ({error}); make this slice of the export again"
+                    f"{path}: not a list of a tar's samples or media ({error}); make this slice of the export again"
                 ) from error
     if rest:
         raise DataError(f"{path}: its last line is cut; make this slice of the export again")

@@ -10,6 +10,8 @@ from tempfile import TemporaryDirectory
 from gristmill.errors import DataError, StoreError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
 from gristmill.formats.energon.info import INFO, META_FOLDER, info_bytes
+from gristmill.formats.energon.keys import split_name
+from gristmill.formats.energon.media import MediaFilter, MediaRow
 from gristmill.formats.energon.sample_types import sample_type
 from gristmill.formats.energon.split import (
     SPLIT_YAML,
@@ -18,7 +20,14 @@ from gristmill.formats.energon.split import (
     split_bytes,
     without_split,
 )
-from gristmill.formats.energon.sqlite_index import SqliteIndexWriter, index_digest, index_schema, index_uuid
+from gristmill.formats.energon.sqlite_index import (
+    SELECTED,
+    SqliteIndexWriter,
+    add_media,
+    index_digest,
+    index_schema,
+    index_uuid,
+)
 from gristmill.lake.address import export_asset, part_at
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair, digest_of
@@ -26,9 +35,10 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sink
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
+from gristmill.stages.export.energon.media_source import MediaSource, open_media
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
-from gristmill.stages.export.energon.tar_files import SAMPLES, TAR, kept_runs, read_samples
+from gristmill.stages.export.energon.tar_files import MEDIA, SAMPLES, TAR, kept_runs, read_media, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
 from gristmill.stages.export.sample_start import SampleStart
 
@@ -46,17 +56,21 @@ class EnergonWebdatasetCodec:
 
     def __init__(self, declared: EnergonWebdataset) -> None:
         self._declared = declared
+        self._media: MediaSource | None = None
 
     def open(self, part: str, create: Callable[[str], Sink], lake: Store) -> WebdatasetPart:
         """See Codec."""
-        return WebdatasetPart(self._declared, part, create, lake)
+        self._media = self._media or open_media(lake, self._declared.root)
+        return WebdatasetPart(self._declared, part, create, self._media)
 
     def release(self, sources: Sequence[ExportedFile]) -> Content:
         """See Codec: the tars where they are, and the index of their samples."""
         tars = [source for source in sources if source.name.endswith(TAR)]
         splits = self._splits(tars)
         named = [NamedFile(tar.path, tar.facts.rows, splits[tar.path]) for tar in tars]
-        index = {SQLITE: [tar.path + SAMPLES for tar in tars]} if self._declared.random_access and tars else {}
+        lists = [SAMPLES, *([MEDIA] if self._declared.media_filter else [])]
+        index = {SQLITE: [tar.path + ending for ending in lists for tar in tars]}
+        index = index if self._declared.random_access and tars else {}
         excluded = declared_tars(self._declared.exclude, {_below_export(tar.path): tar.path for tar in tars})
         return Content(named=named, built=index, excluded=list(excluded))
 
@@ -110,7 +124,7 @@ class EnergonWebdatasetCodec:
         with TemporaryDirectory(prefix="gristmill-") as folder:
             path = Path(folder, "index.sqlite")
             try:
-                _write_index(path, release, release.built[name], read)
+                _write_index(path, release, release.built[name], self._declared.media_filter, read)
             except sqlite3.OperationalError as error:
                 raise StoreError(
                     f"{release.folder}{name}: its file in {folder} cannot be written ({error}); free some space and run"
@@ -193,20 +207,45 @@ def _excluded(release: Release, names: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _write_index(path: Path, release: Release, lists: Sequence[str], read: Callable[[str], Iterator[bytes]]) -> None:
-    """Writes the index of all samples into a file: `lists` are the lists of samples of the tars, in their order.
+def _write_index(
+    path: Path,
+    release: Release,
+    lists: Sequence[str],
+    media: MediaFilter | None,
+    read: Callable[[str], Iterator[bytes]],
+) -> None:
+    """Writes the index of all samples into a file: `lists` are the lists of the tars, in their order.
 
     Excluded samples are left out, because random access does not look at `exclude` of `split.yaml`.
     """
+    left_out = {file.path: set[str]() for file in release.named}
+    for each in release.excluded:
+        tar, ending, key = each.partition(f"{TAR}/")
+        left_out.setdefault(tar + TAR if ending else each, set()).add(key)
     with closing(SqliteIndexWriter(path, [file.path for file in release.named])) as index:
-        for number, (file, listed) in enumerate(zip(release.named, lists, strict=True)):
-            left_out = {each.removeprefix(f"{file.path}/") for each in release.excluded if each.startswith(file.path)}
+        for number, (file, listed) in enumerate(zip(release.named, lists, strict=False)):
             first = 0
-            for lines in read_samples(read(listed), listed) if file.path not in left_out else ():
-                for run in kept_runs(lines, left_out, first):
+            for lines in read_samples(read(listed), listed) if file.path not in release.excluded else ():
+                for run in kept_runs(lines, left_out[file.path], first):
                     index.add(number, run)
                 first += len(lines)
         index.finish()
+    if media:
+        add_media(path, _media_rows(release, lists[len(release.named) :], left_out, read), [media], SELECTED)
+
+
+def _media_rows(
+    release: Release,
+    lists: Sequence[str],
+    left_out: Mapping[str, Collection[str]],
+    read: Callable[[str], Iterator[bytes]],
+) -> Iterator[MediaRow]:
+    """The metadata of the media of all samples that are not left out."""
+    for file, listed in zip(release.named, lists, strict=True):
+        for row in read_media(read(listed), listed) if file.path not in release.excluded else ():
+            key, _ = split_name(row.entry_key) or (row.entry_key, "")
+            if key not in left_out[file.path]:
+                yield row
 
 
 def _below_export(path: str) -> str:

@@ -1,23 +1,19 @@
 """Writes the samples of one part into tars: a document is a sample."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import check_media_name, safe_key
-from gristmill.lake.store.protocol import Store
+from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow, media_row, misnamed
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.stages.export.codec import MISSING_MEDIA, FileFacts, NotTaken, Placed, RowBlock, Sink
-from gristmill.stages.export.energon.document_values import (
-    DocumentValues,
-    Values,
-    media_finder,
-    media_names,
-    media_path,
-)
+from gristmill.stages.export.codec import FileFacts, Placed, RowBlock, Sink
+from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_names
+from gristmill.stages.export.energon.media_source import MediaSource, missing_media
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT
 from gristmill.stages.export.energon.tar_files import TAR, TarFile
+from gristmill.stages.export.not_taken import DAMAGED_MEDIA, NotTaken
 
 NO_KEY = NotTaken("its key is not a string that can name a sample")
 NO_PARTS = NotTaken("it has none of the parts")
@@ -34,19 +30,21 @@ class WebdatasetPart:
         declared: as declared.
         part: the name of the part's folder.
         create: opens a file of the part, by its name.
-        lake: has the media files.
+        media: has the media files; None: no part is one, and those that are named are not looked for.
     """
 
-    def __init__(self, declared: EnergonWebdataset, part: str, create: Callable[[str], Sink], lake: Store) -> None:
-        self._declared, self._create, self._lake = declared, create, lake
+    def __init__(
+        self, declared: EnergonWebdataset, part: str, create: Callable[[str], Sink], media: MediaSource | None
+    ) -> None:
+        self._declared, self._create, self._media = declared, create, media
+        self._selected = declared.media_filter
         self._prefix = part.rpartition("-")[2]
         self._parts, self._files = sorted(declared.parts), sorted(declared.files)
         paths = [declared.parts[name] for name in self._parts] + [declared.files[name] for name in self._files]
         paths += [declared.key] if declared.key else []
-        exists = media_finder(lake, declared.root)
         self._texts = [_is_text(name, declared.parts[name]) for name in self._parts]
         texts = [number for number, text in enumerate(self._texts) if text]
-        self._values = DocumentValues(paths, declared.media, list(declared.files.values()), exists, texts)
+        self._values = DocumentValues(paths, declared.media, list(declared.files.values()), media, texts)
         self._open: dict[str, TarFile] = {}
         self._tars: dict[str, int] = {}
         self._facts: dict[str, FileFacts] = {}
@@ -69,9 +67,12 @@ class WebdatasetPart:
             return key
         if isinstance(parts, NotTaken):
             return parts
+        found = media_rows(key, parts, self._selected) if self._selected else []
+        if isinstance(found, NotTaken):
+            return found
         size = sum(len(data) + _HEADER for _, data in parts)
         tar = self._tar(ENERGON_SPLIT[rows.splits[number]], size)
-        tar.add(key, parts, rows.pairs[number].pair)
+        tar.add(key, parts, rows.pairs[number].pair, found)
         return tar.name
 
     def _key(self, values: Values, row: int) -> str | NotTaken:
@@ -94,19 +95,18 @@ class WebdatasetPart:
             data = value if text else _content(name, value)
             if data is not None:
                 parts.append((name, data))
+        media = self._media
+        if media is None:
+            return parts or NO_PARTS
         for name, found in zip(self._files, values[len(self._parts) :], strict=False):
             value = found or b"null"
             named, listed = media_names(value) or [], value.startswith(b"[")
             for number, path in enumerate(named):
-                data = self._media(path)
+                data = media.read(path)
                 if data is None:
-                    return MISSING_MEDIA
+                    return missing_media(media, path)
                 parts.append((f"{number}.{name}" if listed else name, data))
         return parts or NO_PARTS
-
-    def _media(self, name: str) -> bytes | None:
-        found = self._lake.read_tagged(media_path(self._declared.root, name))
-        return found[0] if found else None
 
     def _tar(self, split: str, size: int) -> TarFile:
         """The tar of a split that has room for so many bytes."""
@@ -118,7 +118,9 @@ class WebdatasetPart:
         if tar is None:
             number = self._tars.get(split, 0)
             self._tars[split] = number + 1
-            tar = self._open[split] = TarFile(self._create, f"{split}-{number:05d}{TAR}")
+            tar = self._open[split] = TarFile(
+                self._create, f"{split}-{number:05d}{TAR}", media=self._selected is not None
+            )
         return tar
 
     def close(self) -> dict[str, FileFacts]:
@@ -140,6 +142,34 @@ def _is_text(part: str, path: str) -> bool:
 
 def _is_json(part: str) -> bool:
     return part.rpartition(".")[2] == "json"
+
+
+def media_rows(key: str, parts: Sequence[tuple[str, bytes]], media: MediaFilter) -> list[MediaRow] | NotTaken:
+    """The metadata of the parts of a sample that are media, or why the document is refused.
+
+    Args:
+        key: of the sample.
+        parts: name and content of each part.
+        media: which of them are media.
+
+    Raises:
+        RecipeError: the extra `media` is not installed.
+    """
+    rows = []
+    for name, data in parts:
+        entry = f"{key}.{name}"
+        kind = media.kind(entry, data[:HEAD]) if media.may_be_media(entry) else None
+        if kind is None:
+            continue
+        try:
+            row = media_row(entry, kind, data)
+        except DataError as error:
+            return DAMAGED_MEDIA._replace(about=f"part {name}: {error}")
+        other = misnamed(row)
+        if other:
+            return DAMAGED_MEDIA._replace(about=f"part {name}: this image is {other}, not what its name says")
+        rows.append(row)
+    return rows
 
 
 def _content(part: str, value: bytes | None) -> bytes | None:

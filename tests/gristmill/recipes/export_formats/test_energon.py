@@ -31,7 +31,7 @@ TEXT = {"parts": {"txt": "text"}}
         ({"parts": {}}, "give at least one part, each once"),
         ({"parts": {"jpg": "text"}, "files": {"jpg": "id"}, "root": "media"}, "each once; twice: jpg"),
         ({"parts": {"a/b": "text"}}, "'a/b' cannot name a part"),
-        ({"files": {"jpg": "metadata.image"}}, "need root=, the folder of the lake"),
+        ({"files": {"jpg": "metadata.image"}}, "need root=, the folder that has them"),
         ({"key": "id", "random_access": False}, "the index must prove that no two samples have one key"),
         ({"split_ratios": {"a": 1}, "split_patterns": {"a": "b"}}, "not both"),
         ({**TEXT, "sample_type": "TextSample"}, "give both, or neither for crude samples"),

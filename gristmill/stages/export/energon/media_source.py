@@ -1,0 +1,165 @@
+"""Where the media are that documents name: a folder of files, or a prepared WebDataset whose samples have them.
+
+The names mean what they mean to Energon: in a folder, the path of a file below it; in a WebDataset, the key of a
+sample, a dot and the name of a part.
+"""
+
+import posixpath
+import sqlite3
+import weakref
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from gristmill.errors import DataError, StoreError
+from gristmill.formats.energon.info import INFO, META_FOLDER, read_info
+from gristmill.formats.energon.keys import check_media_name
+from gristmill.formats.energon.sqlite_index import index_tables
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.export.not_taken import MISSING_MEDIA, NotTaken
+
+_INDEX = f"{META_FOLDER}/index.sqlite"
+_PLACE = """
+SELECT p.tar_file_id, p.content_byte_offset, p.content_byte_size FROM samples s
+JOIN sample_parts p ON p.tar_file_id = s.tar_file_id AND p.sample_index = s.sample_index
+WHERE s.sample_key = ? AND p.part_name = ?
+"""
+
+
+class MediaSource(Protocol):
+    """The media files that documents may name.
+
+    Attributes:
+        where: its path, for messages.
+    """
+
+    where: str
+
+    def has(self, name: str) -> bool:
+        """Whether there is a media file of this name."""
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a media file; None if there is no such file."""
+
+
+def missing_media(source: MediaSource, name: str) -> NotTaken:
+    """Why a document is refused that names a file which a source does not have."""
+    return MISSING_MEDIA._replace(about=f"{name!r:.200} is not in {source.where}")
+
+
+def open_media(lake: Store, root: str) -> MediaSource | None:
+    """The media files of a folder; None if the root is empty: nobody looks for them.
+
+    Args:
+        lake: the lake.
+        root: a folder of it, or the absolute path of a folder.
+
+    Raises:
+        DataError: the folder is a prepared WebDataset without an index, or its index cannot be read.
+        StoreError: an absolute folder is not there, or the store does not answer.
+    """
+    if not root:
+        return None
+    folder = root.strip("/") + "/"
+    store = lake
+    if root.startswith("/"):
+        if not Path(root).is_dir():
+            raise StoreError(f"{root}: the folder of the media is not there; mount its disk, or correct root")
+        store, folder = open_store(root), ""
+    info = f"{folder}{META_FOLDER}/{INFO}"
+    found = store.read_tagged(info)
+    if found is None:
+        return _Files(store, folder, root)
+    return _Samples(store, folder, root, list(read_info(found[0], info)))
+
+
+class _Files:
+    """The files of a folder."""
+
+    def __init__(self, store: Store, folder: str, where: str) -> None:
+        self.where = where
+        self._store, self._folder = store, folder
+
+    def has(self, name: str) -> bool:
+        return self._store.head(self._folder + name) is not None
+
+    def read(self, name: str) -> bytes | None:
+        found = self._store.read_tagged(self._folder + name)
+        return found[0] if found else None
+
+
+class _Samples:
+    """The parts of the samples of a WebDataset. A copy of its index is open as long as this object lives."""
+
+    def __init__(self, store: Store, folder: str, where: str, shards: list[str]) -> None:
+        self.where = where
+        self._store = store
+        self._shards = [posixpath.normpath(folder + shard) for shard in shards]
+        self._sizes: dict[str, int] = {}
+        self._index = _opened_copy(store, folder + _INDEX)
+        weakref.finalize(self, self._index.close)
+
+    def has(self, name: str) -> bool:
+        return self._place(name) is not None
+
+    def read(self, name: str) -> bytes | None:
+        place = self._place(name)
+        if place is None:
+            return None
+        shard, start, size = place
+        return self._store.read_range(shard, start, start + size) if size else b""
+
+    def _place(self, name: str) -> tuple[str, int, int] | None:
+        """The tar that has a part, the part's offset there, and its size.
+
+        Raises:
+            DataError: the index names a tar that is not there, or that is shorter.
+        """
+        try:
+            row = self._index.execute(_PLACE, check_media_name(name)).fetchone()
+            number, start, size = map(int, row or (0, 0, -1))
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            raise DataError(f"{self.where}: its index cannot be read ({error}); prepare the dataset again") from error
+        if row is None:
+            return None
+        shard = self._shards[number] if 0 <= number < len(self._shards) else ""
+        if shard not in self._sizes:
+            entry = self._store.head(shard) if shard else None
+            self._sizes[shard] = entry.size if entry else 0
+        if start + size > self._sizes[shard]:
+            raise DataError(
+                f"{self.where}: its index says that {shard or f'tar {number}'} has {name!r:.200} in bytes {start} to"
+                f" {start + size}, but this tar has {self._sizes[shard]} bytes; put the tar back, or prepare the"
+                " dataset again"
+            )
+        return shard, start, size
+
+
+def _opened_copy(store: Store, path: str) -> sqlite3.Connection:
+    """A copy of an index on this machine, opened for reading. The file has no name any more: it goes with its reader.
+
+    Raises:
+        DataError: the dataset has no index, or it has no samples.
+    """
+    if store.head(path) is None:
+        raise DataError(f"{path}: the dataset has no index, so no media can be found in it; prepare it again")
+    with TemporaryDirectory(prefix="gristmill-") as folder:
+        copy = Path(folder, "index.sqlite")
+        try:
+            with copy.open("wb") as file:
+                file.writelines(store.stream(path))
+        except OSError as error:
+            raise StoreError(
+                f"{path}: its copy in {folder} cannot be written ({error}); free some space and run again, or name"
+                " another folder in TMPDIR"
+            ) from error
+        try:
+            complete = {"samples", "sample_parts"} <= index_tables(copy)
+        except DataError as error:
+            raise DataError(str(error).replace(str(copy), path)) from error
+        if not complete:
+            raise DataError(f"{path}: it has no samples; prepare the dataset again")
+        index = sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+        index.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()  # opens the file, before its name goes
+    return index

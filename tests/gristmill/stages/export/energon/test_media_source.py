@@ -1,0 +1,135 @@
+"""The media that documents name: in a folder of the lake or elsewhere, or in the samples of a prepared WebDataset."""
+
+import json
+from pathlib import Path
+
+import pytest
+from energonlake import close, export, mix_of, mixed, release_of, start
+from energonsets import write_dataset
+from testkit import SHELVES, SNAPSHOT, Mill, make_documents
+
+from gristmill.errors import DataError, StoreError
+from gristmill.formats.energon.dataset_yaml import crude_dataset
+from gristmill.lake.address import place
+from gristmill.lake.store.folder import FolderStore
+from gristmill.maintenance.gc import find_unnamed
+from gristmill.maintenance.old_releases import find_old_releases
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
+from gristmill.stages.export.energon.media_source import MediaSource, open_media
+from gristmill.stages.export.step import ExportStep
+from gristmill.verification.audit import audit_ledger
+
+SAMPLES = {"a/one": {"png": b"one", "seg.png": b"mask"}, "two": {"png": b"two!"}, "empty": {"png": b""}}
+
+
+def opened(lake: Path, root: str) -> MediaSource:
+    source = open_media(FolderStore(str(lake)), root)
+    assert source is not None
+    return source
+
+
+def dataset(folder: Path) -> None:
+    write_dataset(
+        folder, {"0.tar": {"first": {"txt": b"no"}}, "s/1.tar": SAMPLES}, {"train": ["0.tar"]}, crude_dataset()
+    )
+
+
+def test_names_are_paths_of_files(tmp_path: Path) -> None:
+    (tmp_path / "media/a").mkdir(parents=True)
+    (tmp_path / "media/a/one.png").write_bytes(b"one")
+    for root in ("media", "media/", str(tmp_path / "media")):
+        source = opened(tmp_path, root)
+        assert (source.has("a/one.png"), source.read("a/one.png")) == (True, b"one")
+        assert (source.has("one.png"), source.read("one.png")) == (False, None)
+    assert open_media(FolderStore(str(tmp_path)), "") is None
+    with pytest.raises(StoreError, match=r"/disk: the folder of the media is not there; mount its disk"):
+        open_media(FolderStore(str(tmp_path)), str(tmp_path / "disk"))
+
+
+def test_names_are_parts_of_samples(tmp_path: Path) -> None:
+    dataset(tmp_path / "media/tars")
+    (tmp_path / "media/tars/three.png").write_bytes(b"a file beside the tars is no part of a sample")
+    for root in ("media/tars", str(tmp_path / "media/tars")):
+        source = opened(tmp_path, root)
+        there = ("a/one.png", "a/one.seg.png", "two.png", "empty.png", "first.txt")
+        assert [source.read(name) for name in there] == [b"one", b"mask", b"two!", b"", b"no"]
+        assert all(map(source.has, there))
+        assert not any(map(source.has, ("one.png", "two.jpg", "three.png", "a/one.PNG")))
+
+
+def test_a_dataset_whose_index_or_tars_are_wrong_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "tars"
+    dataset(folder)
+    index, shard = folder / ".nv-meta/index.sqlite", folder / "s/1.tar"
+    good = shard.read_bytes()
+    shard.write_bytes(good[:700])
+    with pytest.raises(
+        DataError, match=r"tars: its index says that tars/s/1.tar has 'a/one.seg.png' in bytes 1536 to 1540"
+    ):
+        opened(tmp_path, "tars").has("a/one.seg.png")
+    shard.unlink()
+    with pytest.raises(DataError, match=r"has 'two.png' in bytes .*, but this tar has 0 bytes; put the tar back"):
+        opened(tmp_path, "tars").has("two.png")
+    index.write_bytes(b"SQLite format 3\0" + bytes(100))
+    with pytest.raises(DataError, match=r"^tars/.nv-meta/index.sqlite: .*prepare the dataset again"):
+        opened(tmp_path, "tars")
+    index.unlink()
+    with pytest.raises(
+        DataError, match=r"tars/.nv-meta/index.sqlite: the dataset has no index, so no media can be found"
+    ):
+        opened(tmp_path, "tars")
+
+
+def test_a_name_that_no_sample_has_blocks_the_slice_with_document_and_shard(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    good, bad = make_documents(2)
+    good["metadata"], bad["metadata"] = {"image": ["a/one.png", "two.png"]}, {"image": ["two.png", "three.png"]}
+    mill.raw("a.jsonl.gz", [good, bad])
+    dataset(tmp_path / "lake/media/tars")
+    mixed(mill)
+    said = (
+        rf"part a: 1 documents name media files that the lake does not have \(row 1, document '{bad['id']}' of"
+        rf" '{bad['source']}': 'three.png' is not in media/tars\); bring the files"
+    )
+    with pytest.raises(DataError, match=said):
+        export(mill, EnergonJsonl(media=("metadata.image",), root="media/tars"))
+    with pytest.raises(DataError, match=said):
+        export(mill, EnergonWebdataset(files={"png": "metadata.image"}, root="media/tars"))
+
+
+def test_the_release_of_another_export_is_an_auxiliary_source(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    documents = make_documents(3)
+    for number, row in enumerate(documents):
+        row["metadata"] = {"image": f"p/{number}.png"}
+        mill.store.put(f"media/p/{number}.png", b"%d" % number)
+    mill.raw("a.jsonl.gz", documents)
+    mixed(mill)
+    tars = EnergonWebdataset(parts={}, files={"png": "metadata.image"}, root="media", key="metadata.image")
+    export(mill, tars)
+    close(mill, tars)
+    release = release_of(mill).folder.rstrip("/")
+    source = opened(tmp_path / "lake", release)
+    assert [source.read(f"p/{number}.png") for number in range(4)] == [b"0", b"1", b"2", None]
+    second = Export(name="second", mixes=("blend",), format=EnergonJsonl(media=("metadata.image",), root=release))
+    step = ExportStep(mix_of(), "pages", second, SNAPSHOT, SHELVES)
+    assert mill.make(step).totals["rows"] == 3
+    assert [*audit_ledger(mill.store, place(step.asset, SNAPSHOT).ledger, mill.said.append)] == []
+
+
+def test_gc_keeps_a_release_that_is_named_and_its_tars(tmp_path: Path) -> None:
+    mill, declared = start(tmp_path / "lake", shards=1), EnergonWebdataset(parts={"txt": "text"}, key="id")
+    export(mill, declared)
+    close(mill, declared)
+    first = release_of(mill).folder
+    mill.raw("a.jsonl.gz", make_documents(3))
+    export(mixed(mill), declared)
+    close(mill, declared)
+    assert [old.folder for old in find_old_releases(mill.store, mill.said.append)] == [first]
+    assert len(find_unnamed(mill.store, mill.said.append, [first])) == 1
+    mill.store.put("releases/first.json", json.dumps({"files": [first]}).encode())
+    assert find_old_releases(mill.store, mill.said.append) == []
+    assert find_unnamed(mill.store, mill.said.append) == []
+    [*_, last] = make_documents(10)
+    assert opened(tmp_path / "lake", first).read(f"{last['id']}.txt") == last["text"].encode()
