@@ -140,6 +140,8 @@ UNTESTED: dict[str, str] = {
     "gristmill/tracing/parts.py": "by tests/assets/test_exports.py",
     "gristmill/maintenance/old_releases.py": "by tests/assets/test_exports.py",
     "gristmill/acquisition/real_input.py": "by tests/gristmill/commands/test_acquire.py",
+    "gristmill/preparing/metadataset/leaves.py": "by tests/gristmill/preparing/metadataset/test_check.py",
+    "gristmill/preparing/metadataset/shown.py": "by tests/gristmill/preparing/metadataset/test_check.py",
     "gristmill/preparing/options.py": "by tests/gristmill/commands/test_energon.py",
     "gristmill/preparing/files.py": "by tests/gristmill/preparing/test_prepare.py",
     "gristmill/preparing/flaw.py": "by tests/gristmill/preparing/test_lint.py",

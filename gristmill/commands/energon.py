@@ -1,6 +1,7 @@
 """`energon prepare|prepare-media|lint|info|preview PATH`: prepares and checks datasets for Megatron-Energon.
 
-PATH is a folder of tars, a .jsonl file, or s3://bucket/prefix of one. Tars are never changed, and no code that is in a
+PATH is a folder of tars, a .jsonl file, or s3://bucket/prefix of one; for lint, info and preview also a metadataset, or
+the index or a release of an export. Tars are never changed, and no code that is in a
 dataset is run. Exit code 1 if something is wrong with the data; then `prepare` has written nothing, except for a media
 file that cannot be read: all else is written, and this file has no metadata.
 """
@@ -15,12 +16,14 @@ from gristmill.errors import RecipeError
 from gristmill.execution.work import ProgressLine
 from gristmill.formats.energon.dataset_yaml import crude_dataset
 from gristmill.lake.store.endpoint import check_options
-from gristmill.preparing.dataset import DatasetPath, is_prepared, kind_of, open_dataset
+from gristmill.preparing.dataset import DatasetPath, is_prepared, is_release, kind_of, open_dataset
 from gristmill.preparing.flaw import Flaw, refuses
 from gristmill.preparing.info import info_lines
 from gristmill.preparing.jsonl import JsonlScan, lint_jsonl, prepare_jsonl
-from gristmill.preparing.lint import lint_tars
 from gristmill.preparing.media import add_file_media, add_tar_media
+from gristmill.preparing.metadataset.check import check_metadataset, check_tars
+from gristmill.preparing.metadataset.leaves import MetadatasetPath, open_metadataset
+from gristmill.preparing.metadataset.shown import metadataset_lines, metadataset_preview
 from gristmill.preparing.options import (
     add_info,
     add_lint,
@@ -68,6 +71,35 @@ def run(arguments: Namespace) -> int:
 
 
 def _dataset(arguments: Namespace) -> DatasetPath:
+    return open_dataset(arguments.path, _options(arguments), getattr(arguments, "root", ""))
+
+
+def _metadataset(arguments: Namespace) -> MetadatasetPath | None:
+    """The metadataset that is meant; None: it is a dataset."""
+    return open_metadataset(arguments.path, _options(arguments), arguments.root)
+
+
+def _changeable(arguments: Namespace) -> DatasetPath:
+    """The dataset, if its files may be changed.
+
+    Raises:
+        RecipeError: it belongs to an export.
+    """
+    dataset = _dataset(arguments)
+    if is_release(dataset):
+        raise RecipeError(
+            f"{dataset.url}: an export has written it, and it is never changed. To change it, edit the recipe and run"
+            " `gristmill make`; to check it, run `gristmill energon lint`"
+        )
+    return dataset
+
+
+def _options(arguments: Namespace) -> dict[str, str]:
+    """The options of the bucket's client.
+
+    Raises:
+        RecipeError: one is not valid.
+    """
     options = read_environment().options if arguments.path.startswith("s3://") else {}
     for option in arguments.option:
         key, equals, value = str(option).partition("=")
@@ -75,11 +107,11 @@ def _dataset(arguments: Namespace) -> DatasetPath:
             raise RecipeError("--option takes KEY=VALUE, such as endpoint=http://host:port, with s3://bucket/prefix")
         check_options("--option", {key: value})
         options[key] = value
-    return open_dataset(arguments.path, options)
+    return options
 
 
 def _prepare(arguments: Namespace) -> int:
-    dataset, options = _dataset(arguments), prepare_options(arguments)
+    dataset, options = _changeable(arguments), prepare_options(arguments)
     kind = kind_of(dataset, dataset.store())
     if kind == "jsonl":
         _only_tars(arguments)
@@ -109,7 +141,7 @@ def _only_tars(arguments: Namespace) -> None:
 
 def _prepare_media(arguments: Namespace) -> int:
     media = media_of(arguments)
-    dataset = _dataset(arguments)
+    dataset = _changeable(arguments)
     if media is None or dataset.name:
         raise RecipeError(f"{dataset.url}: a JSONL file holds no media; give the folder that holds them")
     workers = workers_of(arguments.num_workers, "--num-workers")
@@ -118,20 +150,32 @@ def _prepare_media(arguments: Namespace) -> int:
 
 
 def _lint(arguments: Namespace) -> int:
-    dataset, options = _dataset(arguments), lint_options(arguments)
+    options, metadataset = lint_options(arguments), _metadataset(arguments)
+    if metadataset:
+        checked = check_metadataset(metadataset, options, _Shards(shown=False))
+        _tell(checked.flaws)
+        show(f"{checked.samples:,} samples in {checked.datasets:,} datasets; {_counted(checked.flaws)}")
+        return int(refuses(checked.flaws))
+    dataset = _dataset(arguments)
     kind = kind_of(dataset, dataset.store())
     if kind == "jsonl":
         return _jsonl(lint_jsonl(dataset), "checked")
     if kind == "files":
         raise RecipeError(f"{dataset.url}: a folder of files is no dataset of samples; there is nothing to check")
-    shards, flaws = lint_tars(dataset, options, _Shards(shown=False))
+    shards, flaws = check_tars(dataset, options, _Shards(shown=False))
     _tell(flaws)
     show(f"{_samples(shards)}; {_counted(flaws)}")
     return int(refuses(flaws))
 
 
 def _info(arguments: Namespace) -> int:
-    for line in info_lines(_dataset(arguments), arguments.split_config, arguments.dataset_config):
+    metadataset = _metadataset(arguments)
+    lines = (
+        metadataset_lines(metadataset)
+        if metadataset
+        else info_lines(_dataset(arguments), arguments.split_config, arguments.dataset_config)
+    )
+    for line in lines:
         show(line)
     return 0
 
@@ -139,7 +183,8 @@ def _info(arguments: Namespace) -> int:
 def _preview(arguments: Namespace) -> int:
     if arguments.samples < 1:
         raise RecipeError(f"--samples {arguments.samples}: give a number of samples, 1 or more")
-    for line in preview_lines(_dataset(arguments), arguments.samples):
+    metadataset, most = _metadataset(arguments), arguments.samples
+    for line in metadataset_preview(metadataset, most) if metadataset else preview_lines(_dataset(arguments), most):
         show(line)
     return 0
 

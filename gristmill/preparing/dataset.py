@@ -8,6 +8,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.info import INFO, META_FOLDER
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
+from gristmill.preparing.metadataset.view import ViewedFolder, export_root, folder_below
 
 LEGACY_INFO: Final = ".info.yaml"
 """The name under which older releases of energon wrote `.info.json`."""
@@ -21,11 +22,11 @@ class DatasetPath(NamedTuple):
     """A dataset at its place.
 
     Attributes:
-        lake: the folder or the bucket's prefix that holds it.
+        lake: the folder or the bucket's prefix that holds it. A folder whose files name others above it is a view.
         name: of the JSONL file in it; empty for a folder.
     """
 
-    lake: Lake
+    lake: Lake | ViewedFolder
     name: str = ""
 
     @property
@@ -38,12 +39,14 @@ class DatasetPath(NamedTuple):
         return self.lake.store()
 
 
-def open_dataset(url: str, options: Mapping[str, str]) -> DatasetPath:
+def open_dataset(url: str, options: Mapping[str, str], root: str = "") -> DatasetPath:
     """The dataset at a path.
 
     Args:
         url: a `.jsonl` file or a folder, or `s3://bucket/prefix` of one.
         options: of the bucket's client.
+        root: the folder that holds the dataset and all its shards. Empty: the dataset's own folder; for a release of an
+            export, the folder of the export.
 
     Raises:
         RecipeError: nothing is there, it is a metadataset, or a file that is no JSONL.
@@ -60,7 +63,9 @@ def open_dataset(url: str, options: Mapping[str, str]) -> DatasetPath:
     if "://" not in url and not Path(url).expanduser().is_dir():
         what = "it is a file, and no .jsonl" if Path(url).expanduser().exists() else "nothing is there"
         raise RecipeError(f"{url}: {what}; give a .jsonl file or a folder")
-    return DatasetPath(Lake(url, dict(options)))
+    folder_lake = Lake(url, dict(options))
+    above = Lake(root, dict(options)) if root else export_root(folder_lake)
+    return DatasetPath(ViewedFolder(above, folder_below(above, folder_lake.url)) if above else folder_lake)
 
 
 def meta_path(name: str) -> str:
@@ -81,6 +86,11 @@ def listed(store: Store) -> list[Entry]:
 def is_prepared(store: Store) -> bool:
     """Whether a folder is a prepared dataset of tars: it has the file that is written last."""
     return any(store.head(meta_path(name)) for name in (INFO, LEGACY_INFO))
+
+
+def is_release(dataset: DatasetPath) -> bool:
+    """Whether a dataset is the release or the index of an export, which only its recipe changes."""
+    return isinstance(dataset.lake, ViewedFolder) and dataset.lake.of_export
 
 
 def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:

@@ -19,6 +19,7 @@ from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, met
 from gristmill.preparing.files import fetch, write_file
 from gristmill.preparing.flaw import Flaw, refuses
 from gristmill.preparing.index_file import as_index_of_dataset, has_samples, shard_media
+from gristmill.preparing.metadataset.view import ViewedFolder
 from gristmill.preparing.prepare import Prepared, count_flaws, read_counts
 from gristmill.preparing.shards import ShardTask, read_media, walk_shards
 
@@ -27,7 +28,7 @@ _FILES = 64
 
 
 class _FilesTask(NamedTuple):
-    lake: Lake
+    lake: Lake | ViewedFolder
     entries: list[Entry]
     media: MediaFilter
 

@@ -59,7 +59,8 @@ def add_prepare_media(parser: ArgumentParser) -> None:
 
 def add_lint(parser: ArgumentParser) -> None:
     """Adds the options of `lint`."""
-    _add_path(parser, "a prepared dataset")
+    _add_path(parser, "a prepared dataset, or a metadataset (.yaml)")
+    _add_root(parser)
     parser.add_argument(
         "--split-parts", default="train,val,test", metavar="NAMES", help="splits to check (%(default)s)"
     )
@@ -70,13 +71,15 @@ def add_lint(parser: ArgumentParser) -> None:
 
 def add_info(parser: ArgumentParser) -> None:
     """Adds the options of `info`."""
-    _add_path(parser, "a prepared dataset")
+    _add_path(parser, "a prepared dataset, or a metadataset (.yaml)")
+    _add_root(parser)
     _add_configs(parser)
 
 
 def add_preview(parser: ArgumentParser) -> None:
     """Adds the options of `preview`."""
     _add_path(parser, "a folder of tars, or a .jsonl file")
+    _add_root(parser)
     parser.add_argument("--samples", type=int, default=2, metavar="N", help="number of samples (%(default)s)")
 
 
@@ -105,6 +108,15 @@ def _add_media(parser: ArgumentParser) -> None:
         dest="media_by_extension",
         action="store_true",
         help="media are files with the usual endings",
+    )
+
+
+def _add_root(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--root",
+        default="",
+        metavar="FOLDER",
+        help="the folder that names in the dataset may lead to; its own by default, and that of an export",
     )
 
 

@@ -19,12 +19,13 @@ from gristmill.formats.energon.samples import index_bytes, index_name
 from gristmill.formats.energon.split import SPLIT_YAML, read_split, split_bytes
 from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_digest, index_uuid
 from gristmill.formats.energon.yaml_text import read_yaml
-from gristmill.lake.store.protocol import Store, check_path
+from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.preparing.dataset_file import DatasetFile, Places, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import build_index, copy_media, shard_media
+from gristmill.preparing.metadataset.view import check_name
 from gristmill.preparing.shards import ShardTask, WalkedShard, find_shards, kept_offsets, walk_shards
 from gristmill.preparing.split_file import sample_flaws, split_file_flaws
 from gristmill.preparing.splits import make_splits
@@ -179,11 +180,11 @@ def read_counts(store: Store) -> dict[str, int]:
         raise DataError(f"{meta_path(INFO)}: it names no shard; prepare the dataset again with --force-overwrite")
     for shard in counts:
         try:
-            check_path(shard)
+            check_name(store, shard)
         except StoreError as error:
             raise DataError(
                 f"{meta_path(INFO)}: it names {shard!r:.200}, which is no path of a shard below this folder, so it is"
-                " not read. Prepare the folder that holds the shards; to check an export, run `gristmill verify`"
+                " not read. Give the folder that holds all shards as --root"
             ) from error
     return counts
 

@@ -24,6 +24,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import is_packed_tar, is_tar, listed
 from gristmill.preparing.flaw import Flaw, flaw_of
+from gristmill.preparing.metadataset.view import ViewedFolder
 
 _PARTS = 50
 """Names of parts that are counted in a shard."""
@@ -43,7 +44,7 @@ class ShardTask(msgspec.Struct, frozen=True):
         wanted: for each field of a field map, the parts that it is read from.
     """
 
-    lake: Lake
+    lake: Lake | ViewedFolder
     shard: str
     rows: str
     media: MediaFilter | None = None

@@ -86,6 +86,7 @@ def _shared(path: str, split: SplitFile) -> Iterator[Flaw]:
     places: dict[str, str] = {}
     for name, shards in split.split_parts.items():
         for shard in shards:
-            if places.setdefault(shard, name) != name:
+            first = places.setdefault(shard, name)
+            if first != name and not name.startswith(f"{first}-"):  # `train-tales` is a part of `train`
                 what = f"shard {shard!r} is in split {places[shard]!r} and in {name!r}"
                 yield Flaw(path, what, _EDIT, warning=True)

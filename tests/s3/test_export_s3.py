@@ -8,6 +8,9 @@ import pytest
 from seaweed import Seaweed
 from testkit import SHELVES, SNAPSHOT, Mill
 
+from gristmill.preparing.lint import LintOptions
+from gristmill.preparing.metadataset.check import check_metadataset
+from gristmill.preparing.metadataset.leaves import open_metadataset
 from gristmill.recipes.export import ExportFormat
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.mixing.step import stream_step
@@ -47,4 +50,8 @@ def test_a_bucket_and_a_folder_have_the_same_export_to_energon(
         energonlake.close(mill, declared)
         assert energonlake.why(mill, declared) == ()
         assert audit_ledger(mill.store, f"{energonlake.INDEX}/ledger.json", print) == []
+    metadataset = open_metadataset(f"{remote.lake.url}/{energonlake.INDEX}", seaweed.options)
+    assert metadataset is not None
+    checked = check_metadataset(metadataset, LintOptions(), lambda _: None)
+    assert (checked.datasets, checked.samples, checked.flaws) == (1, 20, [])
     assert exports(remote) == exports(mill)

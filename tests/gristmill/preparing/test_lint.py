@@ -230,6 +230,15 @@ def test_a_folder_whose_own_path_breaks_random_access_is_told(tmp_path: Path) ->
     assert linted(tmp_path / "50%")[0].startswith("warning .: the dataset's own path has '%'")
 
 
+def test_a_part_of_a_split_may_have_its_shards_too(folder: Path) -> None:
+    parts = "train: ['shards/{0..3}.tar'], train-tales: ['shards/0.tar'], training: ['shards/1.tar']"
+    (folder / ".nv-meta" / "other.yaml").write_text(f"split_parts: {{{parts}}}\n")
+    found = linted(folder, LintOptions(split_config="other.yaml"))
+    assert [flaw.partition(": ")[2] for flaw in found] == [
+        "shard 'shards/1.tar' is in split 'train' and in 'training' (edit the file, or prepare the dataset again)"
+    ]
+
+
 def test_a_split_in_json_is_read_if_there_is_no_other(folder: Path) -> None:
     (folder / ".nv-meta" / "split.yaml").unlink()
     (folder / ".nv-meta" / "split.json").write_text('{"split_parts": {"train": ["shards/{0..3}.tar"]}}')
