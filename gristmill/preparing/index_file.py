@@ -1,6 +1,7 @@
 """Makes `index.sqlite` of the rows of walked shards, on this machine."""
 
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -46,6 +47,40 @@ def build_index(path: Path, shards: Sequence[WalkedShard]) -> list[Flaw]:
         if not flaws:
             writer.finish()
     return flaws
+
+
+def drop_absent(new: Path, old: Path, left_out: Iterable[str], shards: Sequence[str]) -> None:
+    """Removes from an index those samples that are left out, and that an older index lacks.
+
+    Args:
+        new: the index.
+        old: the older one.
+        left_out: shards, and samples as `shard/key`.
+        shards: in the order of their ids.
+
+    Raises:
+        DataError: the older index cannot be read.
+    """
+    ids = {shard: number for number, shard in enumerate(shards)}
+    with closing(sqlite3.connect(new, isolation_level=None)) as db:
+        try:
+            db.execute("ATTACH ? AS old", (str(old),))
+            db.execute("BEGIN")
+            for path in left_out:
+                shard, ending, key = path.partition(".tar/")
+                number = ids.get(f"{shard}.tar" if ending else path, -1)
+                for row in db.execute(_ABSENT, (number, key, key)).fetchall():
+                    db.execute("DELETE FROM main.samples WHERE (tar_file_id, sample_index) = (?, ?)", row)
+                    db.execute("DELETE FROM main.sample_parts WHERE (tar_file_id, sample_index) = (?, ?)", row)
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise DataError(f"{meta_path(INDEX)}: not an index that can be read: {error}") from error
+
+
+_ABSENT = """
+SELECT tar_file_id, sample_index FROM main.samples WHERE tar_file_id = ? AND (? = '' OR sample_key = ?)
+    AND sample_key NOT IN (SELECT sample_key FROM old.samples)
+"""
 
 
 def _duplicate(error: DuplicateKey) -> Flaw:

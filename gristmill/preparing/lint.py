@@ -23,7 +23,7 @@ from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, is_tar, listed
 from gristmill.preparing.dataset_file import DatasetFile, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
-from gristmill.preparing.index_file import as_index_of_dataset, build_index, media_flaws
+from gristmill.preparing.index_file import as_index_of_dataset, build_index, drop_absent, media_flaws
 from gristmill.preparing.prepare import Watch, count_flaws, read_counts
 from gristmill.preparing.shards import ShardTask, WalkedShard, kept_offsets, no_shard, walk_shards
 from gristmill.preparing.split_file import sample_flaws, split_file_flaws
@@ -89,9 +89,10 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
         sound = not any(refuses(shard.flaws) for shard in walked)
         new = Path(folder) / INDEX
         duplicates = build_index(new, walked) if sound else []
-        flaws += [*duplicates, *_index_flaws(store, new if sound and not duplicates else None, Path(folder))]
-        if split and sound and not duplicates:
-            flaws += sample_flaws(split[0], split[1], counts, new)
+        compared = sound and not duplicates
+        excluded = list(sample_flaws(split[0], split[1], counts, new)) if split and compared else []
+        left_out = split[1].exclude if split else []
+        flaws += [*duplicates, *_index_flaws(store, new if compared else None, Path(folder), left_out), *excluded]
     return walked, flaws
 
 
@@ -166,8 +167,11 @@ def _offset_flaws(store: Store, shard: WalkedShard) -> Iterator[Flaw]:
         yield Flaw(path, what, _INDEX_AGAIN)
 
 
-def _index_flaws(store: Store, new: Path | None, folder: Path) -> Iterator[Flaw]:
-    """Checks `index.sqlite`, and compares it row by row with one that was made of the tars, if there is one."""
+def _index_flaws(store: Store, new: Path | None, folder: Path, left_out: Sequence[str]) -> Iterator[Flaw]:
+    """Checks `index.sqlite`, and compares it row by row with one that was made of the tars, if there is one.
+
+    It may lack shards and samples that are left out, for random access does not look at `exclude` of `split.yaml`.
+    """
     path, old = meta_path(INDEX), folder / "old.sqlite"
     if store.head(path) is None:
         yield Flaw(path, "there is no index: samples can be read in order, not at random", _INDEX_AGAIN, warning=True)
@@ -187,6 +191,7 @@ def _index_flaws(store: Store, new: Path | None, folder: Path) -> Iterator[Flaw]
         yield Flaw(path, what, _INDEX_AGAIN, warning=True)
     if new:
         try:
+            drop_absent(new, old, left_out, list(read_counts(store)))
             yield from _table_flaws(old, new, "samples")
             yield from _table_flaws(old, new, "sample_parts")
             yield from media_flaws(old, new)

@@ -1,11 +1,12 @@
 """`lint`, `info` and `preview` of what an export has written, and of other metadatasets."""
 
 import json
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from energonlake import close, export, start
+from energonlake import INDEX, close, export, start
 from tarfolder import contents, write_shards
 
 from gristmill.__main__ import main
@@ -67,6 +68,22 @@ def test_a_release_of_tars_is_checked_told_and_shown_and_never_changed(tmp_path:
     code, text = told("lint", index)
     assert code == 1
     assert "samples, but the tar has 10 (`gristmill verify` says what to make again)" in text
+
+
+def test_the_index_of_a_release_lacks_what_it_excludes(tmp_path: Path, told: Told) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, EnergonWebdataset())
+    folder = (mill.root / INDEX).parent
+    first, second = sorted(folder.glob("pages/*/part-*/train-00000.tar"))
+    with tarfile.open(first) as tar:
+        key = tar.getnames()[3].partition(".")[0]
+    first, second = first.relative_to(folder), second.relative_to(folder)
+    close(mill, EnergonWebdataset(exclude=(f"{first}/{key}", str(second))))
+    (release,) = (mill.root / INDEX).glob("release-*")
+    assert told("lint", release) == (0, "20 samples in 2 shards; 0 wrong, 0 warnings\n")
+    split = release / ".nv-meta" / "split.yaml"
+    split.write_text(split.read_text().partition("exclude:")[0])
+    assert ".nv-meta/index.sqlite: row 0: table samples has" in told("lint", release)[1]
 
 
 def test_a_release_whose_files_name_others_outside_of_the_export_is_not_read(tmp_path: Path, told: Told) -> None:
