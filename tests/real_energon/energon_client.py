@@ -16,6 +16,7 @@ Jobs: {"do": "load", "path", "split", "training", "cooker", "image"}: all sample
 """
 
 import dataclasses
+import gc
 import json
 import sys
 from importlib import import_module
@@ -135,8 +136,10 @@ def open_loader(job: Job) -> Job:
 
 
 def take(job: Job) -> Job:
-    """The next samples of an open loader."""
+    """The next samples of an open loader. If no count is given, it is closed at its end, and its workers with it."""
     samples = list(islice(OPEN[job["name"]][1], job.get("count")))
+    if job.get("count") is None:
+        del OPEN[job["name"]]
     return {"samples": [each.__key__ if job.get("keys") else described(each) for each in samples]}
 
 
@@ -244,6 +247,7 @@ def answer(job: Job) -> Job:
 def main() -> None:
     """Answers a line of jobs with a line of answers. What Energon prints goes to stderr."""
     out, sys.stdout = sys.stdout, sys.stderr
+    gc.freeze()  # each loader of Energon collects garbage several times, and need not look at PyTorch's modules
     for line in sys.stdin:
         out.write(json.dumps([answer(job) for job in json.loads(line)]) + "\n")
         out.flush()

@@ -24,7 +24,7 @@ STREAMS = ("pages", "notes")
 BLOCKS = "takedowns"
 TOKENIZER = Tokenizer(name="bytes-1", training=Training(mix="blend", snapshots={"pages": (SNAPSHOT,)}, vocabulary=258))
 BYTES = 9
-"""Bytes of each document, and its tokens but for the token at its end: no two bytes are merged."""
+"""Bytes of each document, and its tokens but for those at its start and end: no two bytes are merged."""
 
 
 def page(number: int) -> dict[str, Any]:
