@@ -24,6 +24,7 @@ from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
 from assets.token_caches import cache_index_asset, token_cache_assets
 from assets.tokenizers import tokenizer_asset_of
+from assets.watched_folders import watched_folder_jobs
 from gristmill.environment import Environment, read_environment
 from gristmill.installation import put_location_on_path
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
@@ -33,6 +34,7 @@ from resources.no_files import NoFiles
 from sensors.automation import automation_sensors
 from sensors.blocklists import blocklist_sensors
 from sensors.raw_arrivals import raw_arrival_sensors
+from sensors.watched_folders import watched_folder_sensors
 
 
 def steps_of(catalogue: Catalogue) -> list[StepAssets]:
@@ -98,12 +100,17 @@ def build(
     return dg.Definitions(
         assets=assets,
         asset_checks=checks_beside(catalogue, steps),
-        jobs=[*jobs(catalogue, assets, common), sync_job(catalogue, checks)],
+        jobs=[
+            *jobs(catalogue, assets, common),
+            *watched_folder_jobs(catalogue, environment.workers),
+            sync_job(catalogue, checks),
+        ],
         schedules=[across_schedule(growing)] if growing else [],
         sensors=[
             *raw_arrival_sensors(catalogue, environment.interval),
             *blocklist_sensors(catalogue, environment.interval),
             *automation_sensors(catalogue, environment.interval),
+            *watched_folder_sensors(catalogue, environment.interval),
         ],
         **common,
     )

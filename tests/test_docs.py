@@ -36,7 +36,7 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
-SHELVES = ("sources", "taggers", "mixes", "tokenizers", "exports", "lake", "stages")
+SHELVES = ("sources", "taggers", "mixes", "tokenizers", "exports", "watched_folders", "lake", "stages")
 
 
 def name(page: Path) -> str:
@@ -250,7 +250,7 @@ def test_the_pools_that_the_documents_name_are_those_of_the_assets() -> None:
     pools = {
         pool for path in (ROOT / "assets").glob("*.py") for pool in re.findall(r'pool="([a-z]+)"', path.read_text())
     }
-    assert pools == {"convert", "tag", "mix", "tokenize", "export", "train", "audit"}
+    assert pools == {"convert", "tag", "mix", "tokenize", "export", "train", "audit", "prepare"}
     for page in ("docs/reference/dagster.md", "docs/production/dagster.yaml"):
         text = (ROOT / page).read_text()
         assert {pool for pool in pools if pool not in text} == set()

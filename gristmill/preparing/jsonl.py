@@ -80,7 +80,11 @@ def prepare_jsonl(dataset: DatasetPath) -> JsonlScan:
         StoreError: the store does not answer, or the index cannot be written.
     """
     store = dataset.store()
+    before = store.head(dataset.name)
     scan = scan_jsonl(store, dataset.name)
+    if store.head(dataset.name) != before:
+        mend = "wait until nobody writes to it, then run again"
+        scan.flaws.append(Flaw(dataset.name, "it was changed while it was read", mend))
     if not scan.flaws:
         index = index_bytes(scan.offsets)
         path = index_name(dataset.name)

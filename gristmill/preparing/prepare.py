@@ -20,6 +20,7 @@ from gristmill.formats.energon.split import SPLIT_YAML, read_split, split_bytes
 from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_digest, index_uuid
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
+from gristmill.preparing.changes import changed_shards, check_edits
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.preparing.dataset_file import DatasetFile, Places, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
@@ -42,6 +43,8 @@ class PrepareOptions(NamedTuple):
         media: which members get media metadata.
         workers: number of processes.
         overwrite: whether files that are there already are replaced.
+        renew: whether a prepared folder is prepared again. Its `split.yaml` is replaced only if it says what these
+            options make of the shards that it names: then nobody has edited it.
         dataset_yaml: content of `dataset.yaml`; None: an existing one is kept, else it becomes that of crude samples.
         dataset_yaml_name: name of that file; empty: none is written.
         tmp: a folder of this machine for the index while it is built.
@@ -54,9 +57,15 @@ class PrepareOptions(NamedTuple):
     media: MediaFilter | None = None
     workers: int = 1
     overwrite: bool = False
+    renew: bool = False
     dataset_yaml: bytes | None = None
     dataset_yaml_name: str = DATASET_YAML
     tmp: str | None = None
+
+    def split(self, shards: Sequence[str]) -> tuple[bytes, list[Flaw]]:
+        """The split file of some shards, and what is wrong with it; see make_splits()."""
+        splits, flaws = make_splits(shards, self.ratio, self.patterns, shuffle=self.shuffle)
+        return split_bytes(splits), flaws
 
 
 class Prepared(NamedTuple):
@@ -98,7 +107,7 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
         StoreError: the store does not answer, or a file cannot be written.
     """
     store = dataset.store()
-    if is_prepared(store) and not options.overwrite:
+    if is_prepared(store) and not options.overwrite and not options.renew:
         raise RecipeError(
             f"{dataset.url}: it is prepared already; give --force-overwrite to do it again, or --tar-index-only to make"
             " the indexes alone"
@@ -110,21 +119,21 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
     texts: dict[str, bytes] = {}
     kept = read_optional(store, meta_path(SPLIT_YAML))
     if options.patterns or options.ratio:
-        splits, found = make_splits(shards, options.ratio, options.patterns, shuffle=options.shuffle)
+        texts[meta_path(SPLIT_YAML)], found = options.split(shards)
         flaws += [*found, *_dropped_excludes(kept)]
-        texts[meta_path(SPLIT_YAML)] = split_bytes(splits)
     elif kept is None:
         raise RecipeError("give the splits: --split-ratio 8,1,1 or --split-parts 'train:shards/train_.*'")
     if options.dataset_yaml_name:
         _add_dataset_yaml(store, options, crude, texts)
-    _check_edits(store, texts, overwrite=options.overwrite)
+    if not options.overwrite:
+        check_edits(store, texts, options.split if options.renew else None)
     typed = _dataset_file(store, options, texts)
     with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
         walked = _walk(dataset, shards, options, Path(folder), watch, typed.places)
         flaws += [flaw for shard in walked for flaw in shard.flaws]
         flaws += [*typed.flaws, *part_flaws(meta_path(options.dataset_yaml_name), typed.places, walked)]
         counts = {shard.shard: shard.samples for shard in walked}
-        flaws += _indexed(walked, flaws, Path(folder))
+        flaws += _indexed(store, walked, flaws, Path(folder))
         if meta_path(SPLIT_YAML) not in texts and kept is not None:
             flaws += _kept_flaws(kept, counts, None if refuses(flaws) else Path(folder) / INDEX)
         return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
@@ -148,7 +157,7 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
         walked = _walk(dataset, list(counts), options, Path(folder), watch)
         flaws = [flaw for shard in walked for flaw in shard.flaws]
         flaws += [flaw for shard in walked for flaw in count_flaws(shard, counts[shard.shard])]
-        flaws += _indexed(walked, flaws, Path(folder))
+        flaws += _indexed(store, walked, flaws, Path(folder))
         return _write(store, walked, flaws, {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
 
 
@@ -216,16 +225,6 @@ def _dropped_excludes(kept: bytes | None) -> list[Flaw]:
     return []
 
 
-def _check_edits(store: Store, texts: Mapping[str, bytes], *, overwrite: bool) -> None:
-    for path, data in texts.items():
-        there = read_optional(store, path)
-        if there is not None and there != data and not overwrite:
-            raise RecipeError(
-                f"{path}: it is there with another content, and may have been edited; it was kept, and nothing was"
-                " written. Leave out the options that make it, or give --force-overwrite to replace it"
-            )
-
-
 def _kept_flaws(data: bytes, counts: Mapping[str, int], index: Path | None) -> list[Flaw]:
     """The flaws of a split file that was there, and is kept; those of single samples only with an index."""
     path = meta_path(SPLIT_YAML)
@@ -256,9 +255,11 @@ def _walk(
     return walked
 
 
-def _indexed(walked: Sequence[WalkedShard], flaws: Sequence[Flaw], folder: Path) -> list[Flaw]:
+def _indexed(store: Store, walked: Sequence[WalkedShard], flaws: Sequence[Flaw], folder: Path) -> list[Flaw]:
     """Builds `index.sqlite` in a folder of this machine, unless a flaw is more than a warning."""
-    return [] if refuses(flaws) else build_index(folder / INDEX, walked)
+    if refuses(flaws):
+        return []
+    return changed_shards(store, walked) or build_index(folder / INDEX, walked)
 
 
 def _write(

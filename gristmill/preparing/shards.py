@@ -70,6 +70,7 @@ class WalkedShard(msgspec.Struct):
         shard: its path.
         rows: path of the file with its rows.
         size: of the tar in bytes.
+        etag: of the tar before it was read.
         digest: SHA-256 of its samples, in hex; media do not change it.
         samples: number of samples.
         parts: number of files by the name of their part, at most about 50 names.
@@ -83,6 +84,7 @@ class WalkedShard(msgspec.Struct):
     shard: str
     rows: str
     size: int = 0
+    etag: str = ""
     digest: str = ""
     samples: int = 0
     parts: dict[str, int] = {}
@@ -186,7 +188,7 @@ def walk_shard(task: ShardTask) -> WalkedShard:
     if entry is None:
         found.flaws.append(Flaw(task.shard, "there is no such shard", "put it back, or prepare the dataset again"))
         return found
-    found.size = entry.size
+    found.size, found.etag = entry.size, entry.etag
     walk = open_walk(store, entry)
     parts: Counter[str] = Counter()
     odd = 0

@@ -16,6 +16,7 @@ from gristmill.lake.address import (
     mix_asset,
     mix_index,
 )
+from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import ALL, Mix, Stream
 from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
@@ -37,6 +38,7 @@ class Catalogue:
         mixes: see Mix.
         tokenizers: see Tokenizer.
         exports: see Export.
+        watched_folders: see WatchedFolder.
     """
 
     sources: dict[str, Source]
@@ -44,6 +46,7 @@ class Catalogue:
     mixes: dict[str, Mix]
     tokenizers: dict[str, Tokenizer]
     exports: dict[str, Export] = field(default_factory=dict)
+    watched_folders: dict[str, WatchedFolder] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks that every name in a recipe exists.
@@ -257,4 +260,5 @@ def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
         mixes=read_shelf("mixes", Mix, packages),
         tokenizers=read_shelf("tokenizers", Tokenizer, packages),
         exports=read_shelf("exports", Export, packages),
+        watched_folders=read_shelf("watched_folders", WatchedFolder, packages),
     )

@@ -1,7 +1,7 @@
 """Shelves: packages in which every module declares one thing, a constant of the shelf's type.
 
-`gristmill` has the shelves sources, taggers, mixes, tokenizers and exports. A team keeps its recipes in its own
-package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/reference/recipes.md).
+`gristmill` has the shelves sources, taggers, mixes, tokenizers, exports and watched_folders. A team keeps its recipes
+in its own package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/reference/recipes.md).
 """
 
 import importlib
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 HOME = "gristmill"
 
-KINDS = ("sources", "taggers", "mixes", "tokenizers", "exports")
+KINDS = ("sources", "taggers", "mixes", "tokenizers", "exports", "watched_folders")
 """The folders of a package that are shelves."""
 
 

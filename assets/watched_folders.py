@@ -1,0 +1,49 @@
+"""Jobs that prepare watched folders for Megatron-Energon: one for each folder."""
+
+import dagster as dg
+
+from assets.support.keys import plain
+from assets.support.report import failures
+from gristmill.preparing.flaw import Flaw
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.energon.watched_folder import WatchedFolder
+from gristmill.watching.prepare import open_watched, prepare_folder
+from resources.lake import LakeResource
+
+
+def prepare_name(folder: WatchedFolder) -> str:
+    """Name of the job that prepares a folder."""
+    return f"{plain(folder.name)}_prepare"
+
+
+def watched_folder_jobs(catalogue: Catalogue, workers: int) -> list[dg.JobDefinition]:
+    """The jobs of all watched folders.
+
+    Args:
+        catalogue: the recipes.
+        workers: number of processes of a run.
+    """
+    return [_job(folder, workers) for folder in catalogue.watched_folders.values()]
+
+
+def _job(folder: WatchedFolder, workers: int) -> dg.JobDefinition:
+    words = folder.description or f"Prepares {folder.path} for Megatron-Energon"
+
+    @dg.op(name=f"prepare_{plain(folder.name)}", description=words, pool="prepare")
+    def prepare(context: dg.OpExecutionContext, lake: LakeResource) -> None:
+        def tell(flaw: Flaw) -> None:
+            (context.log.warning if flaw.warning else context.log.error)(str(flaw))
+
+        with failures(lake):
+            done = prepare_folder(folder, open_watched(folder, lake.lake()), workers, tell)
+        found = f"{done.files:,} files, {done.samples:,} samples, {done.media:,} media files"
+        context.log.info(f"{folder.path} is prepared: {found}")
+        context.add_output_metadata(
+            {"files": done.files, "samples": done.samples, "media": done.media, "warnings": len(done.warnings)}
+        )
+
+    @dg.job(name=prepare_name(folder), description=words)
+    def run() -> None:
+        prepare()
+
+    return run
