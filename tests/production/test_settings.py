@@ -1,6 +1,7 @@
 """docs/production/dagster.yaml, loaded as it stands over a real Postgres."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +28,18 @@ def settings(path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def settled(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterInstance]:
+    """As `instance`, for the tests that only read how it is set."""
+    folder = tmp_path_factory.mktemp("settled")
+    (folder / "dagster.yaml").write_text((PRODUCTION / "dagster.yaml").read_text())
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in postgres.create(folder.name).items():
+            patch.setenv(name, value)
+        with dg.DagsterInstance.from_config(str(folder)) as found:
+            yield found
+
+
 def test_runs_events_and_schedules_lie_in_postgres(
     instance: dg.DagsterInstance, postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -43,53 +56,53 @@ def test_runs_events_and_schedules_lie_in_postgres(
     assert not list(tmp_path.rglob("*.db"))
 
 
-def test_the_password_stands_in_the_environment_alone(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+def test_the_password_stands_in_the_environment_alone(settled: dg.DagsterInstance) -> None:
     assert os.environ["DAGSTER_PG_PASSWORD"] == PASSWORD
-    assert PASSWORD not in instance.info_str()
-    assert PASSWORD not in (tmp_path / "dagster.yaml").read_text()
+    assert PASSWORD not in settled.info_str()
+    assert PASSWORD not in (Path(settled.root_directory) / "dagster.yaml").read_text()
 
 
 def test_a_run_that_failed_stays_failed_and_one_whose_process_died_is_started_again(
-    instance: dg.DagsterInstance,
+    settled: dg.DagsterInstance,
 ) -> None:
-    assert instance.run_retries_enabled
-    assert instance.run_retries_max_retries == 2
-    assert not instance.run_retries_retry_on_asset_or_op_failure
-    assert instance.run_monitoring_enabled
-    assert isinstance(instance.run_launcher, WatchedRunLauncher)
-    assert instance.run_launcher.supports_check_run_worker_health
-    assert instance.run_monitoring_settings["free_slots_after_run_end_seconds"] <= 60
+    assert settled.run_retries_enabled
+    assert settled.run_retries_max_retries == 2
+    assert not settled.run_retries_retry_on_asset_or_op_failure
+    assert settled.run_monitoring_enabled
+    assert isinstance(settled.run_launcher, WatchedRunLauncher)
+    assert settled.run_launcher.supports_check_run_worker_health
+    assert settled.run_monitoring_settings["free_slots_after_run_end_seconds"] <= 60
 
 
-def test_runs_wait_in_a_queue_and_pools_have_a_limit(instance: dg.DagsterInstance) -> None:
-    limits = instance.get_concurrency_config()
-    assert isinstance(instance.run_coordinator, QueuedRunCoordinator)
+def test_runs_wait_in_a_queue_and_pools_have_a_limit(settled: dg.DagsterInstance) -> None:
+    limits = settled.get_concurrency_config()
+    assert isinstance(settled.run_coordinator, QueuedRunCoordinator)
     assert limits.run_queue_config is not None
     assert limits.run_queue_config.max_concurrent_runs == 8
     assert limits.pool_config.default_pool_limit == 4
     assert limits.pool_config.pool_granularity == PoolGranularity.OP
-    assert instance.event_log_storage.supports_global_concurrency_limits
+    assert settled.event_log_storage.supports_global_concurrency_limits
 
 
 def test_a_limit_of_one_pool_is_kept_in_the_database_and_the_others_keep_the_default(
-    instance: dg.DagsterInstance,
+    settled: dg.DagsterInstance,
 ) -> None:
-    instance.event_log_storage.set_concurrency_slots("train", 1)
-    instance.event_log_storage.initialize_concurrency_limit_to_default("tag")
-    found = {pool.name: (pool.limit, pool.from_default) for pool in instance.event_log_storage.get_pool_limits()}
+    settled.event_log_storage.set_concurrency_slots("train", 1)
+    settled.event_log_storage.initialize_concurrency_limit_to_default("tag")
+    found = {pool.name: (pool.limit, pool.from_default) for pool in settled.event_log_storage.get_pool_limits()}
     assert found == {"train": (1, False), "tag": (4, True)}
 
 
-def test_ticks_that_did_nothing_go_after_a_day(instance: dg.DagsterInstance) -> None:
-    kept = instance.get_tick_retention_settings(InstigatorType.SENSOR)
+def test_ticks_that_did_nothing_go_after_a_day(settled: dg.DagsterInstance) -> None:
+    kept = settled.get_tick_retention_settings(InstigatorType.SENSOR)
     assert kept[TickStatus.SKIPPED] == 1
     assert all(0 < days <= 90 for days in kept.values())
-    assert set(instance.get_tick_retention_settings(InstigatorType.SCHEDULE).values()) == {90}
+    assert set(settled.get_tick_retention_settings(InstigatorType.SCHEDULE).values()) == {90}
 
 
-def test_nobody_is_told_anything(instance: dg.DagsterInstance) -> None:
-    assert not instance.telemetry_enabled
-    assert not instance.nux_enabled
+def test_nobody_is_told_anything(settled: dg.DagsterInstance) -> None:
+    assert not settled.telemetry_enabled
+    assert not settled.nux_enabled
 
 
 @pytest.mark.parametrize("block", ["compute_logs", "run_launcher"])

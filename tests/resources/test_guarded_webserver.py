@@ -42,7 +42,6 @@ class Ui:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
-        self.home = folder
         self.log = folder / "log"
         variables = {**os.environ, "DAGSTER_HOME": str(folder), "PYTHONPATH": python_path()}
         command = [sys.executable, "-m", "resources.guarded_webserver", "-w", str(folder / "workspace.yaml")]
@@ -55,6 +54,7 @@ class Ui:
             assert self._process.poll() is None, self.log.read_text()
             assert time.monotonic() < end, self.log.read_text()
             time.sleep(0.1)
+        self._instance = dg.DagsterInstance.from_config(str(folder))
 
     def listens(self) -> bool:
         with socket.socket() as probe:
@@ -79,12 +79,12 @@ class Ui:
     def changes(self) -> tuple[list[str], list[str]]:
         """What an attack would leave in Dagster: limits of pools, and events without a run."""
         limits = self.query("{ instance { concurrencyLimits { concurrencyKey } } }")["instance"]["concurrencyLimits"]
-        with dg.DagsterInstance.from_config(str(self.home)) as instance:
-            events = [log.dagster_event_type for log in instance.all_logs("")]
+        events = [log.dagster_event_type for log in self._instance.all_logs("")]
         return [each["concurrencyKey"] for each in limits], [each.name for each in events if each]
 
     def close(self) -> None:
         """Ends it; its end is orderly, or code servers would be left."""
+        self._instance.dispose()
         self._process.send_signal(signal.SIGTERM)
         assert self._process.wait(60) == 0, self.log.read_text()
 

@@ -10,6 +10,7 @@ from testkit import Mill, lines
 from gristmill.errors import DataError, RefusedReason, TooManyRefused
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.rows.raw_spans import RawSpan
+from gristmill.recipes import raw_object
 from gristmill.recipes.raw_object import Refused
 from gristmill.stages.conversion.quarantine import ALWAYS_ALLOWED_BYTES, QuarantineWriter
 
@@ -113,12 +114,16 @@ def test_a_row_that_is_too_long_is_refused_and_the_next_lines_are_read(mill: Mil
     ]
 
 
-def test_millions_of_empty_rows_in_a_small_file_are_told_before_they_are_read(mill: Mill) -> None:
+def test_millions_of_empty_rows_in_a_small_file_are_told_before_they_are_read(
+    mill: Mill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row counts as 256 bytes: with a floor of 16 MiB instead of 256, the first 262,144 rows are too many."""
+    monkeypatch.setattr(raw_object, "_FLOOR", 1 << 24)
     bomb = gzip.compress(b"\n" * 8_000_000, mtime=0)
     assert len(bomb) < 10_000
     mill.raw("bomb.jsonl.gz", bomb, source="capped")
     with pytest.raises(
-        DataError, match=r"raw/2024/bomb\.jsonl\.gz: its first 7,\d{3} bytes unpack .*rows.*unpack_limit"
+        DataError, match=r"raw/2024/bomb\.jsonl\.gz: its first 7,\d{3} bytes unpack .* and 262,144 rows.*unpack_limit"
     ):
         mill.convert("capped")
 
