@@ -12,17 +12,18 @@ from typing import NamedTuple
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow
-from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_digest
+from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_damage, index_digest
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
 from gristmill.preparing.files import fetch, write_file
 from gristmill.preparing.flaw import Flaw, refuses
-from gristmill.preparing.index_file import as_index_of_dataset, has_samples, shard_media
+from gristmill.preparing.index_file import as_index_of_dataset, shard_media
 from gristmill.preparing.metadataset.view import ViewedFolder
 from gristmill.preparing.prepare import Prepared, count_flaws, read_counts
-from gristmill.preparing.shards import ShardTask, read_media, walk_shards
+from gristmill.preparing.shards import ShardTask, check_media, walk_shards
 
+_MEND = "give another --media option, or the folder of the media"
 _FILES = 64
 """Files of one task of a worker."""
 
@@ -44,6 +45,7 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
 
     Raises:
         DataError: the dataset is not prepared, or its index cannot be read.
+        RecipeError: no member is selected.
         StoreError: the store does not answer, or the index cannot be written.
     """
     store = dataset.store()
@@ -51,15 +53,19 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
     with TemporaryDirectory(dir=tmp, prefix="gristmill-energon-") as folder:
         index = Path(folder) / INDEX
         fetch(store, meta_path(INDEX), index)
-        if not has_samples(index):
-            raise DataError(f"{meta_path(INDEX)}: it has no samples; run prepare with --tar-index-only first")
+        if damage := index_damage(index):
+            raise DataError(f"{meta_path(INDEX)}: it is damaged: {damage[0]}; run prepare with --tar-index-only first")
+        known = index_digest(index)
         tasks = [ShardTask(dataset.lake, shard, f"{folder}/{n}.rows", media) for n, shard in enumerate(counts)]
         walked = list(walk_shards(tasks, workers))
         flaws = [flaw for shard in walked for flaw in [*shard.flaws, *count_flaws(shard, counts[shard.shard])]]
         if refuses(flaws):
             return Prepared(walked, flaws)
-        _add(store, index, shard_media(walked), media, known=True)
-    media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
+        media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
+        if not media_flaws and not any(shard.media for shard in walked):
+            raise nothing_selected(dataset, media)
+        _add(index, shard_media(walked), media)
+        _write(store, index, known)
     return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
 
 
@@ -73,18 +79,13 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
         tmp: as `add_tar_media`.
 
     Raises:
-        RecipeError: the folder has tars but is not prepared; or no file is selected.
+        RecipeError: no file is selected, for example because the folder has only tars that are not prepared.
         DataError: its index cannot be read.
         StoreError: the store does not answer, or the index cannot be written.
     """
     store = dataset.store()
-    if kind_of(dataset, store) == "tars":
-        raise RecipeError(f"{dataset.url}: it has tars that are not prepared; run prepare with a --media option")
+    tars = kind_of(dataset, store) == "tars"
     entries = [entry for entry in listed(store) if media.may_be_media(entry.path)]
-    if not entries:
-        raise RecipeError(
-            f"{dataset.url}: no file is selected; give another --media option, or the folder of the media"
-        )
     tasks = [_FilesTask(dataset.lake, entries[n : n + _FILES], media) for n in range(0, len(entries), _FILES)]
     flaws: list[Flaw] = []
     number = 0
@@ -98,20 +99,43 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
 
     with TemporaryDirectory(dir=tmp, prefix="gristmill-energon-") as folder:
         index = Path(folder) / INDEX
-        known = store.head(meta_path(INDEX)) is not None
-        if known:
+        known = ""
+        if store.head(meta_path(INDEX)):
             fetch(store, meta_path(INDEX), index)
-        _add(store, index, rows(), media, known=known)
+            with as_index_of_dataset(index):
+                known = index_digest(index)
+        _add(index, rows(), media)
+        if not number and not flaws:
+            raise nothing_selected(dataset, media, tars=tars)
+        _write(store, index, known)
+    if tars:
+        what = "it has tars that are not prepared: media in them have no metadata"
+        flaws.append(Flaw(".", what, "put the media files into a folder of their own", warning=True))
     return Prepared([], [], True, number, flaws)  # noqa: FBT003 - a field
 
 
-def _add(store: Store, index: Path, rows: Iterator[MediaRow], media: MediaFilter, *, known: bool) -> None:
+def nothing_selected(dataset: DatasetPath, media: MediaFilter, *, tars: bool = False) -> RecipeError:
+    """The error that no file is media.
+
+    Args:
+        dataset: the folder.
+        media: the filter that was asked for.
+        tars: whether the folder has tars that are not prepared.
+    """
+    what = f"{media.strategy} {media.patterns}".strip()
+    mend = "it has tars that are not prepared; run prepare with a --media option" if tars else _MEND
+    return RecipeError(f"{dataset.url}: no file is media by {what}, so nothing was written; {mend}")
+
+
+def _add(index: Path, rows: Iterator[MediaRow], media: MediaFilter) -> None:
     with as_index_of_dataset(index):
-        before = index_digest(index) if known else ""
         add_media(index, rows, [media], SELECTED)
-        changed = index_digest(index) != before
+
+
+def _write(store: Store, index: Path, known: str) -> None:
+    """Writes the index, if its rows have another digest than the known one."""
     store.sweep()
-    if changed:
+    if index_digest(index) != known:
         write_file(store, meta_path(INDEX), index)
     store.sweep()
 
@@ -133,7 +157,7 @@ def _read_files(task: _FilesTask) -> tuple[list[MediaRow], list[Flaw]]:
         kind = task.media.kind(entry.path, head)
         if kind is None:
             continue
-        row, flaw = read_media(entry.path, entry.path, kind, store.read(entry.path))
+        row, flaw = check_media(entry.path, entry.path, kind, store.read(entry.path))
         rows += [row] if row else []
         flaws += [flaw] if flaw else []
     return rows, flaws

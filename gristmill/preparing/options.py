@@ -92,6 +92,7 @@ def _add_media(parser: ArgumentParser) -> None:
         "--media-by-glob",
         "--media-metadata-by-glob",
         dest="media_by_glob",
+        action="append",
         metavar="PATTERNS",
         help="media are files with such names: '*.jpg,*.png'",
     )
@@ -141,11 +142,16 @@ def media_of(arguments: Namespace) -> MediaFilter | None:
     Raises:
         RecipeError: not exactly one way of selecting media was given.
     """
-    given = arguments.media_by_glob is not None or arguments.media_by_header or arguments.media_by_extension
+    globs = arguments.media_by_glob or []
+    if len(globs) > 1:
+        raise RecipeError(
+            f"--media-by-glob is given {len(globs)} times; write its patterns as one: '{','.join(globs)}'"
+        )
+    given = bool(globs) or arguments.media_by_header or arguments.media_by_extension
     if not given and not getattr(arguments, "media_metadata", True):
         return None
     return read_media_filter(
-        arguments.media_by_glob, by_header=arguments.media_by_header, by_extension=arguments.media_by_extension
+        globs[0] if globs else None, by_header=arguments.media_by_header, by_extension=arguments.media_by_extension
     )
 
 

@@ -284,6 +284,9 @@ def _write(
     if refuses(flaws):
         return Prepared(walked, flaws)
     media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
+    if options.media and not media_flaws and not any(shard.media for shard in walked):
+        what = f"no file is media by {options.media.strategy} {options.media.patterns}".rstrip()
+        flaws.append(Flaw(".", what, "for another choice run prepare-media", warning=True))
     known = store.head(meta_path(INDEX)) is not None
     if known:
         fetch(store, meta_path(INDEX), old)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.keys import unusable_characters
-from gristmill.formats.energon.media import HEAD, MediaFilter, MediaKind, MediaRow, media_row, misnamed
+from gristmill.formats.energon.media import HEAD, MediaFilter, MediaKind, MediaRow, read_media
 from gristmill.formats.energon.samples import Samples
 from gristmill.formats.energon.tar.walk import TarWalk
 from gristmill.lake.store.open import Lake
@@ -269,13 +269,13 @@ def _media_of(store: Store, task: ShardTask, batch: Samples, flaws: list[Flaw]) 
         if kind is None:
             continue
         data = head if size <= HEAD else store.read_range(task.shard, offset, offset + size)
-        row, flaw = read_media(task.shard, entry_key, kind, data)
+        row, flaw = check_media(task.shard, entry_key, kind, data)
         flaws += [flaw] if flaw else []
         if row:
             yield row
 
 
-def read_media(path: str, entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow | None, Flaw | None]:
+def check_media(path: str, entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow | None, Flaw | None]:
     """The row of a media file and its flaw; either may be None.
 
     Args:
@@ -286,11 +286,10 @@ def read_media(path: str, entry_key: str, kind: MediaKind, data: bytes) -> tuple
     """
     place = "" if path == entry_key else repr(entry_key)
     try:
-        row = media_row(entry_key, kind, data)
+        row, found = read_media(entry_key, kind, data)
     except DataError as error:
         return None, Flaw(path, str(error), "replace the file, or exclude its sample", place)
-    found = misnamed(row)
-    what = f"this image is {found}, not what its name says"
+    what = f"this file is {found}, not what its name says"
     return row, Flaw(path, what, "rename it", place, warning=True) if found else None
 
 

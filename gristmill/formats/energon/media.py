@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal, NamedTuple
 
 from gristmill.errors import RecipeError
-from gristmill.formats.energon.media_facts import av_facts, image_facts, mime_type
+from gristmill.formats.energon.media_facts import image_facts, mime_type, read_av
 
 MediaKind = Literal["image", "av"]
 Strategy = Literal["EXTENSION", "HEADER", "GLOB"]
@@ -27,6 +27,11 @@ _FORMATS: Final = {
     **dict.fromkeys(("j2k", "jp2", "jpx"), ("JPEG2000",)),
 }
 """Pillow's names of the formats of an ending, if it is not the ending in capitals."""
+_CONTAINERS: Final = {
+    **dict.fromkeys(("m4a", "m4v", "mov", "mp4"), "mov"),
+    **dict.fromkeys(("mkv", "webm"), "matroska"),
+}
+"""PyAV's name of the format of an ending, if it is not the ending: formats of one family have one name."""
 
 
 class MediaRow(NamedTuple):
@@ -150,19 +155,47 @@ def media_row(entry_key: str, kind: MediaKind, data: bytes) -> MediaRow:
         DataError: the file is truncated or damaged, or no media of this kind. The message is the reason alone.
         RecipeError: the extra `media` is not installed.
     """
-    facts = image_facts(data) if kind == "image" else av_facts(data)
+    return read_media(entry_key, kind, data)[0]
+
+
+def read_media(entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow, str]:
+    """The row of one file, as `media_row`; and its format if its name says another one, else an empty text.
+
+    Args:
+        entry_key: see MediaRow.
+        kind: from `MediaFilter.kind`.
+        data: the file.
+
+    Raises:
+        DataError: as `media_row`.
+        RecipeError: the extra `media` is not installed.
+    """
+    if kind == "image":
+        facts = image_facts(data)
+        form = str(facts["format"])
+    else:
+        facts, form = read_av(data)
     known = {name: value for name, value in facts.items() if value is not None}
-    return MediaRow(entry_key, kind, json.dumps(known, separators=(",", ":")))
+    row = MediaRow(entry_key, kind, json.dumps(known, separators=(",", ":")))
+    return row, misnamed(row, form)
 
 
-def misnamed(row: MediaRow) -> str:
-    """The format of an image whose name says another one; empty if they agree.
+def misnamed(row: MediaRow, form: str = "") -> str:
+    """The format of a file whose name says another one; empty if they agree.
+
+    Args:
+        row: of the file.
+        form: the format of a video or of sound, from `read_av`; that of an image is in its row.
 
     >>> misnamed(MediaRow("a.png", "image", '{"width":1,"height":1,"format":"JPEG","mode":"RGB"}'))
     'JPEG'
+    >>> misnamed(MediaRow("a.m4v", "av", "{}"), "mov"), misnamed(MediaRow("a.wav", "av", "{}"), "mp3")
+    ('', 'mp3')
     """
     ending = _ending(row.entry_key)
-    if row.metadata_type != "image" or ending not in _IMAGES:
-        return ""
-    found = str(json.loads(row.metadata_json)["format"])
-    return "" if found in _FORMATS.get(ending, (ending.upper(),)) else found
+    if row.metadata_type == "image":
+        form = form or str(json.loads(row.metadata_json)["format"])
+        agree = form in _FORMATS.get(ending, (ending.upper(),))
+    else:
+        agree = form == _CONTAINERS.get(ending, ending)
+    return form if ending in _IMAGES | _AV and not agree else ""

@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.formats.energon.media_sizes import missing_bytes
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -78,18 +79,31 @@ def av_facts(data: bytes) -> Facts:
         DataError: it is no video or sound, or is truncated or damaged.
         RecipeError: the extra `media` is not installed.
     """
+    return read_av(data)[0]
+
+
+def read_av(data: bytes) -> tuple[Facts, str]:
+    """The facts of a video or of sound, as `av_facts`; and the format of the file, such as `wav` or `matroska`.
+
+    Raises:
+        DataError: as `av_facts`.
+        RecipeError: the extra `media` is not installed.
+    """
     with _extra():
         import av  # noqa: PLC0415 - an extra
+    if missing := missing_bytes(data):
+        raise DataError(f"it is truncated: by its own headers {missing:,} bytes are missing at the end")
     try:
         with av.open(BytesIO(data), options={"format_whitelist": _DEMUXERS}) as container:
             facts = {**_video_facts(container), **_audio_facts(container)}
+            form = container.format.name.partition(",")[0]
     except DataError:
         raise
     except Exception as error:  # PyAV raises classes of its own, and those of Python
         raise DataError(f"this video or sound cannot be decoded: {error}") from error
     if not facts:
         raise DataError("it has neither a video nor an audio stream")
-    return facts
+    return facts, form
 
 
 def _video_facts(container: "InputContainer") -> Facts:
@@ -125,6 +139,8 @@ def _audio_facts(container: "InputContainer") -> Facts:
     for frame in container.decode(audio=0):
         samples += frame.samples
         last = frame if frame.pts is not None else last
+    if container.format.name == "flac" and samples < (stream.duration or 0):
+        raise DataError(f"its header promises {stream.duration:,} samples, but it has {samples:,}: it is truncated")
     end = _end(last)
     return {
         "audio_duration": _seconds(end if end is not None else stream.duration, stream),

@@ -129,6 +129,9 @@ def test_prepare_media_takes_exactly_one_selection_and_no_jsonl(
 ) -> None:
     assert energon("prepare-media", tmp_path) == 2
     assert "media are selected in 0 ways" in told(capsys)
+    twice = ("--media-by-glob", "*.png", "--media-metadata-by-glob", "*.jpg")
+    assert energon("prepare-media", tmp_path, *twice) == 2
+    assert "--media-by-glob is given 2 times; write its patterns as one: '*.png,*.jpg'" in told(capsys)
     (tmp_path / "a.jsonl").write_text("{}\n")
     assert energon("prepare-media", tmp_path / "a.jsonl", "--media-by-extension") == 2
     assert "a JSONL file holds no media" in told(capsys)

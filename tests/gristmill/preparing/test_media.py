@@ -48,7 +48,7 @@ def test_media_are_read_with_the_samples_and_a_file_that_is_no_image_is_named(tm
     assert (found.written, found.media) == (True, 2)
     assert [(str(flaw), flaw.warning) for flaw in found.media_flaws] == [
         ("0.tar: 'd/b.jpg': it is no image of a known format (replace the file, or exclude its sample)", False),
-        ("0.tar: 'd/c.gif': this image is PNG, not what its name says (rename it)", True),
+        ("0.tar: 'd/c.gif': this file is PNG, not what its name says (rename it)", True),
     ]
     assert rows(tmp_path, "media_metadata") == [("d/a.png", "image", IMAGE), ("d/c.gif", "image", IMAGE)]
     assert rows(tmp_path, "media_filters") == [("EXTENSION", "")]
@@ -140,5 +140,61 @@ def test_a_folder_with_tars_or_without_media_is_refused(tmp_path: Path) -> None:
         add_file_media(open_dataset(str(tmp_path / "tars"), {}), ENDINGS, 1, None)
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_bytes(b"text")
-    with pytest.raises(RecipeError, match="no file is selected"):
-        add_file_media(open_dataset(str(tmp_path / "texts"), {}), ENDINGS, 1, None)
+    for media in (ENDINGS, MediaFilter("HEADER"), MediaFilter("GLOB", "*.txt"), MediaFilter("GLOB", "*.png")):
+        with pytest.raises(RecipeError, match=f"no file is media by {media.strategy}.*, so nothing was written"):
+            add_file_media(open_dataset(str(tmp_path / "texts"), {}), media, 1, None)
+    assert not (tmp_path / "texts" / ".nv-meta").exists()
+
+
+def test_media_beside_tars_that_are_not_prepared_are_read_and_the_tars_told(tmp_path: Path) -> None:
+    from mediafiles import image
+
+    write_shards(tmp_path, 1)
+    (tmp_path / "a.png").write_bytes(image())
+    found = add_file_media(open_dataset(str(tmp_path), {}), ENDINGS, 1, None)
+    assert (found.media, [str(flaw).partition(" (")[0] for flaw in found.media_flaws]) == (
+        1,
+        [".: it has tars that are not prepared: media in them have no metadata"],
+    )
+
+
+def test_a_filter_that_selects_nothing_in_the_tars_is_refused_and_by_prepare_told(tmp_path: Path) -> None:
+    write_media(tmp_path)
+    found = prepared(tmp_path, MediaFilter("GLOB", "*.gfi"))
+    assert (found.written, found.media) == (True, 0)
+    assert [str(flaw) for flaw in found.flaws] == [
+        ".: no file is media by GLOB *.gfi (for another choice run prepare-media)"
+    ]
+    before = contents(tmp_path)
+    with pytest.raises(RecipeError, match=r"no file is media by GLOB \*\.txt, so nothing was written"):
+        add_tar_media(open_dataset(str(tmp_path), {}), MediaFilter("GLOB", "*.txt"), 1, None)
+    assert contents(tmp_path) == before
+
+
+def test_an_index_that_is_damaged_gets_no_media(tmp_path: Path) -> None:
+    write_media(tmp_path)
+    prepared(tmp_path, None)
+    db = sqlite3.connect(tmp_path / ".nv-meta" / "index.sqlite")
+    db.execute("DROP TABLE sample_parts")
+    db.close()
+    before = contents(tmp_path)
+    with pytest.raises(DataError, match="it is damaged: it has no table sample_parts; run prepare with --tar-index"):
+        add_tar_media(open_dataset(str(tmp_path), {}), ENDINGS, 1, None)
+    assert contents(tmp_path) == before
+
+
+def test_truncated_sound_has_no_metadata_and_a_wrong_name_is_told(tmp_path: Path) -> None:
+    from mediafiles import encoded, sound
+
+    whole = sound()
+    files = {"cut.wav": whole[:-1000], "whole.wav": whole, "tone.wav": encoded("mp3")}
+    write_tar(tmp_path / "0.tar", files)
+    cut, tone = prepared(tmp_path, ENDINGS).media_flaws
+    assert (cut.place, cut.what, cut.warning) == (
+        "'cut.wav'",
+        "it is truncated: by its own headers 1,000 bytes are missing at the end",
+        False,
+    )
+    assert str(tone) == "0.tar: 'tone.wav': this file is mp3, not what its name says (rename it)"
+    assert tone.warning
+    assert [row[0] for row in rows(tmp_path, "media_metadata")] == ["tone.wav", "whole.wav"]

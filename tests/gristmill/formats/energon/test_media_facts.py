@@ -78,9 +78,42 @@ def test_a_file_that_is_no_image_and_a_truncated_one_are_refused_with_the_reason
 def test_a_truncated_video_and_text_are_refused_with_the_reason() -> None:
     from mediafiles import video
 
-    for data in (video("mp4")[:-300], b"text", b""):
-        with pytest.raises(DataError, match="cannot be decoded"):
+    for data, words in ((video("mp4")[:-300], "truncated"), (b"text", "be decoded"), (b"", "be decoded")):
+        with pytest.raises(DataError, match=words):
             av_facts(data)
+
+
+@pytest.mark.parametrize("kind", ["wav", "flac", "mp3", "ogg", "mp4", "adts"])
+def test_sound_that_is_cut_anywhere_is_refused(kind: str) -> None:
+    """Each whole packet of AAC without a container is a file: it says nothing of what follows."""
+    from mediafiles import encoded, sound
+
+    data = sound() if kind == "wav" else encoded(kind)
+    whole = av_facts(data)
+    assert whole["audio_num_samples"]
+    for cut in (1, 2, 64, len(data) // 3, len(data) // 2):
+        with pytest.raises(DataError, match=r"truncated|cannot be decoded"):
+            av_facts(data[:-cut])
+
+
+@pytest.mark.parametrize("kind", ["mp4", "mov", "matroska", "webm", "avi"])
+def test_a_video_that_is_cut_anywhere_is_refused(kind: str) -> None:
+    from mediafiles import video
+
+    data = video("matroska" if kind == "webm" else kind, frames=20)
+    assert av_facts(data)["video_num_frames"] == 20
+    for cut in (1, 2, 64, len(data) // 3, len(data) // 2):
+        with pytest.raises(DataError, match=r"truncated|cannot be decoded|neither"):
+            av_facts(data[:-cut])
+
+
+def test_flac_that_ends_after_a_whole_frame_is_told_by_its_number_of_samples() -> None:
+    from mediafiles import encoded
+
+    data = encoded("flac")
+    frame = data.rindex(b"\xff\xf8")  # where the last frame begins
+    with pytest.raises(DataError, match="its header promises 4,096 samples, but it has 3,456: it is truncated"):
+        av_facts(data[:frame])
 
 
 def test_a_playlist_opens_no_other_file(tmp_path: Path) -> None:
