@@ -10,7 +10,7 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters
 from gristmill.stages.export.codec import Codec, Release
 from gristmill.stages.export.formats import codec_of
@@ -107,7 +107,7 @@ def _part_again(
         writer = PartWriter(how[0], record.folder.rstrip("/").rpartition("/")[2], _Nowhere, store, how[1])
         write_documents(store, documents.shard(shard.name), shard, writer)
         files = writer.close()
-    except DataError as error:
+    except (DataError, NoFolder) as error:
         yield Finding(partition.table, None, f"part {part.name} cannot be made again: {error}")
         return
     if writer.dropped != part.dropped:

@@ -111,7 +111,7 @@ class _ExportOutput:
     def close(self) -> Receipt:
         files = self.part.close()
         objects = {path: (sha256, size) for path, (sha256, size, _) in sorted(self._objects.items())}
-        record = ExportedPart(self._folder, objects, files, self.part.documents, self.part.examples)
+        record = ExportedPart(self._folder, objects, files, self.part.documents)
         row = Shard(
             name=self._body.shard.name,
             rows=sum(file.facts.rows for file in files.values()),

@@ -8,14 +8,16 @@ class NotTaken(NamedTuple):
 
     Attributes:
         reason: short and stable: the ledger counts by it.
-        about: what is wrong with this document, such as the name of a file; the record of a part keeps one example.
+        about: what is wrong with this document, such as the name of a file; for messages.
+        mend: what people are to do. With it, the part is not made, and its slice not published.
     """
 
     reason: str
     about: str = ""
+    mend: str = ""
 
 
-MISSING_MEDIA = NotTaken("media files that are missing")
-"""Why a document is refused that names a media file which is not there. It blocks the slice."""
-DAMAGED_MEDIA = NotTaken("media files that are damaged, or not what their names say")
-"""Why a document is refused that names such a media file. It blocks the slice."""
+MISSING_MEDIA = NotTaken("media files that are missing", mend="bring the files")
+"""Why a document is refused that names a media file which is not there."""
+DAMAGED_MEDIA = NotTaken("media files that are damaged, or not what their names say", mend="replace the files")
+"""Why a document is refused that names such a media file."""

@@ -5,7 +5,7 @@ The ledger's table has one row for each part, with the name of the mix's shard. 
 """
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,6 +28,8 @@ from gristmill.stages.export.not_taken import NotTaken
 CONTENTS = "part.json"
 """The file of every part that lists its other files. So a part has a file even if no document came into it."""
 
+_NAMED = 3
+"""Documents that a message names; the others are counted."""
 _PAIRS = msgspec.json.Decoder(IdPair)
 
 
@@ -49,7 +51,7 @@ class PartFile(msgspec.Struct, frozen=True):
     documents: str
 
 
-class ExportedPart(msgspec.Struct, frozen=True, omit_defaults=True):
+class ExportedPart(msgspec.Struct, frozen=True):
     """The record of a part: the field `extra` of its row in the table.
 
     Attributes:
@@ -57,14 +59,12 @@ class ExportedPart(msgspec.Struct, frozen=True, omit_defaults=True):
         objects: (sha256, size in bytes) of each object, by its path in the lake.
         files: the files with documents, by their paths below the folder.
         documents: number of documents in the mix's shard.
-        examples: of a document that was refused, by the reason; only of reasons that tell more of a document.
     """
 
     folder: str
     objects: dict[str, tuple[str, Integer]]
     files: dict[str, PartFile]
     documents: Integer
-    examples: dict[str, str] = {}
 
     def sources(self, stream: str) -> list[ExportedFile]:
         """The files with documents, as a release takes them.
@@ -142,7 +142,8 @@ class PartWriter:
         self._contents: Sink | None = None
         self.documents = 0
         self.dropped: dict[str, int] = {}
-        self.examples: dict[str, str] = {}
+        self._path = ""
+        self._blocking: dict[NotTaken, list[str]] = {}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -159,6 +160,7 @@ class PartWriter:
         Raises:
             DataError: a document contradicts itself; names shard and row.
         """
+        self._path = path
         pairs = decode_rows(_PAIRS, lines, path, self.documents)
         rows = RowBlock(path, self.documents, lines, pairs, [self._split(each) for each in pairs])
         for number, placed in enumerate(self._files.write(rows), self.documents):
@@ -170,9 +172,11 @@ class PartWriter:
 
     def _refuse(self, why: NotTaken, row: IdPair, number: int) -> None:
         self.dropped[why.reason] = self.dropped.get(why.reason, 0) + 1
-        if why.about:
+        if why.mend:
             source, id_ = row.pair
-            self.examples.setdefault(why.reason, f"row {number}, document {id_!r:.100} of {source!r:.100}: {why.about}")
+            named = self._blocking.setdefault(why._replace(about=""), [])
+            if len(named) < _NAMED:
+                named.append(f"row {number}, document {id_!r:.100} of {source!r:.100}: {why.about}")
 
     def _split(self, row: IdPair) -> str:
         if not self._validation:
@@ -180,13 +184,25 @@ class PartWriter:
         return VALIDATION if fraction(row.pair, VALIDATION_SEED) < self._validation else TRAIN
 
     def close(self) -> dict[str, PartFile]:
-        """Publishes the files, and the list of them last."""
+        """Publishes the files, and the list of them last.
+
+        Raises:
+            DataError: documents were refused for a reason that blocks the part; names shard, rows and documents.
+        """
+        if self._blocking:
+            raise DataError(f"{self._path}: {'; '.join(self._blocked())}")
         facts = self._files.close()
         files = {name: PartFile(facts[name], self._flags(name)) for name in sorted(facts)}
         self._contents = contents = self._create(CONTENTS)
         contents.write(part_contents(files))
         contents.close()
         return files
+
+    def _blocked(self) -> Iterator[str]:
+        for why, named in self._blocking.items():
+            number = self.dropped[why.reason]
+            others = f"; and {number - len(named)} more" if number > len(named) else ""
+            yield f"{number} documents name {why.reason} ({'; '.join(named)}{others}): {why.mend}, then run again"
 
     def _flags(self, name: str) -> str:
         flags = np.zeros(self.documents, np.bool_)

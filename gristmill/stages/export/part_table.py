@@ -12,15 +12,9 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.export.codec import MANY_FILES
-from gristmill.stages.export.not_taken import DAMAGED_MEDIA, MISSING_MEDIA
 from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, read_part_record, sha256_of_objects
 
 MEND = "make this slice of the export again"
-_BLOCKING = {
-    MISSING_MEDIA.reason: "name media files that the lake does not have{}; bring the files",
-    DAMAGED_MEDIA.reason: "name media files that are damaged, or not what their names say{}; replace the files",
-}
-"""What is said of documents that block the slice, by the reason why the format refused them."""
 
 
 def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
@@ -37,7 +31,7 @@ def export_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sh
     Raises:
         StoreError: the lake does not answer.
     """
-    wrong = [*_blocking(place, parts), *against(place, documents, parts), *parts_agree(store, place, parts)]
+    wrong = [*against(place, documents, parts), *parts_agree(store, place, parts)]
     refused = sum(number for part in parts for number in part.dropped.values())
     facts = counted(documents) | {"parts": len(parts), "refused": refused}
     if wrong:
@@ -56,24 +50,6 @@ def _files(place: Place, parts: Sequence[Shard]) -> int:
     """Number of files with documents, such as tars. Readers of some formats do not like too many."""
     records = (read_part_record(part, place.table) for part in parts)
     return sum(bool(file.facts.rows) for record in records for file in record.files.values())
-
-
-def _blocking(place: Place, parts: Sequence[Shard]) -> Iterator[Finding]:
-    """Findings on documents whose media files are missing or damaged; one document of each part is named."""
-    for part in parts:
-        for reason, said in _BLOCKING.items():
-            if reason in part.dropped:
-                example = _example(part, place, reason)
-                what = said.format(f" ({example})" if example else "")
-                yield Finding(place.table, None, f"part {part.name}: {part.dropped[reason]} documents {what}")
-
-
-def _example(part: Shard, place: Place, reason: str) -> str | None:
-    """What the record of a part says of a document that was refused; None if it says nothing of one."""
-    try:
-        return read_part_record(part, place.table).examples.get(reason)
-    except DataError:  # parts_agree() tells of it
-        return None
 
 
 def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from gristmill.formats.energon.info import INFO, META_FOLDER, read_info
 from gristmill.formats.energon.keys import check_media_name
 from gristmill.formats.energon.sqlite_index import index_tables
 from gristmill.lake.store.open import open_store
-from gristmill.lake.store.protocol import Store
+from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.stages.export.not_taken import MISSING_MEDIA, NotTaken
 
 _INDEX = f"{META_FOLDER}/index.sqlite"
@@ -57,7 +57,8 @@ def open_media(lake: Store, root: str) -> MediaSource | None:
 
     Raises:
         DataError: the folder is a prepared WebDataset without an index, or its index cannot be read.
-        StoreError: an absolute folder is not there, or the store does not answer.
+        NoFolder: an absolute folder is not there.
+        StoreError: the store does not answer.
     """
     if not root:
         return None
@@ -65,7 +66,7 @@ def open_media(lake: Store, root: str) -> MediaSource | None:
     store = lake
     if root.startswith("/"):
         if not Path(root).is_dir():
-            raise StoreError(f"{root}: the folder of the media is not there; mount its disk, or correct root")
+            raise NoFolder(f"{root}: the folder of the media is not there; mount its disk, or correct root")
         store, folder = open_store(root), ""
     info = f"{folder}{META_FOLDER}/{INFO}"
     found = store.read_tagged(info)

@@ -124,14 +124,19 @@ def test_without_media_metadata_nothing_is_decoded_and_there_are_no_tables(tmp_p
     ],
 )
 def test_media_that_are_damaged_or_misnamed_block_the_slice(tmp_path: Path, name: str, said: str) -> None:
-    mill = lake(tmp_path / "lake", "1-small.png", "2-small.png", "3-small.png", f"4-{name}", "5-small.png", f"6-{name}")
-    [bad] = make_documents(1, start=3)
+    names = ["small.png", "small.png", "small.png", name, "small.png", name, "small.png", name, "small.png", name]
+    mill = lake(tmp_path / "lake", *(f"{number}-{each}" for number, each in enumerate(names)))
+    bad = [row["id"] for row in make_documents(10)]
     with pytest.raises(
         DataError,
-        match=rf"part b: 2 documents name media files that are damaged, or not what their names say \(row 1, document"
-        rf" '{bad['id']}' of '{bad['source']}': part png: {said}.*\); replace the files",
+        match=r"/b.jsonl.gz: 4 documents name media files that are damaged, or not what their names say"
+        rf" \(row 1, document '{bad[3]}' of 'pages': part png: {said}.*; row 2, document '{bad[5]}'.*"
+        rf"; row 3, document '{bad[7]}'.*; and 1 more\): replace the files, then run again",
     ):
         export(mill, declared("extension"))
+    for number in (3, 5, 7, 9):
+        mill.store.put(f"media/{number}-{name}", FILES["small.png"])
+    assert export(mill, declared("extension")).totals["rows"] == 10
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from energonlake import close, export, mix_of, mixed, release_of, start
+from energonlake import HERE, close, export, mix_of, mixed, release_of, start
 from energonsets import write_dataset
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
@@ -89,8 +89,8 @@ def test_a_name_that_no_sample_has_blocks_the_slice_with_document_and_shard(tmp_
     dataset(tmp_path / "lake/media/tars")
     mixed(mill)
     said = (
-        rf"part a: 1 documents name media files that the lake does not have \(row 1, document '{bad['id']}' of"
-        rf" '{bad['source']}': 'three.png' is not in media/tars\); bring the files"
+        rf"mixes/.*/a.jsonl.gz: 1 documents name media files that are missing \(row 1, document '{bad['id']}' of"
+        rf" '{bad['source']}': 'three.png' is not in media/tars\): bring the files, then run again"
     )
     with pytest.raises(DataError, match=said):
         export(mill, EnergonJsonl(media=("metadata.image",), root="media/tars"))
@@ -133,3 +133,26 @@ def test_gc_keeps_a_release_that_is_named_and_its_tars(tmp_path: Path) -> None:
     assert find_unnamed(mill.store, mill.said.append) == []
     [*_, last] = make_documents(10)
     assert opened(tmp_path / "lake", first).read(f"{last['id']}.txt") == last["text"].encode()
+
+
+def test_media_of_a_folder_elsewhere_are_looked_for_by_verify_too(tmp_path: Path) -> None:
+    mill, elsewhere = Mill(tmp_path / "lake"), tmp_path / "disk"
+    [row] = make_documents(1)
+    row["metadata"] = {"image": "one.png"}
+    mill.raw("a.jsonl.gz", [row])
+    mixed(mill)
+    declared = EnergonWebdataset(parts={}, files={"png": "metadata.image"}, root=str(elsewhere), key="metadata.image")
+    with pytest.raises(
+        StoreError, match=r"disk: the folder of the media is not there; mount its disk, or correct root"
+    ):
+        export(mill, declared)
+    elsewhere.mkdir()
+    with pytest.raises(DataError, match=r"'one.png' is not in .*disk\): bring the files, then run again"):
+        export(mill, declared)
+    (elsewhere / "one.png").write_bytes(b"one")
+    assert export(mill, declared).totals["rows"] == 1
+    assert [*audit_ledger(mill.store, HERE.ledger, mill.said.append)] == []
+    elsewhere.rename(tmp_path / "gone")
+    [found] = audit_ledger(mill.store, HERE.ledger, mill.said.append)
+    assert "part a cannot be made again: " in str(found)
+    assert "mount its disk" in str(found)

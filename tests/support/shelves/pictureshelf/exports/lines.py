@@ -7,6 +7,7 @@ LINES = Export(
     format=EnergonJsonl(
         fields={"caption": "text", "image": "metadata.image"},
         media=("metadata.image",),
+        root="media/shapes/",
         aux={"media": "filesystem://../../../../media/shapes"},
     ),
     owners=("team:post",),

@@ -7,6 +7,7 @@ TARS = Export(
     format=EnergonJsonl(
         fields={"caption": "text", "image": "metadata.image"},
         media=("metadata.image",),
+        root="media/tars",
         aux={"media": "../../../../media/tars"},
         file_bytes=1000,
     ),

@@ -8,6 +8,7 @@ WHOLE = Export(
         parts={"txt": "text"},
         files={"png": "metadata.image"},
         root="media/shapes",
+        media_metadata="extension",
         sample_type="CaptioningSample",
         field_map={"image": "jpg,png", "caption": "txt"},
         shard_samples=4,
