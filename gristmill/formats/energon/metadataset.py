@@ -94,7 +94,7 @@ class Epoch:
     """Datasets that are read so many times in one epoch.
 
     Attributes:
-        members: the repetitions of each dataset, 0.5 for its first half, and the dataset.
+        members: the repetitions of each dataset, 0.5 for half of its samples, and the dataset.
     """
 
     members: tuple[tuple[float, DatasetReference], ...]
