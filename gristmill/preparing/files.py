@@ -1,8 +1,11 @@
 """Writes files of a dataset. Each appears when it is complete; a folder gets no other files than these."""
 
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.folder import FolderStore
@@ -96,3 +99,23 @@ def fetch(store: Store, path: str, file: Path) -> None:
                 out.write(piece)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error} (give another folder with --tmp-path)") from error
+
+
+@contextmanager
+def scratch_folder(tmp: str | None) -> Iterator[Path]:
+    """A folder of this machine for files of a run, removed at its end.
+
+    Args:
+        tmp: where it is made; None: the usual place of this machine.
+
+    Raises:
+        StoreError: a file in it cannot be written, for example because the disk is full.
+    """
+    try:
+        with TemporaryDirectory(dir=tmp, prefix="gristmill-energon-") as folder:
+            yield Path(folder)
+    except (OSError, sqlite3.OperationalError) as error:  # a dataset's own files raise StoreError and DataError
+        raise StoreError(
+            f"a temporary file cannot be written ({error}); free some space and run again, or give another folder with"
+            " --tmp-path"
+        ) from error

@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
@@ -12,7 +10,7 @@ from gristmill.formats.energon.sqlite_index import index_tables, media_filters, 
 from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, meta_path
-from gristmill.preparing.files import fetch, read_optional
+from gristmill.preparing.files import fetch, read_optional, scratch_folder
 from gristmill.preparing.index_file import as_index_of_dataset
 from gristmill.preparing.jsonl import jsonl_samples
 from gristmill.preparing.prepare import read_counts
@@ -102,8 +100,8 @@ def _type(store: Store, path: str) -> str:
 def _media_lines(store: Store) -> Iterator[str]:
     if store.head(meta_path(INDEX)) is None:
         return
-    with TemporaryDirectory(prefix="gristmill-energon-") as folder:
-        index = Path(folder) / INDEX
+    with scratch_folder(None) as folder:
+        index = folder / INDEX
         fetch(store, meta_path(INDEX), index)
         with as_index_of_dataset(index):
             if not {"media_metadata", "media_filters"} <= index_tables(index):

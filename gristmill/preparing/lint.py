@@ -6,7 +6,6 @@ Every header of every tar is read again. The code of a `sample_loader.py` is nev
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from gristmill.formats.energon.sqlite_index import absent_indexes, index_damage,
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, is_tar, listed, meta_path
 from gristmill.preparing.dataset_file import DatasetFile, part_flaws, read_dataset_file
-from gristmill.preparing.files import fetch, read_optional
+from gristmill.preparing.files import fetch, read_optional, scratch_folder
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import as_index_of_dataset, build_index, drop_absent, media_flaws
 from gristmill.preparing.prepare import Watch, count_flaws, read_counts
@@ -74,7 +73,7 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
     flaws += [*found, *(split_file_flaws(split[0], split[1], counts, options.splits) if split else ())]
     typed = _dataset_file(store, meta_path(options.dataset_config))
     flaws += typed.flaws
-    with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
+    with scratch_folder(options.tmp) as folder:
         tasks = [
             ShardTask(dataset.lake, shard, f"{folder}/{number}.rows", wanted=tuple(typed.places.values()))
             for number, shard in enumerate(counts)
@@ -87,12 +86,12 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
             flaws += [] if refuses(shard.flaws) else _offset_flaws(store, shard)
         flaws += part_flaws(meta_path(options.dataset_config), typed.places, walked)
         sound = not any(refuses(shard.flaws) for shard in walked)
-        new = Path(folder) / INDEX
+        new = folder / INDEX
         duplicates = build_index(new, walked) if sound else []
         compared = sound and not duplicates
         excluded = list(sample_flaws(split[0], split[1], counts, new)) if split and compared else []
         left_out = split[1].exclude if split else []
-        flaws += [*duplicates, *_index_flaws(store, new if compared else None, Path(folder), left_out), *excluded]
+        flaws += [*duplicates, *_index_flaws(store, new if compared else None, folder, left_out), *excluded]
     return walked, flaws
 
 

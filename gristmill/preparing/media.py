@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from gristmill.errors import DataError, RecipeError
@@ -16,7 +15,7 @@ from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_da
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
-from gristmill.preparing.files import fetch, write_file
+from gristmill.preparing.files import fetch, scratch_folder, write_file
 from gristmill.preparing.flaw import Flaw, refuses
 from gristmill.preparing.index_file import as_index_of_dataset, shard_media
 from gristmill.preparing.metadataset.view import ViewedFolder
@@ -50,8 +49,8 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
     """
     store = dataset.store()
     counts = read_counts(store)
-    with TemporaryDirectory(dir=tmp, prefix="gristmill-energon-") as folder:
-        index = Path(folder) / INDEX
+    with scratch_folder(tmp) as folder:
+        index = folder / INDEX
         fetch(store, meta_path(INDEX), index)
         if damage := index_damage(index):
             raise DataError(f"{meta_path(INDEX)}: it is damaged: {damage[0]}; run prepare with --tar-index-only first")
@@ -97,8 +96,8 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
             number += len(found)
             yield from found
 
-    with TemporaryDirectory(dir=tmp, prefix="gristmill-energon-") as folder:
-        index = Path(folder) / INDEX
+    with scratch_folder(tmp) as folder:
+        index = folder / INDEX
         known = ""
         if store.head(meta_path(INDEX)):
             fetch(store, meta_path(INDEX), index)

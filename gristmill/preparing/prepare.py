@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from gristmill.errors import DataError, RecipeError, StoreError
@@ -23,7 +22,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.preparing.changes import changed_shards, check_edits
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.preparing.dataset_file import DatasetFile, Places, part_flaws, read_dataset_file
-from gristmill.preparing.files import fetch, read_optional, write_file, write_pieces
+from gristmill.preparing.files import fetch, read_optional, scratch_folder, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import build_index, copy_media, shard_media
 from gristmill.preparing.metadataset.view import check_name
@@ -128,15 +127,15 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
     if not options.overwrite:
         check_edits(store, texts, options.split if options.renew else None)
     typed = _dataset_file(store, options, texts)
-    with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
-        walked = _walk(dataset, shards, options, Path(folder), watch, typed.places)
+    with scratch_folder(options.tmp) as folder:
+        walked = _walk(dataset, shards, options, folder, watch, typed.places)
         flaws += [flaw for shard in walked for flaw in shard.flaws]
         flaws += [*typed.flaws, *part_flaws(meta_path(options.dataset_yaml_name), typed.places, walked)]
         counts = {shard.shard: shard.samples for shard in walked}
-        flaws += _indexed(store, walked, flaws, Path(folder))
+        flaws += _indexed(store, walked, flaws, folder)
         if meta_path(SPLIT_YAML) not in texts and kept is not None:
-            flaws += _kept_flaws(kept, counts, None if refuses(flaws) else Path(folder) / INDEX)
-        return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
+            flaws += _kept_flaws(kept, counts, None if refuses(flaws) else folder / INDEX)
+        return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, folder)
 
 
 def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch) -> Prepared:
@@ -153,12 +152,12 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
     """
     store = dataset.store()
     counts = read_counts(store)
-    with TemporaryDirectory(dir=options.tmp, prefix="gristmill-energon-") as folder:
-        walked = _walk(dataset, list(counts), options, Path(folder), watch)
+    with scratch_folder(options.tmp) as folder:
+        walked = _walk(dataset, list(counts), options, folder, watch)
         flaws = [flaw for shard in walked for flaw in shard.flaws]
         flaws += [flaw for shard in walked for flaw in count_flaws(shard, counts[shard.shard])]
-        flaws += _indexed(store, walked, flaws, Path(folder))
-        return _write(store, walked, flaws, {meta_path(INFO): info_bytes(counts)}, options, Path(folder))
+        flaws += _indexed(store, walked, flaws, folder)
+        return _write(store, walked, flaws, {meta_path(INFO): info_bytes(counts)}, options, folder)
 
 
 def count_flaws(shard: WalkedShard, count: int) -> list[Flaw]:
