@@ -38,6 +38,8 @@ BENCHES = {
     "trace": "bench.lakes.trace",
     "energon-indexing": "bench.energon.indexing",
     "energon-writing": "bench.energon.writing",
+    "energon-exports": "bench.energon.exporting",
+    "energon-index": "bench.energon.merging",
 }
 RESULTS = ROOT / "bench" / "results.json"
 

@@ -55,7 +55,11 @@ def make_lake(work: Path, shards: Sequence[int], length: int = TEXT) -> tuple[Pa
 
 
 def _texts(size: int, length: int) -> Iterator[str]:
-    """Texts of one length each."""
+    """Texts of one length each, and at least one."""
+    if length > size:
+        stock = "".join(texts(7, size))
+        yield (stock * (length // len(stock) + 1))[:length]
+        return
     rest = ""
     for text in texts(7, size):
         rest += text
