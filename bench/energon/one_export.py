@@ -51,7 +51,7 @@ def main() -> None:
     mix, export = recipes(asked.kind)
     lake, before = Lake(asked.lake), peak_memory()
     said: dict[str, Any] = {}
-    with closing(LocalPool(asked.workers)) if asked.workers else nullcontext(Inline()) as engine, measured() as costs:
+    with measured() as costs, closing(LocalPool(asked.workers)) if asked.workers else nullcontext(Inline()) as engine:
         if asked.index:
             sources = {SOURCE: Source(name=SOURCE, convert=DolmaLines(SOURCE))}
             index_export(lake.store(), mix, export, sources, {SOURCE: [SNAPSHOT]})

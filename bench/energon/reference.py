@@ -30,7 +30,11 @@ def same(lake: Path, kind: str) -> bool:
     for part in (lake / "exports" / MIX / kind / SOURCE / SNAPSHOT).glob("part-*"):
         lines = part / "train.jsonl"
         found.append(_of_lines(lines) if lines.exists() else _of_tars(sorted(part.glob("*.tar"))))
-    return sorted(map(json.dumps, wanted)) == sorted(map(json.dumps, found))
+    return sorted(map(_text, wanted)) == sorted(map(_text, found))
+
+
+def _text(samples: list[Sample]) -> str:
+    return json.dumps(samples, sort_keys=True)
 
 
 def _rows(path: Path) -> Iterator[Sample]:
