@@ -189,7 +189,7 @@ def read_samples(pieces: Iterable[bytes], path: str) -> Iterator[list[SampleLine
     return _read_lines(_LINE, pieces, path)
 
 
-def read_media(pieces: Iterable[bytes], path: str) -> Iterator[MediaRow]:
+def read_media_list(pieces: Iterable[bytes], path: str) -> Iterator[MediaRow]:
     """The metadata of the media of a tar.
 
     Args and Raises: as in read_samples().

@@ -38,7 +38,7 @@ from gristmill.stages.export.energon.excluded import blocked_samples, declared_t
 from gristmill.stages.export.energon.media_source import MediaSource, open_media
 from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
-from gristmill.stages.export.energon.tar_files import MEDIA, SAMPLES, TAR, kept_runs, read_media, read_samples
+from gristmill.stages.export.energon.tar_files import MEDIA, SAMPLES, TAR, kept_runs, read_media_list, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
 from gristmill.stages.export.sample_start import SampleStart
 
@@ -242,7 +242,7 @@ def _media_rows(
 ) -> Iterator[MediaRow]:
     """The metadata of the media of all samples that are not left out."""
     for file, listed in zip(release.named, lists, strict=True):
-        for row in read_media(read(listed), listed) if file.path not in release.excluded else ():
+        for row in read_media_list(read(listed), listed) if file.path not in release.excluded else ():
             key, _ = split_name(row.entry_key) or (row.entry_key, "")
             if key not in left_out[file.path]:
                 yield row

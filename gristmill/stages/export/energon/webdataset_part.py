@@ -6,7 +6,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import check_media_name, safe_key
-from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow, media_row, misnamed
+from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow, read_media
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.codec import FileFacts, Placed, RowBlock, Sink
 from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_names
@@ -162,12 +162,11 @@ def media_rows(key: str, parts: Sequence[tuple[str, bytes]], media: MediaFilter)
         if kind is None:
             continue
         try:
-            row = media_row(entry, kind, data)
+            row, other = read_media(entry, kind, data)
         except DataError as error:
             return DAMAGED_MEDIA._replace(about=f"part {name}: {error}")
-        other = misnamed(row)
         if other:
-            return DAMAGED_MEDIA._replace(about=f"part {name}: this image is {other}, not what its name says")
+            return DAMAGED_MEDIA._replace(about=f"part {name}: its format is {other}, not what its name says")
         rows.append(row)
     return rows
 

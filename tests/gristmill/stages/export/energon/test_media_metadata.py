@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from energonlake import HERE, INDEX, close, export, mixed, records, release_of
-from mediafiles import image
+from mediafiles import image, sound
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError, RecipeError
@@ -23,6 +23,8 @@ FILES = {
     "photo.png": image("JPEG"),
     "cut.png": image(width=300, height=200)[:-30],
     "text.png": b"no image",
+    "half.wav": sound(seconds=1.0)[:-8000],
+    "speech.mp3": sound(),
 }
 
 
@@ -120,7 +122,7 @@ def test_without_media_metadata_nothing_is_decoded_and_there_are_no_tables(tmp_p
     [
         ("cut.png", "this image cannot be decoded: image file is truncated"),
         ("text.png", "it is no image of a known format"),
-        ("photo.png", "this image is JPEG, not what its name says"),
+        ("photo.png", "its format is JPEG, not what its name says"),
     ],
 )
 def test_media_that_are_damaged_or_misnamed_block_the_slice(tmp_path: Path, name: str, said: str) -> None:
@@ -137,6 +139,16 @@ def test_media_that_are_damaged_or_misnamed_block_the_slice(tmp_path: Path, name
     for number in (3, 5, 7, 9):
         mill.store.put(f"media/{number}-{name}", FILES["small.png"])
     assert export(mill, declared("extension")).totals["rows"] == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("half.wav", "it is truncated: .* 8,000 bytes are missing"), ("speech.mp3", "its format is wav, not what its")],
+)
+def test_sounds_that_are_truncated_or_misnamed_do_so_too(tmp_path: Path, name: str, said: str) -> None:
+    mill, part = lake(tmp_path / "lake", f"1-{name}", f"2-{name}"), name.partition(".")[2]
+    with pytest.raises(DataError, match=rf"1 documents name media files that are damaged.*: part {part}: {said}"):
+        export(mill, declared("extension", part))
 
 
 @pytest.mark.parametrize(
