@@ -12,6 +12,8 @@ SCALE := journey s3 sensor many-shards definitions tick engines
 export DAGSTER_HOME ?= $(CURDIR)/.dagster
 # Else a backfill fails for good if the daemon looks at it while the code is being loaded anew.
 export DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR ?= 1
+# Else each of the hundreds of processes that tests start compiles the code anew.
+unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 
 .PHONY: help demo tour ui test test-fast lint types proofs sample samples record live verify faults attack mutants bench scale audit screenshots lock clean

@@ -30,9 +30,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests stay to the end: the garbage collector need not look at their half a million objects again."""
+    """Modules and tests stay to the end: the garbage collector need not look at their half a million objects again.
+
+    It looks at new objects less often too: every 20,000 instead of every 700.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

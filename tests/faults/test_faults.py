@@ -23,10 +23,17 @@ lake.
 """
 
 
-def cases(fast: int, all_: int) -> pytest.MarkDecorator:
-    """The cases of a test: a few for each commit, which draws others, and all for `make proofs`."""
-    more = [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.exhaustive]) for n in range(fast, all_)]
-    return pytest.mark.parametrize("number", [*range(fast), *more])
+def cases(fast: int, all_: int, sampled: int = 0) -> pytest.MarkDecorator:
+    """The cases of a test: a few for each commit, which draws others, and all for `make proofs`.
+
+    Args:
+        fast: how many `make test` runs.
+        all_: how many `make proofs` runs.
+        sampled: how many of those that are not fast `make sample` runs, so that each commit has them in CI.
+    """
+    slow = [pytest.param(n, marks=pytest.mark.slow) for n in range(fast, fast + sampled)]
+    more = [pytest.param(n, marks=[pytest.mark.slow, pytest.mark.exhaustive]) for n in range(fast + sampled, all_)]
+    return pytest.mark.parametrize("number", [*range(fast), *slow, *more])
 
 
 def dice(request: pytest.FixtureRequest, number: int) -> random.Random:
@@ -51,7 +58,7 @@ def test_a_stage_killed_again_and_again_ends_as_if_undisturbed(
     assert 0 <= killed <= 4
 
 
-@cases(3, 8)
+@cases(1, 8, sampled=2)
 def test_a_stage_killed_right_before_one_of_its_changes_ends_as_if_undisturbed(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -64,7 +71,7 @@ def test_the_next_run_may_come_while_workers_of_a_killed_one_are_there(
     assert stages.kill_run_alone(lakes, dice(request, 0), kills.NUMBER) <= 1
 
 
-@cases(1, 2)
+@cases(0, 2, sampled=1)  # fast: tests/gristmill/engines/test_local.py kills the workers of a run
 def test_a_run_whose_workers_are_killed_goes_on_or_is_taken_up(
     lakes: Lakes, request: pytest.FixtureRequest, number: int
 ) -> None:
@@ -107,6 +114,7 @@ def test_files_that_may_not_grow_are_said_too(lakes: Lakes, request: pytest.Fixt
     assert meetings.limit_files(lakes, dice(request, 0), 0) == 1
 
 
+@pytest.mark.slow  # fast: the same kills over a folder; tests/s3/test_faults.py has the faults of a bucket
 def test_a_stage_over_a_bucket_is_killed(bucket: servers.Bucket, lakes: Lakes, request: pytest.FixtureRequest) -> None:
     assert servers.kill_stage(bucket, lakes, dice(request, 0), 0) <= 4
 
