@@ -11,12 +11,12 @@ from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.stages.export.index import WRITING, release_folder
 
-_NAME = re.compile(rb"release-[0-9a-f]+")
+_NAME = re.compile(rb"release-[0-9a-f]+|metadataset-[0-9a-f]+\.yaml")
 
 
 @dataclass(kw_only=True)
 class OldRelease(FolderObjects):
-    """A release that nothing names.
+    """A release that nothing names: its folder, or a metadataset that is named by its digest.
 
     Attributes:
         index: address of the index that it belongs to.
@@ -46,6 +46,10 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
     for index in sorted(busy):
         say(f"{index}: a run writes its release, or was killed: nothing of it is touched")
     kept = set(_named(store)) if found else set()
+    for old in found.values():
+        if not old.folder.endswith("/"):
+            names = {name.decode() for name in _NAME.findall(store.read(old.folder))}
+            kept |= names if old.name in kept else {old.name} if names & kept else set()
     free = (each for each in found.values() if each.index not in busy and each.name not in kept)
     return sorted((each for each in free if not _is_current(store, each)), key=lambda each: each.folder)
 

@@ -1,5 +1,6 @@
 """Takedowns and new snapshots, as the real loader sees them: one that is open, one that is opened anew, and by key."""
 
+import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +49,15 @@ class Reader(NamedTuple):
         texts = {n: bytes.fromhex(each["bytes"]).decode() for n, each in enumerate(found["files"]) if "bytes" in each}
         assert texts == {n: page(n)["text"] for n in texts}
         return set(texts)
+
+    def named(self, export: str) -> Path:
+        """The metadataset of now, by the name that never changes its content."""
+        [entry] = (self.lake / f"exports/blend/{export}/index").glob(f"metadataset-{self._digest(export)}.yaml")
+        return entry
+
+    def _digest(self, export: str) -> str:
+        data = (self.lake / f"exports/blend/{export}/index/metadataset.yaml").read_bytes()
+        return hashlib.sha256(data).hexdigest()[:16]
 
     def anew(self) -> dict[str, set[int]]:
         """What loaders give that are opened now: in order and drawn, of both splits and exports; and by key."""
@@ -106,8 +116,16 @@ def test_takedowns_and_snapshots(energon: Ask, tmp_path: Path, capsys: pytest.Ca
     assert reader.anew() == expected(both - gone, held)
 
     before = blend.release("tars").folder
+    entry, state = reader.named("tars"), str(tmp_path / "state.pt")
+    run = {"path": str(entry), "training": True, "buffer": 5}
     reader.open("before", "tars", training=True)
     assert reader.by_key("before", before) == both - gone
+    *_, wanted = energon(
+        {"do": "open", "name": "run", **run},
+        {"do": "take", "name": "run", "count": 5},
+        {"do": "save", "name": "run", "state": state},
+        {"do": "take", "name": "run", "count": 30},
+    )
     blend.write({"2025/c": range(20, 30)})
     blend.make("2024", "2025")
     reader.open("val", "tars", split="val")
@@ -117,10 +135,15 @@ def test_takedowns_and_snapshots(energon: Ask, tmp_path: Path, capsys: pytest.Ca
     assert reader.take("before", MANY) == both - gone - held
     assert reader.by_key("before") == both - gone
     assert (reader.take("old", MANY), reader.by_key("old")) == (both - held, both)
+    _, again = energon(
+        {"do": "open", "name": "run again", "state": state, **run}, {"do": "take", "name": "run again", "count": 30}
+    )
+    assert again == wanted
+    assert reader.named("tars") != entry
 
     assert main(["gc", str(lake)]) == 0
     removed = capsys.readouterr().out
-    assert [f"removed {each}" in removed for each in (first, excluded, before)] == [True] * 3
+    assert [f"{each}: " in removed for each in (first, excluded, before, entry.name)] == [True] * 4
     assert reader.anew() == expected(everything, held_now)
     assert (reader.take("before", MANY), reader.by_key("before")) == (both - gone - held, both - gone)  # its tars stay
     [closed] = energon({"do": "files", "path": str(lake / before), "names": []})

@@ -20,7 +20,7 @@ from gristmill.stages.export.release import release_of, small_files, write_large
 from gristmill.stages.export.taken_down import taken_down
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices, index_path, inputs_of, why_open
 
-_RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/release-[0-9a-f]+/")
+_RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
 
 WRITING = "writing.json"
 """The object of an index that marks a release as being written. While it is there, gc removes no release."""
@@ -107,6 +107,8 @@ def _release(store: Store, mix: Mix, export: Export, index: Index) -> Release:
 
 def release_folder(path: str) -> str:
     """The folder of the release that an object is in, with its closing slash; empty if it is in no release.
+
+    The metadataset of a release of Energon is a file beside the folder. Then it is the path of this file.
 
     >>> release_folder("exports/blend/oscar/index/release-1f/en/en.jsonl.gz")
     'exports/blend/oscar/index/release-1f/'

@@ -75,6 +75,11 @@ def release_of(mill: Mill) -> Release:
     return found
 
 
+def named_metadatasets(mill: Mill) -> list[str]:
+    """The paths of the metadatasets that have a digest in their names."""
+    return [entry.path for entry in mill.store.list(f"{INDEX}/") if "/metadataset-" in entry.path]
+
+
 def indexed(mill: Mill) -> list[tuple[int, str, int]]:
     """Each sample in the index of the release: number of its tar, key, number in the tar. All have parts."""
     with NamedTemporaryFile(suffix=".sqlite") as file:

@@ -24,7 +24,7 @@ from gristmill.stages.export.cuts import cut_files, joined
 from gristmill.stages.export.energon.document_values import DocumentValues, Values
 from gristmill.stages.export.energon.line_file import INDEX, LineFile
 from gristmill.stages.export.energon.media_source import MediaSource, open_media
-from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
+from gristmill.stages.export.energon.mixture import metadatasets_of
 from gristmill.stages.export.energon.splits import ENERGON_SPLIT, Dataset, dataset_of, split_of, warn_of_many
 from gristmill.stages.export.not_taken import NotTaken
 from gristmill.stages.export.sample_start import SampleStart
@@ -96,7 +96,7 @@ class EnergonJsonlCodec:
         for file in release.files:
             stream, split = file.name.partition("/")[0], split_of(file.name)
             datasets.append(Dataset(stream, split, release.folder + file.name, file.rows, split))
-        return {METADATASET: metadataset_of(release, datasets, self._declared.aux, self._declared.subflavors)}
+        return metadatasets_of(release, datasets, self._declared.aux, self._declared.subflavors)
 
 
 def _indexes(file: ReleaseFile) -> list[str]:

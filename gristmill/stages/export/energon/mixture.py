@@ -1,5 +1,6 @@
 """The metadataset of an export: all its datasets, drawn by the weights of the mix's streams."""
 
+import hashlib
 import posixpath
 from collections.abc import Mapping, Sequence
 
@@ -11,6 +12,24 @@ METADATASET = "metadataset.yaml"
 """The file of the index that Energon is given. It is replaced with each release, and names only finished files."""
 
 
+def metadatasets_of(
+    release: Release, datasets: Sequence[Dataset], aux: Mapping[str, str], subflavors: Mapping[str, str]
+) -> dict[str, bytes]:
+    """The metadataset over some datasets, by its two names in the folder of the index.
+
+    One is replaced with each release. The other has a digest in its name and never changes, so that a training that is
+    started again finds the samples that it had.
+
+    Args:
+        release: has the weights or repetitions of the streams.
+        datasets: what it names.
+        aux: auxiliary sources of all datasets.
+        subflavors: of all datasets. The name of its stream is added to each.
+    """
+    data = metadataset_of(release, datasets, aux, subflavors)
+    return {METADATASET: data, f"metadataset-{hashlib.sha256(data).hexdigest()[:16]}.yaml": data}
+
+
 def metadataset_of(
     release: Release, datasets: Sequence[Dataset], aux: Mapping[str, str], subflavors: Mapping[str, str]
 ) -> bytes:
@@ -19,11 +38,7 @@ def metadataset_of(
     A stream's weight is divided among its datasets by their numbers of samples, so that each sample of the stream is
     drawn as often as every other. If the release has repetitions, the training split is an epoch with them.
 
-    Args:
-        release: has the weights or repetitions of the streams.
-        datasets: what it names.
-        aux: auxiliary sources of all datasets.
-        subflavors: of all datasets. The name of its stream is added to each.
+    Args: as in metadatasets_of().
     """
     splits: dict[str, Blend | Epoch] = {}
     for split in dict.fromkeys(each.split for each in datasets):

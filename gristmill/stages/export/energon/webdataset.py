@@ -36,7 +36,7 @@ from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.stages.export.codec import Content, ExportedFile, NamedFile, Release, Sink
 from gristmill.stages.export.energon.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.stages.export.energon.media_source import MediaSource, open_media
-from gristmill.stages.export.energon.mixture import METADATASET, metadataset_of
+from gristmill.stages.export.energon.mixture import metadatasets_of
 from gristmill.stages.export.energon.splits import Dataset, dataset_of, split_of, warn_of_many
 from gristmill.stages.export.energon.tar_files import MEDIA, SAMPLES, TAR, kept_runs, read_media_list, read_samples
 from gristmill.stages.export.energon.webdataset_part import WebdatasetPart
@@ -177,7 +177,7 @@ class EnergonWebdatasetCodec:
             meta["index.uuid"] = index_uuid(digest_of(release.folder)).encode()
         meta[INFO] = info_bytes({names[file.path]: file.rows for file in release.named})
         files = {f"{release.name}{_META}{name}": data for name, data in meta.items()}
-        return {**files, METADATASET: self._metadataset(release)}
+        return {**files, **self._metadatasets(release)}
 
     def _dataset_yaml(self) -> bytes:
         declared = self._declared
@@ -188,14 +188,14 @@ class EnergonWebdatasetCodec:
             name, declared.field_map, module=module or sample_type(name).module, subflavors=declared.subflavors
         )
 
-    def _metadataset(self, release: Release) -> bytes:
+    def _metadatasets(self, release: Release) -> dict[str, bytes]:
         """The metadataset: the split parts of all streams, which are in one folder."""
         joined: dict[tuple[str, str], Dataset] = {}
         for file, dataset in zip(release.named, _datasets(release), strict=True):
             before = joined.get((dataset.stream, file.split))
             rows = dataset.rows + (before.rows if before else 0)
             joined[dataset.stream, file.split] = Dataset(dataset.stream, file.split, release.folder, rows, dataset.part)
-        return metadataset_of(release, list(joined.values()), self._declared.aux, self._declared.subflavors)
+        return metadatasets_of(release, list(joined.values()), self._declared.aux, self._declared.subflavors)
 
 
 def _excluded(release: Release, names: Mapping[str, str]) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from energonlake import HERE, close, export, mix_of, mixed, release_of, start
+from energonlake import HERE, close, export, mix_of, mixed, named_metadatasets, release_of, start
 from energonsets import write_dataset
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
@@ -122,14 +122,15 @@ def test_gc_keeps_a_release_that_is_named_and_its_tars(tmp_path: Path) -> None:
     mill, declared = start(tmp_path / "lake", shards=1), EnergonWebdataset(parts={"txt": "text"}, key="id")
     export(mill, declared)
     close(mill, declared)
-    first = release_of(mill).folder
+    first, [entry] = release_of(mill).folder, named_metadatasets(mill)
     mill.raw("a.jsonl.gz", make_documents(3))
     export(mixed(mill), declared)
     close(mill, declared)
-    assert [old.folder for old in find_old_releases(mill.store, mill.said.append)] == [first]
-    assert len(find_unnamed(mill.store, mill.said.append, [first])) == 1
-    mill.store.put("releases/first.json", json.dumps({"files": [first]}).encode())
-    assert find_old_releases(mill.store, mill.said.append) == []
+    assert [old.folder for old in find_old_releases(mill.store, mill.said.append)] == [entry, first]
+    assert len(find_unnamed(mill.store, mill.said.append, [entry, first])) == 1
+    for named in (first, entry):  # each keeps the other
+        mill.store.put("releases/first.json", json.dumps({"files": [named]}).encode())
+        assert find_old_releases(mill.store, mill.said.append) == []
     assert find_unnamed(mill.store, mill.said.append) == []
     [*_, last] = make_documents(10)
     assert opened(tmp_path / "lake", first).read(f"{last['id']}.txt") == last["text"].encode()

@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
-from energonlake import HERE, INDEX, close, export, mix_of, mixed, offsets, records, release_of, start, why
+from energonlake import (
+    HERE,
+    INDEX,
+    close,
+    export,
+    mix_of,
+    mixed,
+    named_metadatasets,
+    offsets,
+    records,
+    release_of,
+    start,
+    why,
+)
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError, StoreError
@@ -252,13 +265,15 @@ def test_one_collection_removes_an_old_release_and_the_parts_that_it_alone_names
     mill = start(tmp_path / "lake")
     export(mill, TEXT)
     close(mill, TEXT)
-    old, first = records(mill), release_of(mill)
+    old, first, [entry] = records(mill), release_of(mill), named_metadatasets(mill)
+    assert mill.store.read(entry) == mill.store.read(f"{INDEX}/metadataset.yaml")
     mill.raw("b.jsonl.gz", make_documents(9, start=10))
     mixed(mill)
     export(mill, TEXT)
     close(mill, TEXT)
-    [release] = find_old_releases(mill.store, mill.said.append)
-    assert release.folder == first.folder
+    assert [str(each) for each in audit_ledger(mill.store, f"{INDEX}/ledger.json", mill.said.append)] == []
+    named, release = find_old_releases(mill.store, mill.said.append)
+    assert (named.folder, release.folder) == (entry, first.folder)
     assert find_unnamed(mill.store, mill.said.append) == []
     assert [part.folder for part in find_unnamed(mill.store, mill.said.append, [release.folder])] == [old["b"].folder]
 
