@@ -1,5 +1,7 @@
 """Writes files of a dataset. Each appears when it is complete; a folder gets no other files than these."""
 
+import errno
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -10,6 +12,9 @@ from tempfile import TemporaryDirectory
 from gristmill.errors import StoreError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import PIECE, Store
+
+_WITHOUT_LOCKS = (errno.EBADF, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What file systems say that cannot lock a folder."""
 
 
 def write_pieces(store: Store, path: str, pieces: Iterable[bytes]) -> None:
@@ -119,3 +124,37 @@ def scratch_folder(tmp: str | None) -> Iterator[Path]:
             f"a temporary file cannot be written ({error}); free some space and run again, or give another folder with"
             " --tmp-path"
         ) from error
+
+
+@contextmanager
+def alone(store: Store) -> Iterator[None]:
+    """Lets one process at a time prepare a folder: two would mix their files. The lock goes with the process.
+
+    A bucket has no such lock, nor have some network file systems.
+
+    Args:
+        store: of the dataset.
+
+    Raises:
+        StoreError: another process is preparing the folder.
+    """
+    if not isinstance(store, FolderStore):
+        yield
+        return
+    try:
+        folder = os.open(store.url, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise StoreError(f"{store.url}: {error.strerror} (look at the folder's rights, then run again)") from error
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if isinstance(error, BlockingIOError):
+                raise StoreError(
+                    f"{store.url}: another process is preparing this folder; wait until it has ended, then run again"
+                ) from error
+            if error.errno not in _WITHOUT_LOCKS:
+                raise StoreError(f"{store.url}: {error.strerror} (look at the file system, then run again)") from error
+        yield
+    finally:
+        os.close(folder)

@@ -15,7 +15,7 @@ from gristmill.formats.energon.sqlite_index import SELECTED, add_media, index_da
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.preparing.dataset import INDEX, DatasetPath, kind_of, listed, meta_path
-from gristmill.preparing.files import fetch, scratch_folder, write_file
+from gristmill.preparing.files import alone, fetch, scratch_folder, write_file
 from gristmill.preparing.flaw import Flaw, refuses
 from gristmill.preparing.index_file import as_index_of_dataset, shard_media
 from gristmill.preparing.metadataset.view import ViewedFolder
@@ -49,7 +49,7 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
     """
     store = dataset.store()
     counts = read_counts(store)
-    with scratch_folder(tmp) as folder:
+    with alone(store), scratch_folder(tmp) as folder:
         index = folder / INDEX
         fetch(store, meta_path(INDEX), index)
         if damage := index_damage(index):
@@ -96,7 +96,7 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
             number += len(found)
             yield from found
 
-    with scratch_folder(tmp) as folder:
+    with alone(store), scratch_folder(tmp) as folder:
         index = folder / INDEX
         known = ""
         if store.head(meta_path(INDEX)):

@@ -22,7 +22,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.preparing.changes import changed_shards, check_edits
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.preparing.dataset_file import DatasetFile, Places, part_flaws, read_dataset_file
-from gristmill.preparing.files import fetch, read_optional, scratch_folder, write_file, write_pieces
+from gristmill.preparing.files import alone, fetch, read_optional, scratch_folder, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import build_index, copy_media, shard_media
 from gristmill.preparing.metadataset.view import check_name
@@ -103,8 +103,13 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
     Raises:
         RecipeError: it is prepared already, files that a person may have edited would be replaced, or an option is not
             valid.
-        StoreError: the store does not answer, or a file cannot be written.
+        StoreError: the store does not answer, a file cannot be written, or another process prepares the folder.
     """
+    with alone(dataset.store()):
+        return _prepare_tars(dataset, options, crude, watch)
+
+
+def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, watch: Watch) -> Prepared:
     store = dataset.store()
     if is_prepared(store) and not options.overwrite and not options.renew:
         raise RecipeError(
@@ -152,7 +157,7 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
     """
     store = dataset.store()
     counts = read_counts(store)
-    with scratch_folder(options.tmp) as folder:
+    with alone(store), scratch_folder(options.tmp) as folder:
         walked = _walk(dataset, list(counts), options, folder, watch)
         flaws = [flaw for shard in walked for flaw in shard.flaws]
         flaws += [flaw for shard in walked for flaw in count_flaws(shard, counts[shard.shard])]

@@ -16,7 +16,8 @@ from tarfolder import contents, write_shards, write_tar
 
 from gristmill.__main__ import main
 from gristmill.formats.energon.info import INFO
-from gristmill.preparing.dataset import meta_path
+from gristmill.preparing.dataset import meta_path, open_dataset
+from gristmill.preparing.files import alone
 
 RATIO = ("--split-ratio", "2,1,1", "--num-workers", "1", "--no-progress")
 
@@ -106,6 +107,20 @@ def test_media_and_json_lines_may_die_before_each_of_their_changes(tmp_path: Pat
             assert left(folder) in (before, after)
             assert (work(), contents(folder)) == (whole, after)
         assert len(died) > 2
+
+
+def test_a_second_preparation_is_refused_while_one_is_under_way(tmp_path: Path, editions: list[Files]) -> None:
+    """Two that saw other tars would leave the index of one with the counts of the other."""
+    folder = tmp_path / "tars"
+    place(folder, editions[1])
+    store = open_dataset(str(folder), {}).store()
+    with alone(store):
+        for words in (("prepare", *RATIO, "--force-overwrite"), ("prepare-media", "--media-by-extension")):
+            child = Child(lambda words=words: main(["energon", words[0], str(folder), *words[1:]]), folder)  # type: ignore[misc]
+            assert child.wait() == FAILED
+            assert f"{folder}: another process is preparing this folder; wait until it has ended" in child.words
+    assert contents(folder) == editions[1]
+    assert prepare_again(folder) == 0
 
 
 @pytest.mark.parametrize("largest", [20, pytest.param(20_000, marks=[pytest.mark.slow])], ids=["rows", "index"])
