@@ -83,7 +83,7 @@ def open_metadataset(url: str, options: Mapping[str, str], root: str = "") -> Me
     plain = url.rstrip("/")
     if not plain.endswith(".yaml"):
         above = export_root(Lake(url, dict(options)))
-        if above is None or not Lake(url).url.rstrip("/").endswith("/index"):
+        if above is None or folder_below(above, Lake(url).url) != _INDEX:
             return None
         plain += f"/{METADATASET}"
     folder, _, name = plain.rpartition("/")
@@ -91,6 +91,10 @@ def open_metadataset(url: str, options: Mapping[str, str], root: str = "") -> Me
     top = Lake(root, dict(options)) if root else export_root(here) or here
     below = folder_below(top, here.url)
     return MetadatasetPath(top, f"{below}/{name}" if below else name)
+
+
+_INDEX = "index"
+"""The folder of an export that has its entry."""
 
 
 def read_leaves(metadataset: MetadatasetPath) -> list[Leaf]:
