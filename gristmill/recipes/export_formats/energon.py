@@ -91,8 +91,8 @@ class EnergonJsonl:
 _JSONL = re.compile(r"\.jsonl/?$")
 _FOLDER = re.compile(r"/?(?!\.{1,2}(?:/|$)|[^/]*://)[^/]+(?:/(?!\.{1,2}(?:/|$))[^/]+)*/?")
 """A path without `.`, `..` and empty names, which is no address."""
-_ENTRY = re.compile(r"(?:^|/)index(?:/metadataset\.yaml)?/?$|\.yaml/?$")
-"""What leads to the entry of an export, or to another metadataset."""
+_ENTRY = re.compile(r"\.yaml/?$|^(?:\.\./){2,3}[^/.]+(?:/[^/.]+)?/index/?$")
+"""What leads to a metadataset, or to the index of another export."""
 
 
 def check_root(root: str, what: str) -> None:

@@ -15,11 +15,24 @@ from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdat
         ({"file_bytes": 0}, "file_bytes is 0; give at least 1"),
         ({"aux": {"images": "more.jsonl"}}, "Energon takes no JSON lines as an auxiliary source"),
         ({"aux": {"images": ""}}, "give a prepared WebDataset"),
+        ({"aux": {"images": "../../images/index/metadataset.yaml"}}, "of another export give the folder of a release"),
+        ({"aux": {"images": "../../images/index"}}, "of another export give the folder of a release"),
+        ({"aux": {"images": "../../../photos/images/index/"}}, "Energon takes no metadataset as an auxiliary source"),
+        *(
+            ({"root": root}, "root is .*; give a folder of the lake, such as 'media/shapes', or the absolute path")
+            for root in ("s3://other/media", "../media", "media/../../x", "/", "./media", "a//b")
+        ),
     ],
 )
 def test_wrong_options_of_json_lines_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(RecipeError, match=said):
         EnergonJsonl(**options)
+
+
+def test_folders_and_releases_are_taken() -> None:
+    aux = {"a": "../../../../media/index", "b": "../../images/index/release-0123456789abcdef", "c": "filesystem://./x"}
+    for root in ("", "media", "media/shapes/", "/data/shapes", "..media/a.b"):
+        assert EnergonJsonl(root=root, aux=aux).aux == aux
 
 
 TEXT = {"parts": {"txt": "text"}}
