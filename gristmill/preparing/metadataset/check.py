@@ -55,8 +55,8 @@ def check_metadataset(metadataset: MetadatasetPath, options: LintOptions, watch:
         return CheckedLeaves(0, 0, [flaw_of(error, metadataset.path)])
     flaws = [*_share_flaws(metadataset.path, leaves)]
     named: dict[str, tuple[DatasetPath, list[Leaf]]] = {}
+    flaws += _aux_flaws(metadataset, leaves)
     for leaf in leaves:
-        flaws += _aux_flaws(metadataset, leaf)
         if leaf.dataset is None:
             flaws.append(Flaw(metadataset.path, leaf.why, "", f"dataset {leaf.name!r:.200}"))
         else:
@@ -87,12 +87,15 @@ def _share_flaws(path: str, leaves: Sequence[Leaf]) -> Iterator[Flaw]:
             seen.add((leaf.name, leaf.part))
 
 
-def _aux_flaws(metadataset: MetadatasetPath, leaf: Leaf) -> Iterator[Flaw]:
-    for name, address in leaf.aux.items():
+def _aux_flaws(metadataset: MetadatasetPath, leaves: Sequence[Leaf]) -> Iterator[Flaw]:
+    """Flaws of auxiliary sources. Each is looked at once."""
+    for folder, name, address in dict.fromkeys(
+        (leaf.folder, *source) for leaf in leaves for source in leaf.aux.items()
+    ):
         kind, separator, rest = address.partition("://")
         files = kind == "filesystem" and bool(separator)
-        place, why = place_of(metadataset.root, leaf.folder, rest if files else address)
-        where = f"auxiliary source {name!r:.100} of {leaf.name!r:.200}"
+        place, why = place_of(metadataset.root, folder, rest if files else address)
+        where = f"auxiliary source {name!r:.100}"
         if why:
             yield Flaw(metadataset.path, why, "", where, warning=True)
             continue
