@@ -10,7 +10,7 @@ Jobs: {"do": "load", "path", "split", "training", "cooker", "image"}: all sample
       {"do": "files", "path", "names", "store"}: parts by name, as a cooker gets them from an auxiliary source, which
           stays open if it has a name; an error for each part that is not found
       {"do": "media", "path", "names"}: the same for media metadata
-      {"do": "prepare", "path", "args"}: the real tool's own preparation
+      {"do": "prepare", "path", "args", "tool"}: the real tool's own preparation; `tool` may be prepare_media
       {"do": "yaml", "texts"}: what its parser makes of them
       {"do": "types"}: the fields of its sample types
 """
@@ -206,7 +206,7 @@ def epath(path: str) -> Any:
 def prepare(job: Job) -> Job:
     """The real tool's preparation, in this process."""
     runner = import_module("click.testing").CliRunner()
-    command = import_module("megatron.energon.tools.prepare").command
+    command = import_module(f"megatron.energon.tools.{job.get('tool', 'prepare')}").command
     done = runner.invoke(command, [*job["args"], job["path"]])
     return {"code": done.exit_code, "said": done.output}
 
