@@ -37,6 +37,7 @@ BENCHES = {
     "sensor": "bench.lakes.sensor",
     "trace": "bench.lakes.trace",
     "energon-indexing": "bench.energon.indexing",
+    "energon-media": "bench.energon.media",
     "energon-writing": "bench.energon.writing",
     "energon-exports": "bench.energon.exporting",
     "energon-index": "bench.energon.merging",

@@ -68,7 +68,7 @@ def _row(
 
 def _real(kind: str, path: Path, work: Path) -> Cost:
     """The best of the real tool's runs. Each finds the files of the run before, and writes them again."""
-    return min((_told([energon(), REAL, kind, path], work)[0] for _ in range(ROUNDS)), key=lambda cost: cost.cpu_s)
+    return min((measured([energon(), REAL, kind, path], work)[0] for _ in range(ROUNDS)), key=lambda cost: cost.cpu_s)
 
 
 def _ours(kind: str, path: Path) -> tuple[Cost, float]:
@@ -76,11 +76,11 @@ def _ours(kind: str, path: Path) -> tuple[Cost, float]:
     for _ in range(ROUNDS):
         if kind == "tars":
             shutil.rmtree(path / ".nv-meta", ignore_errors=True)
-        told.append(_told([sys.executable, "-m", "bench.energon.our_prepare", kind, path], ROOT))
+        told.append(measured([sys.executable, "-m", "bench.energon.our_prepare", kind, path], ROOT))
     return min(told, key=lambda each: each[0].cpu_s)
 
 
-def _told(command: list[str | Path], folder: Path) -> tuple[Cost, float]:
+def measured(command: list[str | Path], folder: Path) -> tuple[Cost, float]:
     """The cost that a program tells on its last line, and its peak of memory in MB above that at its start."""
     done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
