@@ -9,8 +9,8 @@ from testkit import Mill
 
 from gristmill.lake.store.folder import FolderStore
 
-LONG = ("faults", "s3", "assets", "gristmill/engines", "sensors", "production", "bench")
-"""Folders whose files take longest: workers begin with them, so that no worker is alone with one at the end."""
+LONG = ("faults", "s3", "assets", "gristmill/engines", "sensors", "production", "bench", "test_upgrade")
+"""Folders and files that take longest: workers begin with them, so that no worker is alone with one at the end."""
 
 
 SETTINGS = ("LAKE", "SHELVES", "ENGINE", "ENGINE_ADDRESS", "WORKERS", "INTERVAL", "RETRY_DELAY", "UI_HOSTS")

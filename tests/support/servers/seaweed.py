@@ -143,11 +143,14 @@ def _program() -> str:
 
 
 def _free_ports() -> int:
-    """The first of so many ports in a row that are free, also so much higher."""
+    """The first of so many ports in a row that are free, also so much higher.
+
+    They are below 32,768: from there on the system takes ports for connections, at any moment.
+    """
     for _ in range(200):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            base = 20_000 + (int(probe.getsockname()[1]) * 7 + os.getpid()) % 30_000
+            base = 10_240 + (int(probe.getsockname()[1]) * 7 + os.getpid()) % 10_000
         wanted = [base + n + high for n in range(_PORTS) for high in (0, _GRPC)]
         if all(_is_free(port) for port in wanted):
             return base
