@@ -235,7 +235,7 @@ def _request_indexes(look: _Look, pending: Mapping[str, str]) -> dict[str, Mark]
             look.messages.append(f"{address} is being made; it is requested again after that")
             wait[address] = Mark("")
         else:
-            look.asked.append(dg.RunRequest(asset_selection=[key_of(address)]))
+            look.asked.insert(0, dg.RunRequest(asset_selection=[key_of(address)]))  # before the slices in the queue
     return wait
 
 

@@ -79,7 +79,7 @@ def test_a_takedown_excludes_at_once_and_rewrites_lines_with_their_slice(exporte
         requests, cursor, _ = tick(works, None)
         assert requests == []
         works.block("letter-3")
-        [slices, index], cursor, _ = tick(works, cursor)
+        [index, slices], cursor, _ = tick(works, cursor)  # the index runs first
         assert (addresses(slices), slices.partition_key) == ([BLEND_LETTERS, LINES, OSCAR], "2024")
         assert {each.asset_key.path[-1] for each in slices.asset_check_keys or ()} == {"letters"}
         assert (addresses(index), index.partition_key) == ([TARS], None)

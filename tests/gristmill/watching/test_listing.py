@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gristmill.lake.store.open import open_store
 from gristmill.raw_data.scan import Seen
 from gristmill.recipes.energon.watched_folder import WatchedFolder
@@ -74,6 +76,17 @@ def test_a_list_that_takes_several_ticks_goes_on_where_it_stopped(tmp_path: Path
     again = [ticks.at(1, late=True)]
     (tmp_path / "1.tar").unlink()  # where the next tick would go on
     assert [*again, ticks.at(1), ticks.watch.seen.objects] == [None, ticks.watch.seen, 3]
+
+
+def test_a_server_that_goes_on_at_a_wrong_place_hides_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, *(f"{number}.tar" for number in range(4)))
+    ticks = Ticks(tmp_path)
+    entries = list(ticks.store.list(""))
+    assert ticks.at(0, late=True) is None
+    monkeypatch.setattr(ticks.store, "list", lambda _, after="": iter(entries[3:] if after else entries))
+    seen = ticks.at(1)
+    assert seen is not None
+    assert seen.objects == 4
 
 
 def test_the_cursor_is_small_and_a_damaged_one_begins_anew(tmp_path: Path) -> None:
