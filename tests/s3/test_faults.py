@@ -29,6 +29,12 @@ SOME, PARTS = BIG[:1_100_001], OTHER[:5_300_001]
 """Two requests for each, where small_requests is used: a read of SOME, an upload of PARTS."""
 
 
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries follow each other after 0.01 s instead of 0.1. How long stores are patient stays the same."""
+    monkeypatch.setattr(bucket_trouble, "FIRST_PAUSE", 0.01)
+
+
 @pytest.fixture
 def small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request reads 1 MiB and writes 5, the least that S3 takes for a part, instead of 8: less is sent."""
