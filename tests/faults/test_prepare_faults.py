@@ -65,7 +65,7 @@ def editions(tmp_path_factory: pytest.TempPathFactory) -> list[Files]:
 
 @pytest.mark.parametrize(
     ("edition", "every"),
-    [(2, 9), pytest.param(0, 1, marks=pytest.mark.slow), pytest.param(2, 1, marks=pytest.mark.slow)],
+    [(2, 15), pytest.param(0, 1, marks=pytest.mark.slow), pytest.param(2, 1, marks=pytest.mark.slow)],
 )
 def test_a_preparation_may_die_before_each_of_its_changes(
     tmp_path: Path, editions: list[Files], edition: int, every: int
