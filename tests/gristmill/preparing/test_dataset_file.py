@@ -44,10 +44,10 @@ def test_each_type_is_known_in_all_its_modules(name: str) -> None:
 
 
 def write_captions(folder: Path) -> None:
-    """Two shards of three samples; one sample has no caption in `cap`, and two have one in `alt`."""
+    """Two shards of three samples; one sample has no caption in `cap`, two have one in `alt`, and one in `one`."""
     for shard in range(2):
         members = {f"{shard}{n}.txt": b"t" for n in range(3)} | {f"{shard}{n}.cap": b"c" for n in range(3)}
-        members |= {f"{shard}0.alt": b"a"}
+        members |= {f"{shard}0.alt": b"a"} | ({} if shard else {"00.one": b"1"})
         if shard:
             del members["12.cap"]
         write_tar(folder / f"{shard}.tar", dict(sorted(members.items())))
@@ -65,6 +65,11 @@ def write_captions(folder: Path) -> None:
             [".nv-meta/dataset.yaml: 'text' is read from 'cap', which 1 of 6 samples lack: the loader drops"],
         ),
         ("TXT,alt", False, [".nv-meta/dataset.yaml: 'text' is read from 'TXT' or 'alt', which 4 of 6 samples lack: "]),
+        (
+            "one",
+            False,
+            [".nv-meta/dataset.yaml: 'text' is read from 'one', which 5 of 6 samples lack: the loader drops"],
+        ),
         ("json[a]", True, [".nv-meta/dataset.yaml: 'text' is read from 'json', which no sample has: the loader drops"]),
     ],
 )
@@ -79,7 +84,7 @@ def test_the_parts_of_a_field_map_are_looked_for_in_all_samples(
     assert prepared.written is not refused
     assert [str(flaw)[: len(start)] for flaw, start in zip(prepared.flaws, told, strict=True)] == told
     if refused:
-        assert str(prepared.flaws[0]).endswith("(the parts are: alt, cap, txt)")
+        assert str(prepared.flaws[0]).endswith("(the parts are: alt, cap, one, txt)")
         assert not (tmp_path / ".nv-meta").exists()
         prepare_tars(dataset, options._replace(dataset_yaml=None), crude_dataset(), lambda _: None)
         (tmp_path / ".nv-meta" / "dataset.yaml").write_bytes(typed)
