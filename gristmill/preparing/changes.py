@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.energon.split import SPLIT_YAML, read_split
 from gristmill.lake.store.protocol import Store
-from gristmill.preparing.dataset import listed, meta_path
+from gristmill.preparing.dataset import listed, meta_path, path_order
 from gristmill.preparing.files import read_optional
 from gristmill.preparing.flaw import Flaw
 from gristmill.preparing.shards import WalkedShard
@@ -41,7 +41,8 @@ def _is_made_by(split: Split, data: bytes) -> bool:
         found = read_split(data, meta_path(SPLIT_YAML))
     except DataError:
         return False
-    return split(sorted({shard for names in found.split_parts.values() for shard in names}))[0] == data
+    shards = {shard for names in found.split_parts.values() for shard in names}
+    return split(sorted(shards, key=path_order))[0] == data
 
 
 def changed_shards(store: Store, shards: Sequence[WalkedShard]) -> list[Flaw]:

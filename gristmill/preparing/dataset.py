@@ -78,9 +78,18 @@ def meta_path(name: str) -> str:
 
 
 def listed(store: Store) -> list[Entry]:
-    """All files of a folder but the dataset's own, in the order of their paths."""
+    """All files of a folder but the dataset's own, in the order of the real tool; see path_order()."""
     entries = (entry for entry in store.list("") if not entry.path.startswith(f"{META_FOLDER}/"))
-    return sorted(entries, key=lambda entry: entry.path)
+    return sorted(entries, key=lambda entry: path_order(entry.path))
+
+
+def path_order(path: str) -> list[str]:
+    """What the real tool sorts shards by: folder by folder, so that all of a folder come together.
+
+    >>> sorted(["a-b/0.tar", "a.tar", "a/0.tar"], key=path_order)
+    ['a/0.tar', 'a-b/0.tar', 'a.tar']
+    """
+    return path.split("/")
 
 
 def is_prepared(store: Store) -> bool:
@@ -107,16 +116,25 @@ def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:
     if not entries:
         raise DataError(f"{dataset.url}: the folder is empty; give one with tars or with media files")
     names = (entry.path.lower() for entry in entries)
-    return "tars" if any(is_tar(name) or is_packed_tar(name) for name in names) else "files"
+    return "tars" if any(name.endswith(".tar") or is_packed_tar(name) for name in names) else "files"
 
 
 def is_tar(path: str) -> bool:
-    """Whether a path is that of a shard.
+    """Whether a path is that of a shard. As for the real tool, hidden files and those in hidden folders are none.
 
-    >>> is_tar("shards/a.tar"), is_tar("shards/a.tar.idx")
+    >>> is_tar("shards/a.tar"), is_tar("shards/a.tar.idx"), is_tar("shards/.a.tar")
+    (True, False, False)
+    """
+    return path.endswith(".tar") and not is_hidden(path)
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a name in a path begins with a dot.
+
+    >>> is_hidden(".ipynb_checkpoints/a.tar"), is_hidden("a/b.tar")
     (True, False)
     """
-    return path.endswith(".tar")
+    return any(name.startswith(".") for name in path.split("/"))
 
 
 def is_packed_tar(path: str) -> bool:

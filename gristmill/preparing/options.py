@@ -193,6 +193,7 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
             "--tar-index-only makes the indexes of all shards alone: leave out --exclude, splits, media and"
             " sample types"
         )
+    skip: bool = arguments.skip_dataset_yaml
     if arguments.split_ratio and arguments.split_parts:
         raise RecipeError("give --split-ratio or --split-parts, not both")
     return PrepareOptions(
@@ -203,8 +204,8 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
         media=media,
         workers=workers_of(arguments.num_workers, "--num-workers"),
         overwrite=arguments.force_overwrite,
-        dataset_yaml=_dataset_yaml(arguments.sample_type, arguments.field_map),
-        dataset_yaml_name="" if arguments.skip_dataset_yaml else _plain_name(arguments.dataset_yaml_name),
+        dataset_yaml=None if skip else _dataset_yaml(arguments.sample_type, arguments.field_map),
+        dataset_yaml_name="" if skip else _plain_name(arguments.dataset_yaml_name),
         tmp=tmp_of(arguments),
     )
 

@@ -119,7 +119,8 @@ def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, w
     shards, flaws = find_shards(store, options.exclude)
     if not shards and not refuses(flaws):
         passed = f" ({flaws[0]})" if flaws else ""
-        raise RecipeError(f"{dataset.url}: no tar is there{passed}; give the folder that holds the shards")
+        left_out = f" that --exclude {options.exclude!r} does not leave out" if options.exclude else ""
+        raise RecipeError(f"{dataset.url}: no tar is there{left_out}{passed}; give the folder that holds the shards")
     texts: dict[str, bytes] = {}
     kept = read_optional(store, meta_path(SPLIT_YAML))
     if options.patterns or options.ratio:

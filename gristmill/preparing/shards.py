@@ -22,7 +22,7 @@ from gristmill.formats.energon.samples import Samples
 from gristmill.formats.energon.tar.walk import TarWalk
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.preparing.dataset import is_packed_tar, is_tar, listed
+from gristmill.preparing.dataset import is_hidden, is_packed_tar, is_tar, listed
 from gristmill.preparing.flaw import Flaw, flaw_of
 from gristmill.preparing.metadataset.view import ViewedFolder
 
@@ -143,11 +143,17 @@ def no_shard(path: str) -> Flaw | None:
     The real tool takes `.tgz` for a shard, which its loader then cannot read. It passes over the others.
 
     Args:
-        path: of a file whose name does not end in `.tar`.
+        path: of a file that is no shard.
 
     >>> print(no_shard("A.TAR"))
     A.TAR: it is passed over, for the name of a shard ends in .tar (rename it)
+    >>> print(no_shard(".old/a.tar"))
+    .old/a.tar: it is passed over, for a name in its path begins with a dot (rename it)
     """
+    if is_hidden(path):
+        if not path.lower().endswith(".tar") and not is_packed_tar(path.lower()):
+            return None
+        return Flaw(path, "it is passed over, for a name in its path begins with a dot", "rename it", warning=True)
     if path.endswith(".tgz"):
         return Flaw(path, "the loader cannot read packed tars", "unpack it, or leave it out: --exclude")
     if is_tar(path.lower()):

@@ -85,16 +85,7 @@ def _flaws(
     shards: Sequence[str], splits: Mapping[str, Sequence[str]], asked: set[str], patterns: Mapping[str, str]
 ) -> Iterator[Flaw]:
     path = meta_path("split.yaml")
-    for name in splits:
-        if splits[name] or name not in asked:
-            continue
-        if name in patterns:
-            mend = "the pattern is a regular expression from the path's beginning: `.*` in place of `*`"
-            yield Flaw(path, f"no shard is in split {name!r}: none begins with {patterns[name]!r}", mend)
-        else:
-            what = f"split {name!r} is empty: {len(shards)} shards are too few for this ratio"
-            mend = "give another ratio, such as 1,0,0, or write more and smaller shards"
-            yield Flaw(path, what, mend, warning=name != "train")
+    yield from _empty(shards, splits, asked, patterns)
     left = without_split(shards, splits)
     for shard in left[:_NAMED]:
         yield Flaw(shard, "it is in no split", "give another ratio or pattern, or leave it out: --exclude")
@@ -108,3 +99,23 @@ def _flaws(
     if len(shards) > MOST_SHARDS:
         what = f"{len(shards):,} shards; the specification advises at most {MOST_SHARDS:,}"
         yield Flaw(path, what, "write larger shards", warning=True)
+
+
+def _empty(
+    shards: Sequence[str], splits: Mapping[str, Sequence[str]], asked: set[str], patterns: Mapping[str, str]
+) -> Iterator[Flaw]:
+    path = meta_path("split.yaml")
+    for name in splits:
+        if splits[name] or name not in asked:
+            continue
+        if name in patterns:
+            mend = "the pattern is a regular expression from the path's beginning: `.*` in place of `*`"
+            if "{" in patterns[name]:
+                mend += "; braces are lists, such as {0..9}: write a repetition out"
+            yield Flaw(path, f"no shard is in split {name!r}: none begins with {patterns[name]!r}", mend)
+        else:
+            what = f"split {name!r} is empty: {len(shards)} shards are too few for this ratio"
+            mend = "give another ratio, such as 1,0,0, or write more and smaller shards"
+            yield Flaw(path, what, mend, warning=name != "train")
+    if "train" not in asked and not splits.get("train"):
+        yield Flaw(path, "split 'train' is empty, as asked", "it cannot be trained on", warning=True)

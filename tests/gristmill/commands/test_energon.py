@@ -93,7 +93,8 @@ def test_a_sample_type_and_a_field_map_are_written_and_checked(
 
 def test_no_dataset_yaml_is_written_if_it_is_to_be_skipped(tmp_path: Path) -> None:
     write_shards(tmp_path, 1)
-    assert energon("prepare", tmp_path, "--split-ratio", "1,0,0", "--skip-dataset-yaml", "--num-workers", 1) == 0
+    words = ("--split-ratio", "1,0,0", "--skip-dataset-yaml", "--sample-type", "TextSample", "--num-workers", 1)
+    assert energon("prepare", tmp_path, *words) == 0
     assert not (tmp_path / ".nv-meta" / "dataset.yaml").exists()
 
 

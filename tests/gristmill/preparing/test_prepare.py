@@ -214,6 +214,26 @@ def test_a_folder_without_tars_and_a_wrong_expression_are_refused(tmp_path: Path
         prepared(tmp_path)
     with pytest.raises(RecipeError, match="not a regular expression"):
         prepared(tmp_path, RATIO._replace(exclude="("))
+    write_tar(tmp_path / "b.tar", {"b.txt": b"1"})
+    with pytest.raises(RecipeError, match="no tar is there that --exclude 'b' does not leave out"):
+        prepared(tmp_path, RATIO._replace(exclude="b"))
+
+
+def test_shards_are_ordered_folder_by_folder_and_hidden_ones_are_passed_over(tmp_path: Path) -> None:
+    # as the real tool does: by characters, `-` and `.` would come before `/`
+    shards = ["set/0.tar", "set/1.tar", "set-b/0.tar", "set.tar"]
+    hidden = [".old/a.tar", "set/.b.tar", "set/.c.tgz"]
+    for number, name in enumerate([*shards, *hidden]):
+        write_tar(tmp_path / name, {f"{number}.txt": b"1"})
+    found = prepared(tmp_path)
+    assert list(json.loads((tmp_path / ".nv-meta" / ".info.json").read_text())["shard_counts"]) == shards
+    assert rows(tmp_path, "SELECT sample_key FROM samples ORDER BY tar_file_id") == [("0",), ("1",), ("2",), ("3",)]
+    split = b"split_parts:\n  train:\n  - set/{0..1}.tar\n  val:\n  - set-b/0.tar\n  test:\n  - set.tar\nexclude: []\n"
+    assert (tmp_path / ".nv-meta" / "split.yaml").read_bytes() == split
+    assert [(flaw.path, flaw.warning) for flaw in found.flaws] == [(name, True) for name in hidden]
+    assert all("begins with a dot" in flaw.what for flaw in found.flaws)
+    write_tar(tmp_path / "set-c.tar", {"new.txt": b"1"})
+    assert prepared(tmp_path, RATIO._replace(renew=True)).written  # nobody has edited split.yaml
 
 
 def test_a_changed_tar_is_told_by_the_indexes_and_prepared_again_by_force(tmp_path: Path) -> None:

@@ -40,6 +40,18 @@ def test_a_glob_in_place_of_a_pattern_is_told() -> None:
     ]
 
 
+def test_a_repetition_in_a_pattern_is_told_for_braces_are_lists() -> None:
+    found = make_splits(SHARDS[:1], {}, [("train", r"shards/train_\d{1}")], shuffle=False)[1]
+    assert "braces are lists" in found[0].mend
+    assert make_splits(SHARDS, {}, [("train", "shards/train_{0..1}"), ("val", ".*val")], shuffle=False)[1] == []
+
+
+def test_no_share_for_train_is_a_warning() -> None:
+    empty = (".nv-meta/split.yaml", "split 'train' is empty, as asked", True)
+    assert flaws("0,1,0") == [empty]
+    assert flaws("", "val:.*") == [empty]
+
+
 def test_shards_in_no_split_and_in_two_are_named() -> None:
     assert flaws("", "train:shards/train_0", "val:shards/.*_0") == [
         ("shards/train_1.tar", "it is in no split", False),
