@@ -105,16 +105,31 @@ def lint_jsonl(dataset: DatasetPath) -> JsonlScan:
     return scan._replace(flaws=[*scan.flaws, *_index_flaws(store, dataset.name, scan)])
 
 
-def _index_flaws(store: Store, name: str, scan: JsonlScan) -> Iterator[Flaw]:
-    path, again = index_name(name), "run `gristmill energon prepare` on the file"
+def offsets_of(store: Store, path: str, again: str) -> Offsets | Flaw:
+    """The offsets in an index of samples, or what is wrong with it.
+
+    Args:
+        store: of the dataset.
+        path: of the index.
+        again: what a person does if it is missing.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
     data = read_optional(store, path)
     if data is None:
-        yield Flaw(path, "there is no index", again)
-        return
+        return Flaw(path, "there is no index", again)
     try:
-        offsets = read_index(data, path)
+        return read_index(data, path)
     except DataError as error:
-        yield flaw_of(error, path)
+        return flaw_of(error, path)
+
+
+def _index_flaws(store: Store, name: str, scan: JsonlScan) -> Iterator[Flaw]:
+    path, again = index_name(name), "run `gristmill energon prepare` on the file"
+    offsets = offsets_of(store, path, again)
+    if isinstance(offsets, Flaw):
+        yield offsets
         return
     entry = store.head(name)
     if entry and offsets[-1] != entry.size:

@@ -14,7 +14,7 @@ from gristmill.errors import DataError
 from gristmill.formats.energon.dataset_yaml import DATASET_YAML
 from gristmill.formats.energon.info import INFO
 from gristmill.formats.energon.keys import unusable_characters
-from gristmill.formats.energon.samples import index_name, read_index
+from gristmill.formats.energon.samples import index_name
 from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, SplitFile, read_split
 from gristmill.formats.energon.sqlite_index import absent_indexes, index_damage, index_rows
 from gristmill.lake.store.protocol import Store
@@ -23,6 +23,7 @@ from gristmill.preparing.dataset_file import DatasetFile, part_flaws, read_datas
 from gristmill.preparing.files import fetch, read_optional, scratch_folder
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import as_index_of_dataset, build_index, drop_absent, media_flaws
+from gristmill.preparing.jsonl import offsets_of
 from gristmill.preparing.prepare import Watch, count_flaws, read_counts
 from gristmill.preparing.shards import ShardTask, WalkedShard, kept_offsets, no_shard, walk_shards
 from gristmill.preparing.split_file import sample_flaws, split_file_flaws
@@ -148,14 +149,9 @@ def _dataset_file(store: Store, path: str) -> DatasetFile:
 
 def _offset_flaws(store: Store, shard: WalkedShard) -> Iterator[Flaw]:
     path = index_name(shard.shard)
-    data = read_optional(store, path)
-    if data is None:
-        yield Flaw(path, "there is no index", _INDEX_AGAIN)
-        return
-    try:
-        offsets = read_index(data, path)
-    except DataError as error:
-        yield flaw_of(error, path)
+    offsets = offsets_of(store, path, _INDEX_AGAIN)
+    if isinstance(offsets, Flaw):
+        yield offsets
         return
     found = np.concatenate(list(kept_offsets(Path(shard.rows))))
     if len(found) != len(offsets):

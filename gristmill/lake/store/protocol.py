@@ -4,7 +4,7 @@ All other code uses this protocol only. Paths are relative to the root of the la
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import ClassVar, NoReturn, Protocol
 
 import msgspec
 
@@ -237,3 +237,75 @@ def check_prefix(prefix: str) -> str:
     if prefix:
         check_path(prefix.removesuffix("/"))
     return prefix
+
+
+class ReadOnly:
+    """A Store that reads the files of another store. Methods that list, write or delete raise StoreError.
+
+    Nothing is written, so no upload is ever unfinished.
+
+    Args:
+        store: that has the files.
+        url: the address of the view, for messages.
+
+    Attributes:
+        words: for messages: what is only read.
+    """
+
+    words: ClassVar[str] = "this folder is"
+
+    def __init__(self, store: Store, url: str) -> None:
+        self._store, self.url = store, url
+
+    def path_of(self, path: str) -> str:
+        """The path of a file in the other store, by its path in the view."""
+        return path
+
+    def readable(self, path: str) -> str:
+        """The same, of a file whose bytes are wanted. A view may raise StoreError if the file is not as it expects."""
+        return self.path_of(path)
+
+    def head(self, path: str) -> Entry | None:
+        return self._store.head(self.path_of(path))
+
+    def read(self, path: str) -> bytes:
+        return self._store.read(self.readable(path))
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        return self._store.read_tagged(self.path_of(path))
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        return self._store.read_range(self.readable(path), start, end)
+
+    def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
+        return self._store.stream(self.readable(path), version, start)
+
+    def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
+        return self._refuse(prefix or after or str(tell))
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        return self._refuse(prefix)
+
+    def upload(self, path: str) -> Upload:
+        return self._refuse(path)
+
+    def put(self, path: str, data: bytes) -> Entry:
+        return self._refuse(path, data)
+
+    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
+        return self._refuse(path, data, etag)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        self._refuse(*paths)
+
+    def sweep(self) -> None:
+        """Does nothing, because no upload is ever unfinished."""
+
+    def unfinished(self) -> Sequence[UnfinishedUpload]:
+        return ()
+
+    def abort(self, upload: UnfinishedUpload) -> None:
+        """Does nothing; see sweep()."""
+
+    def _refuse(self, *what: object) -> NoReturn:
+        raise StoreError(f"{self.url}: {self.words} only read ({what[0] if what else 'nothing'!r:.200})")

@@ -6,15 +6,14 @@ A name from a file never leads out of the root.
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
+from collections.abc import Iterator
 
 import msgspec
 
 from gristmill.errors import RecipeError, StoreError
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.plain_files import Tell
-from gristmill.lake.store.protocol import Entry, ObjectVersion, Store, UnfinishedUpload, Upload, check_path
+from gristmill.lake.store.protocol import Entry, ReadOnly, Store, check_path
 
 RELEASE = "release.json"
 """The file of an export's index that tells it from other folders of this name."""
@@ -130,7 +129,7 @@ def check_name(store: Store, name: str) -> None:
         check_path(name)
 
 
-class FolderView:
+class FolderView(ReadOnly):
     """A folder of a store. It is a Store that only reads: methods that write or delete raise StoreError.
 
     Args:
@@ -139,12 +138,12 @@ class FolderView:
     """
 
     def __init__(self, store: Store, folder: str) -> None:
-        self._store, self._folder = store, folder
-        self.url = joined(store.url, folder)
+        super().__init__(store, joined(store.url, folder))
+        self._folder = folder
 
-    def path_of(self, name: str) -> str:
+    def path_of(self, path: str) -> str:
         """The path below the root of a file; see path_below_root()."""
-        return path_below_root(self._folder, name)
+        return path_below_root(self._folder, path)
 
     def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
         lead = f"{self._folder}/" if self._folder else ""
@@ -156,41 +155,5 @@ class FolderView:
         return (path.removeprefix(lead) for path in self._store.folders(lead + prefix))
 
     def head(self, path: str) -> Entry | None:
-        entry = self._store.head(self.path_of(path))
+        entry = super().head(path)
         return entry and msgspec.structs.replace(entry, path=path)
-
-    def read(self, path: str) -> bytes:
-        return self._store.read(self.path_of(path))
-
-    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        return self._store.read_tagged(self.path_of(path))
-
-    def read_range(self, path: str, start: int, end: int) -> bytes:
-        return self._store.read_range(self.path_of(path), start, end)
-
-    def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
-        return self._store.stream(self.path_of(path), version, start)
-
-    def upload(self, path: str) -> Upload:
-        return self._refuse(path)
-
-    def put(self, path: str, data: bytes) -> Entry:
-        return self._refuse(path, data)
-
-    def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
-        return self._refuse(path, data, etag)
-
-    def delete(self, paths: Iterable[str]) -> None:
-        self._refuse(*paths)
-
-    def sweep(self) -> None:
-        """Does nothing, because nothing is written."""
-
-    def unfinished(self) -> Sequence[UnfinishedUpload]:
-        return ()
-
-    def abort(self, upload: UnfinishedUpload) -> None:
-        """Does nothing; see sweep()."""
-
-    def _refuse(self, *what: object) -> NoReturn:
-        raise StoreError(f"{self.url}: this folder is only read ({what[0] if what else 'nothing'!r:.200})")

@@ -5,6 +5,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
+import yaml  # type: ignore[import-untyped]
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.execution.work import Engine
@@ -21,6 +22,7 @@ from gristmill.stages.export.release import read_release
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import Index
 from gristmill.stages.mixing.step import stream_step
+from gristmill.verification.audit import audit_ledger
 
 EXPORT = export_asset("blend", "energon", "pages")
 HERE = place(EXPORT, SNAPSHOT)
@@ -73,6 +75,21 @@ def release_of(mill: Mill) -> Release:
     found = read_release(mill.store, INDEX)
     assert found is not None
     return found
+
+
+def found(mill: Mill, path: str) -> list[str]:
+    """What `verify` finds about an asset, by the path of its ledger."""
+    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
+
+
+def meta(mill: Mill, name: str) -> bytes:
+    """A file in `.nv-meta` of the release."""
+    return mill.store.read(f"{release_of(mill).folder}.nv-meta/{name}")
+
+
+def excluded(mill: Mill) -> list[str]:
+    """What the release leaves out: `exclude` of split.yaml."""
+    return list(yaml.safe_load(meta(mill, "split.yaml"))["exclude"])
 
 
 def named_metadatasets(mill: Mill) -> list[str]:

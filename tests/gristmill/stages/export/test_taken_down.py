@@ -1,27 +1,13 @@
 import json
 from pathlib import Path
 
-import yaml  # type: ignore[import-untyped]
-from energonlake import INDEX, close, export, indexed, mixed, records, release_of, why
+from energonlake import INDEX, close, excluded, export, found, indexed, meta, mixed, records, release_of, why
 from testkit import Mill, make_documents
 
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.verification.audit import audit_ledger
 
 TEXT = EnergonWebdataset(parts={"txt": "text"})
-
-
-def found(mill: Mill, path: str) -> list[str]:
-    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
-
-
-def meta(mill: Mill, name: str) -> bytes:
-    return mill.store.read(f"{release_of(mill).folder}.nv-meta/{name}")
-
-
-def excluded(mill: Mill) -> list[str]:
-    return list(yaml.safe_load(meta(mill, "split.yaml"))["exclude"])
 
 
 def test_a_takedown_is_excluded_at_once_and_gone_with_its_document(tmp_path: Path) -> None:

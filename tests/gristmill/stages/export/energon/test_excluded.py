@@ -2,27 +2,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml  # type: ignore[import-untyped]
-from energonlake import INDEX, close, export, indexed, records, release_of, start
-from testkit import Mill
+from energonlake import INDEX, close, excluded, export, found, indexed, records, start
 
 from gristmill.errors import DataError
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
-from gristmill.verification.audit import audit_ledger
 
 TEXT = EnergonWebdataset(parts={"txt": "text"})
-
-
-def found(mill: Mill, path: str) -> list[str]:
-    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
-
-
-def meta(mill: Mill, name: str) -> bytes:
-    return mill.store.read(f"{release_of(mill).folder}.nv-meta/{name}")
-
-
-def excluded(mill: Mill) -> list[str]:
-    return list(yaml.safe_load(meta(mill, "split.yaml"))["exclude"])
 
 
 def test_a_recipe_excludes_tars_and_samples_that_are_there(tmp_path: Path) -> None:

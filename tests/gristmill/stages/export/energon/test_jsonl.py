@@ -4,23 +4,18 @@ from pathlib import Path
 
 import pytest
 import yaml  # type: ignore[import-untyped]
-from energonlake import HERE, INDEX, close, export, mix_of, mixed, offsets, records, release_of, start, why
+from energonlake import HERE, INDEX, close, export, found, mix_of, mixed, offsets, records, release_of, start, why
 from testkit import Mill, make_documents
 
 from gristmill.lake.rows.draw import fraction
 from gristmill.recipes.export_formats.energon import EnergonJsonl
 from gristmill.recipes.mix import VALIDATION_SEED
-from gristmill.verification.audit import audit_ledger
 
 PLAIN = EnergonJsonl()
 
 
 def lines(data: bytes) -> list[dict[str, object]]:
     return [json.loads(line) for line in data.splitlines()]
-
-
-def found(mill: Mill, path: str) -> list[str]:
-    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
 
 
 def test_a_part_is_the_lines_of_the_shard_and_their_ends(tmp_path: Path) -> None:

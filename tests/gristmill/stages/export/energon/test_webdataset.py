@@ -14,6 +14,8 @@ from energonlake import (
     INDEX,
     close,
     export,
+    found,
+    meta,
     mix_of,
     mixed,
     named_metadatasets,
@@ -37,18 +39,10 @@ TEXT = EnergonWebdataset(
 )
 
 
-def found(mill: Mill, path: str) -> list[str]:
-    return [str(finding) for finding in audit_ledger(mill.store, path, mill.said.append)]
-
-
 def members(data: bytes) -> dict[str, bytes]:
     """The files of a tar, which Python's own reader finds."""
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         return {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
-
-
-def meta(mill: Mill, name: str) -> bytes:
-    return mill.store.read(f"{release_of(mill).folder}.nv-meta/{name}")
 
 
 def table(mill: Mill, folder: Path, query: str) -> list[tuple[object, ...]]:
