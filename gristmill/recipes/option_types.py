@@ -158,7 +158,9 @@ def _container_mend(value: Any, origin: Any, inner: tuple[Any, ...]) -> str:
     if origin is Mapping:
         pairs = value.items() if isinstance(value, Mapping) else ()
         wrong = (each for key, one in pairs for each in (_mend(key, inner[0]), _mend(one, inner[1])) if each)
-        return next(wrong, "") if isinstance(value, Mapping) else "a mapping"
+        examples = {float: {"name": 1}, str: {"name": "value"}}
+        example = f", such as {examples[inner[1]]}" if inner[1] in examples else ""
+        return next(wrong, "") if isinstance(value, Mapping) else f"a mapping{example}"
     if origin not in {tuple, Sequence, Collection}:
         return ""
     is_set = origin is Collection

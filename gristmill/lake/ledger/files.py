@@ -5,7 +5,7 @@ of a machine or an etag. These are in the run's note, which is part of no finger
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -207,6 +207,23 @@ def changed_fields(old: Recipe, new: Recipe) -> list[str]:
     return [n for n in ("name", "version") if getattr(old, n) != getattr(new, n)] + changed
 
 
+def told_change(name: str, old: object, new: object) -> str:
+    """What has changed in a field, for messages. Of two mappings only the keys that differ are told.
+
+    Args:
+        name: of the field.
+        old: its value before.
+        new: its value now.
+
+    >>> told_change("format", {"key": "id", "parts": {"txt": "text"}}, {"key": "", "parts": {"txt": "text"}})
+    "format.key was 'id', is ''"
+    """
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and old and new:
+        keys = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+        return "; ".join(told_change(f"{name}.{key}", old.get(key), new.get(key)) for key in keys)
+    return f"{name} was {shorten(repr(old))}, is {shorten(repr(new))}"
+
+
 def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     """Checks that a recipe has not changed under its name.
 
@@ -221,8 +238,7 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     if old.digest == new.digest or (old.draft and new.draft):
         return
     shown = "; ".join(
-        f"{n} was {shorten(repr(getattr(old, n, old.parameters.get(n))))},"
-        f" is {shorten(repr(getattr(new, n, new.parameters.get(n))))}"
+        told_change(n, getattr(old, n, old.parameters.get(n)), getattr(new, n, new.parameters.get(n)))
         for n in changed_fields(old, new)
     )
     mend = ", or mark the recipe draft=True" if old.draft else "; a draft replaces only what a draft made"

@@ -121,7 +121,8 @@ class QuarantineWriter:
         if any(reason.startswith("no field ") for reason in self.reasons):
             mend = (
                 "If other fields hold the id and the text, name them in the recipe: id_key='...',"
-                " format=Text(text_key='...'); id_key=None makes ids of file and row number. Else mend the raw data"
+                " format=Text(text_key='...') (of EnergonLines text=('...',)); id_key=None makes ids of file and row"
+                f" number. Else mend the raw data{other}"
             )
         if self._old_mac:
             mend = (

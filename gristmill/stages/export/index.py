@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gristmill.errors import DataError, NewerSchema, RecipeError
 from gristmill.lake.address import export_asset, export_index
 from gristmill.lake.asset_kinds import EXPORT_INDEX, expression_of, ledger_of_asset
-from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.files import dump, told_change
 from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.store.protocol import Store
@@ -147,8 +147,9 @@ def _check_slices(mix: Mix, export: Export, slices: Mapping[str, Mapping[str, He
             made = head.recipe.parameters.get("format")
             if head.totals.get("shards") and made != declared:
                 raise RecipeError(
-                    f"{export_index(mix.name, export.name)}: the slice {stream}/{snapshot} was made with the options"
-                    f" {made}, and the recipe has {declared}; give the export another name, or make the slice again"
+                    f"{export_index(mix.name, export.name)}: the slice {stream}/{snapshot} was made with other"
+                    f" options than the recipe has now: {told_change('format', made, declared)}; give the export"
+                    " another name, or make the slice again, which only a draft can"
                 )
 
 

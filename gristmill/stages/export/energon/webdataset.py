@@ -108,9 +108,11 @@ class EnergonWebdatasetCodec:
         lost = without_split(list(paths), found)
         if lost or not all(found.values()):
             empty = ", ".join(name for name, shards in found.items() if not shards)
+            wrong = [f"{len(lost)} of {len(paths)} tars are in no split, such as {lost[0]}"] if lost else []
+            wrong += [f"of {len(paths)} tars, no one is in these splits: {empty}"] if empty else []
             raise DataError(
-                f"of {len(paths)} tars, {len(lost)} are in no split ({', '.join(lost[:3]) or 'none'}), and these splits"
-                f" are empty: {empty or 'none'}; give other split_ratios or split_patterns, or smaller tars"
+                f"{'; and '.join(wrong)}; give other split_ratios or split_patterns, or smaller tars. The paths begin"
+                f" as {min(paths)}"
             )
         return {paths[shard]: split for split, shards in found.items() for shard in shards}
 
