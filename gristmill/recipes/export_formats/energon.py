@@ -10,11 +10,14 @@ from msgspec import Meta
 from gristmill.errors import RecipeError
 from gristmill.formats.energon.field_map import check_field_map, parse_places
 from gristmill.formats.energon.media import MediaFilter, kind_by_ending
-from gristmill.formats.energon.sample_types import sample_type
+from gristmill.formats.energon.sample_types import SampleType, sample_type
 from gristmill.recipes.option_types import check_types
 
 FIELDS = ("id", "text", "source", "added", "created", "metadata")
 """The keys of a document."""
+
+BY_ENDING = "*"
+"""In `files`: the part that is named by the ending of each file."""
 
 
 def check_paths(paths: Iterable[str], what: str) -> None:
@@ -149,7 +152,8 @@ class EnergonWebdataset:
             `{"txt": "text", "json": "metadata"}`. A string becomes its UTF-8 bytes, other values become JSON; a part
             whose name ends with `json` is always JSON.
         files: parts whose bytes come from media files, each with the path of the file's name in the document, such as
-            `{"jpg": "metadata.image"}`. A list of names becomes parts `0.jpg`, `1.jpg` and so on.
+            `{"jpg": "metadata.image"}`. A list of names becomes parts `0.jpg`, `1.jpg` and so on. The part `*` is named
+            by the ending of each file, for files of several formats: `{"*": "metadata.image"}`.
         root: where the media files are, as in EnergonJsonl. Documents whose files it does not have block the slice.
         media: the paths of values that name media files of an auxiliary source. See EnergonJsonl.
         media_metadata: which parts are media whose metadata, such as the width of an image, are written into
@@ -228,7 +232,7 @@ class EnergonWebdataset:
         if both or not (self.parts or self.files):
             raise RecipeError(f"{what}: give at least one part, each once; twice: {', '.join(sorted(both)) or 'none'}")
         for part in (*self.parts, *self.files):
-            if not _PART.fullmatch(part):
+            if not _PART.fullmatch(part) and (part != BY_ENDING or part in self.parts):
                 raise RecipeError(
                     f"{what}: {part!r} cannot name a part; use letters, digits, _, - and dots between them, as in"
                     " 'txt' or 'seg.png'"
@@ -273,7 +277,8 @@ class EnergonWebdataset:
         if chosen.strategy == "GLOB" and not all("*" in pattern for pattern in chosen.patterns.split(",")):
             raise RecipeError(f"{what}: give 'extension', 'header', or patterns such as '*.jpg,*.png'")
         parts = (*self.parts, *self.files)
-        if chosen.strategy == "EXTENSION" and not any(kind_by_ending(f"key.{part}") for part in parts):
+        endings = BY_ENDING in self.files or any(kind_by_ending(f"key.{part}") for part in parts)
+        if chosen.strategy == "EXTENSION" and not endings:
             raise RecipeError(
                 f"{what}: no part has the ending of a media file; the parts are {', '.join(sorted(parts))}. Give"
                 " 'header' or patterns"
@@ -288,13 +293,44 @@ class EnergonWebdataset:
             )
         if self.sample_type and ":" not in self.sample_type:
             check_field_map(sample_type(self.sample_type), self.field_map)
+            self._check_decoded(sample_type(self.sample_type))
         written = self.parts.keys() | self.files.keys()
         for name, places in self.field_map.items():
-            if not written & {place.part for place in parse_places(places)}:
+            named = {place.part for place in parse_places(places)}
+            by_ending = BY_ENDING in self.files and any(kind_by_ending(f"key.{part}") for part in named)
+            if not written & named and not by_ending:
                 raise RecipeError(
                     f"EnergonWebdataset: field_map: {name!r} is {places!r}, which no sample has; its parts are"
                     f" {', '.join(sorted(written))}"
                 )
 
+    def _check_decoded(self, kind: SampleType) -> None:
+        """Checks that the loader decodes the parts of the field map. What it makes of a part is told by its ending.
 
+        Args:
+            kind: the type of the samples.
+        """
+        for name, places in self.field_map.items():
+            for part in {place.part for place in parse_places(places)}:
+                ending, media = part.rpartition(".")[2], kind.field(name).kind in {"image", "video"}
+                if part in self.parts and ending not in _DECODED:
+                    examples = f"'{part}.txt' or '{part}.json'"
+                elif (
+                    part in self.files
+                    and media
+                    and not (kind_by_ending(f"a.{part}") or ending.lower() in _ALSO_DECODED)
+                ):
+                    examples = f"'{part}.jpg'"
+                else:
+                    continue
+                raise RecipeError(
+                    f"EnergonWebdataset: field_map: {name!r} is {part!r}: Energon decodes a part by its last ending,"
+                    f" and this one would stay bytes; name it such as {examples}"
+                )
+
+
+_DECODED = frozenset({"txt", "text", "transcript", "json", "jsn", "cls", "cls2", "index", "inx", "id"})
+"""The endings of parts of which the loader makes texts, JSON or integers."""
+_ALSO_DECODED = frozenset({"apng", "jfif", "jpe", "npy", "npz", "pbm", "pgm", "pnm", "ppm", "psd", "pth", "tga"})
+"""Further endings of files of which it makes images or tensors."""
 _PART = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")

@@ -7,7 +7,7 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import check_media_name, safe_key
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow, read_media
-from gristmill.recipes.export_formats.energon import EnergonWebdataset
+from gristmill.recipes.export_formats.energon import BY_ENDING, EnergonWebdataset
 from gristmill.stages.export.codec import FileFacts, Placed, RowBlock, Sink
 from gristmill.stages.export.energon.document_values import DocumentValues, Values, media_names
 from gristmill.stages.export.energon.media_source import MediaSource, missing_media
@@ -17,6 +17,7 @@ from gristmill.stages.export.not_taken import DAMAGED_MEDIA, NotTaken
 
 NO_KEY = NotTaken("its key is not a string that can name a sample")
 NO_PARTS = NotTaken("it has none of the parts")
+SAME_PARTS = NotTaken("the ending of its media file is the name of another part")
 
 _HEADER = 1024
 """Bytes that a part takes at most besides its content, if its name is short."""
@@ -105,7 +106,10 @@ class WebdatasetPart:
                 data = media.read(path)
                 if data is None:
                     return missing_media(media, path)
-                parts.append((f"{number}.{name}" if listed else name, data))
+                part = check_media_name(path)[1] if name == BY_ENDING else name
+                parts.append((f"{number}.{part}" if listed else part, data))
+        if BY_ENDING in self._files and len({name for name, _ in parts}) < len(parts):
+            return SAME_PARTS
         return parts or NO_PARTS
 
     def _tar(self, split: str, size: int) -> TarFile:
@@ -166,7 +170,8 @@ def media_rows(key: str, parts: Sequence[tuple[str, bytes]], media: MediaFilter)
         except DataError as error:
             return DAMAGED_MEDIA._replace(about=f"part {name}: {error}")
         if other:
-            return DAMAGED_MEDIA._replace(about=f"part {name}: its format is {other}, not what its name says")
+            hint = "with files={'*': ...} the file names the part"
+            return DAMAGED_MEDIA._replace(about=f"part {name}: its format is {other}, not what its name says; {hint}")
         rows.append(row)
     return rows
 

@@ -36,6 +36,14 @@ def test_folders_and_releases_are_taken() -> None:
 
 
 TEXT = {"parts": {"txt": "text"}}
+CAPTION = {"sample_type": "CaptioningSample"}
+PHOTO = {"image": "photo", "caption": "txt"}
+BY_ENDING = {**TEXT, **CAPTION, "files": {"*": "metadata.image"}, "root": "media"}
+
+
+def test_endings_of_files_may_be_places_of_a_field_map() -> None:
+    places = {"image": "jpeg,png", "caption": "txt"}
+    EnergonWebdataset(**{**BY_ENDING, "field_map": places, "media_metadata": "extension"})
 
 
 @pytest.mark.parametrize(
@@ -52,6 +60,16 @@ TEXT = {"parts": {"txt": "text"}}
         ({**TEXT, "sample_type": "TextSample", "field_map": {"texts": "txt"}}, "TextSample has no field 'texts'"),
         ({**TEXT, "sample_type": "TestSample", "field_map": {"text": "txt"}}, "no sample type 'TestSample'"),
         ({"shard_samples": 0}, "shard_samples is 0"),
+        ({"parts": {"*": "text"}}, r"'\*' cannot name a part"),
+        ({**BY_ENDING, "field_map": {"image": "jpeg,png", "caption": "text"}}, "'text', which no sample has"),
+        (
+            {"parts": {"words": "text"}, "sample_type": "TextSample", "field_map": {"text": "words"}},
+            "'words': .* would stay bytes; name it such as 'words.txt' or 'words.json'",
+        ),
+        (
+            {**TEXT, "files": {"photo": "metadata.image"}, "root": "media", **CAPTION, "field_map": PHOTO},
+            "'photo': .* would stay bytes; name it such as 'photo.jpg'",
+        ),
     ],
 )
 def test_wrong_options_of_webdatasets_are_refused(options: dict[str, Any], said: str) -> None:

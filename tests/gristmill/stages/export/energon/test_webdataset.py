@@ -146,7 +146,7 @@ def test_tars_are_divided_by_ratio_and_none_is_lost(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"^of 4 tars, no one is in these splits: val; give other split_ratios"):
         close(mill, EnergonWebdataset(split_ratios={"train": 8, "test": 0.1, "val": 1}))
     with pytest.raises(
-        DataError, match="4 of 4 tars are in no split, such as .*train-00000.tar; and of 4 tars, no one is .*: val; "
+        DataError, match=r"4 of 4 tars are in no split, such as .*train-00000.tar; and of 4 tars, no one is .*: val; "
     ):
         close(mill, EnergonWebdataset(split_patterns={"val": "tales/"}))
 
@@ -220,6 +220,57 @@ def test_files_give_samples_their_names_for_an_auxiliary_source(tmp_path: Path) 
     export(mill, EnergonWebdataset(parts={}, files={"png": "metadata.image"}, root="media", key="metadata.image"))
     [record] = records(mill).values()
     assert members(mill.store.read(record.folder + "train-00000.tar")) == {"photos/tom.png": b"tom"}
+
+
+def test_the_endings_of_files_of_several_formats_name_the_parts(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    names = ["a/tom.png", "b c/tim.JPG", ["x.gif", "y.webp"], "note.txt"]
+    documents = make_documents(4)
+    for row, name in zip(documents, names, strict=True):
+        row["metadata"] = {"image": name}
+        for each in name if isinstance(name, list) else [name]:
+            mill.store.put(f"media/{each}", each.encode())
+    mill.raw("a.jsonl.gz", documents)
+    mixed(mill)
+    declared = EnergonWebdataset(
+        parts={"txt": "text"},
+        files={"*": "metadata.image"},
+        root="media",
+        key="id",
+        sample_type="CaptioningSample",
+        field_map={"image": "png,JPG", "caption": "txt"},
+    )
+    head = export(mill, declared)
+    assert head.dropped == {"the ending of its media file is the name of another part": 1}
+    close(mill, declared)
+    [record] = records(mill).values()
+    there = members(mill.store.read(record.folder + "train-00000.tar"))
+    one, two, three, _ = [row["id"] for row in documents]
+    media = {name: data.decode() for name, data in there.items() if not name.endswith(".txt")}
+    assert media == {
+        f"{one}.png": "a/tom.png",
+        f"{two}.JPG": "b c/tim.JPG",
+        f"{three}.0.gif": "x.gif",
+        f"{three}.1.webp": "y.webp",
+    }
+    assert table(mill, tmp_path, "SELECT part_name FROM sample_parts WHERE part_name != 'txt'") == [
+        (name,) for name in ("png", "JPG", "0.gif", "1.webp")
+    ]
+    assert found(mill, HERE.ledger) == found(mill, f"{INDEX}/ledger.json") == []
+
+
+def test_an_auxiliary_source_may_have_files_of_several_formats(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    documents = make_documents(2)
+    for row, name in zip(documents, ("a/tom.png", "a/tim.v2.jpg"), strict=True):
+        row["metadata"] = {"image": name}
+        mill.store.put(f"media/{name}", name.encode())
+    mill.raw("a.jsonl.gz", documents)
+    mixed(mill)
+    export(mill, EnergonWebdataset(parts={}, files={"*": "metadata.image"}, root="media", key="metadata.image"))
+    [record] = records(mill).values()
+    there = members(mill.store.read(record.folder + "train-00000.tar"))
+    assert there == {"a/tom.png": b"a/tom.png", "a/tim.v2.jpg": b"a/tim.v2.jpg"}
 
 
 def test_a_changed_shard_makes_one_part_and_another_release(tmp_path: Path) -> None:
