@@ -38,12 +38,12 @@ def test_folders_and_releases_are_taken() -> None:
 TEXT = {"parts": {"txt": "text"}}
 CAPTION = {"sample_type": "CaptioningSample"}
 PHOTO = {"image": "photo", "caption": "txt"}
-BY_ENDING = {**TEXT, **CAPTION, "files": {"*": "metadata.image"}, "root": "media"}
+BY_ENDING: dict[str, Any] = {**TEXT, **CAPTION, "files": {"*": "metadata.image"}, "root": "media"}
 
 
 def test_endings_of_files_may_be_places_of_a_field_map() -> None:
     places = {"image": "jpeg,png", "caption": "txt"}
-    EnergonWebdataset(**{**BY_ENDING, "field_map": places, "media_metadata": "extension"})
+    EnergonWebdataset(**BY_ENDING, field_map=places, media_metadata="extension")
 
 
 @pytest.mark.parametrize(

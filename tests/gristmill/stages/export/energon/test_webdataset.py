@@ -224,11 +224,11 @@ def test_files_give_samples_their_names_for_an_auxiliary_source(tmp_path: Path) 
 
 def test_the_endings_of_files_of_several_formats_name_the_parts(tmp_path: Path) -> None:
     mill = Mill(tmp_path / "lake")
-    names = ["a/tom.png", "b c/tim.JPG", ["x.gif", "y.webp"], "note.txt"]
+    names = [["a/tom.png"], ["b c/tim.JPG"], ["x.gif", "y.webp"], ["note.txt"]]
     documents = make_documents(4)
-    for row, name in zip(documents, names, strict=True):
-        row["metadata"] = {"image": name}
-        for each in name if isinstance(name, list) else [name]:
+    for row, several in zip(documents, names, strict=True):
+        row["metadata"] = {"image": several if len(several) > 1 else several[0]}
+        for each in several:
             mill.store.put(f"media/{each}", each.encode())
     mill.raw("a.jsonl.gz", documents)
     mixed(mill)
