@@ -19,6 +19,8 @@ Facts = dict[str, int | float | str | None]
 
 _DEMUXERS: Final = "aac,avi,flac,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,ogg,wav"
 """The formats that are tried. Others, such as playlists, name files and addresses that would then be opened."""
+_PROGRAM: Final = "EPS"
+"""Encapsulated PostScript, by Pillow's name, which Pillow would let Ghostscript run."""
 
 
 @contextmanager
@@ -49,13 +51,14 @@ def image_facts(data: bytes) -> Facts:
         Width and height in pixels, format and mode.
 
     Raises:
-        DataError: it is no image, is truncated or damaged, or has more pixels than Pillow takes.
+        DataError: it is no image, is truncated or damaged, has more pixels than Pillow takes, or is PostScript.
         RecipeError: the extra `media` is not installed.
     """
     with _extra():
         from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - an extra
     try:
         with Image.open(BytesIO(data)) as image:
+            _refuse_program(image.format)
             image.load()
             return {
                 "width": image.width,
@@ -63,10 +66,17 @@ def image_facts(data: bytes) -> Facts:
                 "format": image.format or "UNKNOWN",
                 "mode": image.mode or "UNKNOWN",
             }
+    except DataError:
+        raise
     except UnidentifiedImageError as error:
         raise DataError("it is no image of a known format") from error
     except Exception as error:  # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error and more
         raise DataError(f"this image cannot be decoded: {error}") from error
+
+
+def _refuse_program(image_format: str | None) -> None:
+    if image_format == _PROGRAM:
+        raise DataError("it is PostScript, which is a program, and is not run: make it PNG or JPEG")
 
 
 def av_facts(data: bytes) -> Facts:

@@ -125,3 +125,17 @@ def test_a_playlist_opens_no_other_file(tmp_path: Path) -> None:
     kind: MediaKind = "av"
     with pytest.raises(DataError, match="cannot be decoded"):
         media_row("a.mp4", kind, playlist)
+
+
+def test_postscript_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mediafiles import image
+    from PIL import EpsImagePlugin
+
+    program = tmp_path / "gs"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(EpsImagePlugin, "gs_binary", None)  # where Pillow remembers what it found
+    with pytest.raises(DataError, match="PostScript, which is a program, and is not run: make it PNG or JPEG"):
+        image_facts(image("EPS"))
+    assert not (tmp_path / "ran").exists()
