@@ -23,6 +23,8 @@ from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
 from gristmill.verification.shard import prove_object
 
+_KEEP = "mend that, then verify again; remove nothing of the part"
+
 
 def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
     """Findings on one slice of an export, in the order of reading.
@@ -104,11 +106,15 @@ def _part_again(
     part, shard = rows
     try:
         record = read_part_record(part, partition.table)
+    except DataError as error:
+        yield Finding(partition.table, None, f"part {part.name} cannot be made again: {error}")
+        return
+    try:
         writer = PartWriter(how[0], record.folder.rstrip("/").rpartition("/")[2], _Nowhere, store, how[1])
         write_documents(store, documents.shard(shard.name), shard, writer)
         files = writer.close()
-    except (DataError, NoFolder) as error:
-        yield Finding(partition.table, None, f"part {part.name} cannot be made again: {error}")
+    except (DataError, NoFolder) as error:  # of what it was made from, such as media: the part itself may be sound
+        yield Finding(record.folder, None, f"it cannot be made again to compare it: {error}", _KEEP)
         return
     if writer.dropped != part.dropped:
         what = differs("the refused rows are", writer.dropped, part.dropped)

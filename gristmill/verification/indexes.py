@@ -4,6 +4,8 @@ It checks the ledger, the digest of each file that the ledger names, and the sli
 compared with each other and with the slices, so that even a consistent lie is found.
 """
 
+import hashlib
+import re
 from collections.abc import Iterator
 
 from gristmill.errors import DataError, NewerSchema, RecipeError
@@ -43,6 +45,8 @@ from gristmill.verification.index_files import (
     plan_contradictions,
 )
 from gristmill.verification.ledger import LedgerProof
+
+_METADATASET = re.compile(r"/metadataset-([0-9a-f]+)\.yaml$")
 
 
 def index_findings(store: Store, path: str) -> Iterator[Finding]:
@@ -99,8 +103,9 @@ def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
     """Findings on objects that need this ledger, but are not named by it."""
     named = {path, *ledger.files, *copied_objects(store, ledger)}
     for entry in store.list(f"{ledger.asset}/"):
-        if old_release(ledger, entry.path):
-            continue  # gc removes it
+        if old_release(ledger, entry.path):  # gc removes it
+            yield from _renamed(store, entry.path)
+            continue
         if ledger_of_object(entry.path) == path and entry.path not in named:
             yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
     if kind_of(ledger.asset) is TOKEN_CACHE_INDEX:
@@ -108,6 +113,13 @@ def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
             for merged in (f"{stream}/{split}/shard_ledger.json" for split in SPLITS):
                 if merged not in named and store.head(merged) is not None:
                     yield Finding(merged, None, "its index does not name this merged ledger", REMOVE_STRAY)
+
+
+def _renamed(store: Store, path: str) -> Iterator[Finding]:
+    """A finding on an older metadataset without the digest in its name. Trainings are started again with it."""
+    if (name := _METADATASET.search(path)) and hashlib.sha256(store.read(path)).hexdigest()[:16] != name[1]:
+        what = "its content has another digest than its name: a training that is started again reads other samples"
+        yield Finding(path, None, what, "restore it from a copy; if no training needs it, remove it")
 
 
 def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[tuple[str, str]]:

@@ -155,5 +155,6 @@ def test_media_of_a_folder_elsewhere_are_looked_for_by_verify_too(tmp_path: Path
     assert [*audit_ledger(mill.store, HERE.ledger, mill.said.append)] == []
     elsewhere.rename(tmp_path / "gone")
     [found] = audit_ledger(mill.store, HERE.ledger, mill.said.append)
-    assert "part a cannot be made again: " in str(found)
+    assert "it cannot be made again to compare it: " in str(found)
     assert "mount its disk" in str(found)
+    assert found.mend == "mend that, then verify again; remove nothing of the part"

@@ -1,3 +1,4 @@
+import hashlib
 import io
 import json
 import os
@@ -323,6 +324,18 @@ def test_one_collection_removes_an_old_release_and_the_parts_that_it_alone_names
     assert (named.folder, release.folder) == (entry, first.folder)
     assert find_unnamed(mill.store, mill.said.append) == []
     assert [part.folder for part in find_unnamed(mill.store, mill.said.append, [release.folder])] == [old["b"].folder]
+
+
+def test_an_older_metadataset_that_was_edited_is_found_by_its_name(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    export(mill, TEXT)
+    close(mill, TEXT)
+    older = f"{INDEX}/metadataset-{hashlib.sha256(b'older').hexdigest()[:16]}.yaml"
+    mill.store.put(older, b"older")
+    assert found(mill, f"{INDEX}/ledger.json") == []
+    mill.store.put(older, b"edited")
+    [finding] = found(mill, f"{INDEX}/ledger.json")
+    assert finding.startswith(f"{older}: its content has another digest than its name")
 
 
 def test_equal_lakes_have_equal_bytes(tmp_path: Path) -> None:
