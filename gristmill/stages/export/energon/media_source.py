@@ -26,6 +26,10 @@ JOIN sample_parts p ON p.tar_file_id = s.tar_file_id AND p.sample_index = s.samp
 WHERE s.sample_key = ? AND p.part_name = ?
 """
 
+_ANY_DOTTED = "SELECT 1 FROM samples WHERE sample_key >= './' AND sample_key < '.0' LIMIT 1"
+_DOT = "./"
+"""What `tar` puts before each name if it packs the folder `.`. Energon keeps it in the key; documents lack it."""
+
 
 class MediaSource(Protocol):
     """The media files that documents may name.
@@ -42,10 +46,14 @@ class MediaSource(Protocol):
     def read(self, name: str) -> bytes | None:
         """The bytes of a media file; None if there is no such file."""
 
+    def near(self, name: str) -> str:
+        """What is there in place of a missing file, for messages; empty if nothing is known."""
+
 
 def missing_media(source: MediaSource, name: str) -> NotTaken:
     """Why a document is refused that names a file which a source does not have."""
-    return MISSING_MEDIA._replace(about=f"{name!r:.200} is not in {source.where}")
+    near = source.near(name)
+    return MISSING_MEDIA._replace(about=f"{name!r:.200} is not in {source.where}{f', but {near}' if near else ''}")
 
 
 def open_media(lake: Store, root: str) -> MediaSource | None:
@@ -89,6 +97,10 @@ class _Files:
         found = self._store.read_tagged(self._folder + name)
         return found[0] if found else None
 
+    def near(self, name: str) -> str:
+        del name
+        return ""
+
 
 class _Samples:
     """The parts of the samples of a WebDataset. A copy of its index is open as long as this object lives."""
@@ -100,25 +112,46 @@ class _Samples:
         self._sizes: dict[str, int] = {}
         self._index = _opened_copy(store, folder + _INDEX)
         weakref.finalize(self, self._index.close)
+        try:
+            self._dotted = self._index.execute(_ANY_DOTTED).fetchone() is not None
+        except sqlite3.Error as error:
+            raise DataError(f"{where}: its index cannot be read ({error}); prepare the dataset again") from error
 
     def has(self, name: str) -> bool:
         return self._place(name) is not None
 
     def read(self, name: str) -> bytes | None:
-        place = self._place(name)
+        place = self._place(name) or self._place(name, _DOT)
         if place is None:
             return None
         shard, start, size = place
         return self._store.read_range(shard, start, start + size) if size else b""
 
-    def _place(self, name: str) -> tuple[str, int, int] | None:
+    def near(self, name: str) -> str:
+        if self._place(name, _DOT) is None:
+            return ""
+        return f"{_DOT + name!r:.200} is: pack the tars anew with names that do not begin with {_DOT}"
+
+    def _place(self, name: str, before: str = "") -> tuple[str, int, int] | None:
         """The tar that has a part, the part's offset there, and its size.
 
+        Args:
+            name: of the media file.
+            before: what the key of the sample has before the name.
+
         Raises:
-            DataError: the index names a tar that is not there, or that is shorter.
+            DataError: the index names a tar that is not there, or that is shorter; or the name fits two samples.
         """
+        if before and not self._dotted:
+            return None
+        key, part = check_media_name(name)
         try:
-            row = self._index.execute(_PLACE, check_media_name(name)).fetchone()
+            row = self._index.execute(_PLACE, (before + key, part)).fetchone()
+            if row and self._dotted and not before and self._index.execute(_PLACE, (_DOT + key, part)).fetchone():
+                raise DataError(
+                    f"{self.where}: {name!r:.200} may be of sample {key!r:.200} or of {_DOT + key!r:.200}; pack the"
+                    f" tars anew with names that do not begin with {_DOT}"
+                )
             number, start, size = map(int, row or (0, 0, -1))
         except (sqlite3.Error, TypeError, ValueError) as error:
             raise DataError(f"{self.where}: its index cannot be read ({error}); prepare the dataset again") from error

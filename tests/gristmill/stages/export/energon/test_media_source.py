@@ -16,7 +16,7 @@ from gristmill.maintenance.gc import find_unnamed
 from gristmill.maintenance.old_releases import find_old_releases
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
-from gristmill.stages.export.energon.media_source import MediaSource, open_media
+from gristmill.stages.export.energon.media_source import MediaSource, missing_media, open_media
 from gristmill.stages.export.step import ExportStep
 from gristmill.verification.audit import audit_ledger
 
@@ -56,6 +56,19 @@ def test_names_are_parts_of_samples(tmp_path: Path) -> None:
         assert [source.read(name) for name in there] == [b"one", b"mask", b"two!", b"", b"no"]
         assert all(map(source.has, there))
         assert not any(map(source.has, ("one.png", "two.jpg", "three.png", "a/one.PNG")))
+
+
+def test_tars_whose_names_begin_with_a_dot_are_read_but_no_auxiliary_source(tmp_path: Path) -> None:
+    samples = {"./a/one": {"png": b"one"}, "./two": {"png": b"2"}, "two": {"png": b"two"}, "three": {"png": b"3"}}
+    write_dataset(tmp_path / "tars", {"0.tar": samples}, {"train": ["0.tar"]}, crude_dataset())
+    source = opened(tmp_path, "tars")
+    assert (source.read("a/one.png"), source.read("three.png"), source.read("four.png")) == (b"one", b"3", None)
+    assert (source.has("a/one.png"), source.has("three.png")) == (False, True)
+    said = "'a/one.png' is not in tars, but './a/one.png' is: pack the tars anew with names that do not begin with ./"
+    assert missing_media(source, "a/one.png").about == said
+    assert missing_media(source, "four.png").about == "'four.png' is not in tars"
+    with pytest.raises(DataError, match=r"'two.png' may be of sample 'two' or of './two'; pack the tars anew"):
+        source.read("two.png")
 
 
 def test_a_dataset_whose_index_or_tars_are_wrong_is_named(tmp_path: Path) -> None:
