@@ -97,6 +97,23 @@ def test_all_files_are_those_of_the_real_tool(energon: Ask, tmp_path: Path, spli
     assert len(rows["media_metadata"]) == 40
 
 
+def test_shards_of_several_folders_and_hidden_ones_are_those_of_the_real_tool(energon: Ask, tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    names = ["set/0.tar", "set/1.tar", "set-b/0.tar", "set.tar", "A.tar", "set b/0.tar", ".old/a.tar", "set/.b.tar"]
+    for number, name in enumerate(names):
+        write_tar(ours / name, {f"{number}.txt": b"1"})
+    shutil.copytree(ours, theirs)
+    splits = ["--split-ratio", "1,1,1"]
+    [done] = energon({"do": "prepare", "path": str(theirs), "args": [*REAL, *splits]})
+    assert done["code"] == 0, done["said"]
+    assert main(["energon", "prepare", str(ours), *splits, "--num-workers", "1"]) == 0
+    found, expected = contents(ours), contents(theirs)
+    assert found.keys() == expected.keys()
+    for name in (".nv-meta/.info.json", ".nv-meta/split.yaml"):
+        assert found[name] == expected[name]
+    assert tables(ours / ".nv-meta" / "index.sqlite") == tables(theirs / ".nv-meta" / "index.sqlite")
+
+
 @pytest.mark.parametrize(
     ("kind", "ways"),
     [("files", ["extension"]), ("tars", ["extension"]), ("tars", ["header"]), ("tars", ["extension", "header"])],
