@@ -160,9 +160,9 @@ class EnergonWebdataset:
             `index.sqlite`: those whose names have a media ending (`"extension"`), whose first bytes say it
             (`"header"`), or whose names match patterns (`"*.jpg,*.png"`). These media are decoded, and one that is
             damaged, or not what its name says, blocks the slice. Empty: no metadata, and nothing is decoded.
-        key: the path of the value that names the sample, such as `id`. It must be different in each document of the
-            dataset. Empty: the part of the export and the number of the row. A path of `files` gives samples the names
-            of their files, as an auxiliary source needs it.
+        key: the path of the string or whole number that names the sample, such as `id`. It must be different in each
+            document of the dataset. Empty: the part of the export and the number of the row. A path of `files` gives
+            samples the names of their files, as an auxiliary source needs it.
         sample_type: the class of the samples, such as `CaptioningSample`, or a class of one's own as
             `module:CaptionedPair`; empty: crude samples, which a cooker makes.
         field_map: the part of each field of the sample type, such as `{"image": "jpg", "caption": "txt"}`.

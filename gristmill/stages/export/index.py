@@ -167,7 +167,7 @@ def _check_release(mix: Mix, export: Export, release: Release, slices: Mapping[s
         reasons = ", ".join(f"{reason}: {number:,}" for reason, number in refused.most_common(5))
         raise DataError(
             f"{export_index(mix.name, export.name)}: the release would be empty, because the format refused every"
-            f" document ({reasons}); correct the options {format_parameters(export.format)}"
+            f" document ({reasons}); correct the format of export {export.name!r}"
         )
 
 

@@ -15,7 +15,7 @@ from gristmill.stages.export.energon.splits import ENERGON_SPLIT
 from gristmill.stages.export.energon.tar_files import TAR, TarFile
 from gristmill.stages.export.not_taken import DAMAGED_MEDIA, NotTaken
 
-NO_KEY = NotTaken("its key is not a string that can name a sample")
+NO_KEY = NotTaken("its key is neither a string nor a whole number that can name a sample")
 NO_PARTS = NotTaken("it has none of the parts")
 SAME_PARTS = NotTaken("the ending of its media file is the name of another part")
 
@@ -81,9 +81,9 @@ class WebdatasetPart:
         if not self._declared.key:
             return f"{self._prefix}-{row:06d}"
         value = values[-1]
-        if value is None or not value.startswith(b'"'):
+        if value is None or not (value.startswith(b'"') or value.isdigit()):
             return NO_KEY
-        text = _TEXT.decode(value)
+        text = value.decode() if value.isdigit() else _TEXT.decode(value)
         try:
             return check_media_name(text)[0] if self._declared.key in self._declared.files.values() else safe_key(text)
         except DataError:

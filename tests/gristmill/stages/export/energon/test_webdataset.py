@@ -171,6 +171,19 @@ def test_a_key_that_two_documents_have_is_refused_with_both_places(tmp_path: Pat
         close(other, declared)
 
 
+def test_a_whole_number_names_a_sample_and_other_values_do_not(tmp_path: Path) -> None:
+    mill = Mill(tmp_path / "lake")
+    rows = make_documents(6)
+    for row, number in zip(rows, (0, 391895, 1.5, -3, True, ""), strict=True):
+        row["metadata"] = {"number": number}
+    mill.raw("a.jsonl.gz", rows)
+    mixed(mill)
+    head = export(mill, EnergonWebdataset(parts={"txt": "text"}, key="metadata.number"))
+    assert head.dropped == {"its key is neither a string nor a whole number that can name a sample": 4}
+    [record] = records(mill).values()
+    assert [*members(mill.store.read(record.folder + "train-00000.tar"))] == ["0.txt", "391895.txt"]
+
+
 def test_media_files_are_parts_and_a_missing_one_blocks_the_slice(tmp_path: Path) -> None:
     mill = Mill(tmp_path / "lake")
     one, several, bare = make_documents(3)
