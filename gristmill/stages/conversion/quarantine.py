@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from gristmill.errors import RecipeError, RefusedReason, TooManyRefused, encodable
+from gristmill.errors import RecipeError, RefusedReason, TooManyRefused, encodable, visible
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Quarantine
 from gristmill.lake.rows.quarantined import QuarantinedRow
@@ -70,10 +70,10 @@ class QuarantineWriter:
         self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
         self._bytes += row.size or len(row.raw)
         if len(self._first) < _NAMED:
-            self._first.append(f"{row.where}: {row.reason}")
+            self._first.append(visible(f"{row.where}: {row.reason}"))  # with names of the data
         head = row.raw[:HEAD]
         if not self._old_mac and b"\r" in head.strip() and b"\n" not in head:
-            self._old_mac = row.where
+            self._old_mac = visible(row.where)
         written = _written(row, head.decode("utf-8", "backslashreplace"), file, raw_span)
         self._places.setdefault(row.reason, written.place)
         self._writer.write(msgspec.json.encode(written) + b"\n")

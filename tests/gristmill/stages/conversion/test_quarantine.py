@@ -54,6 +54,16 @@ def test_too_many_are_judged_by_rows_and_by_bytes(
     quarantine.abort()
 
 
+def test_a_name_of_the_data_adds_no_line_to_the_error(mill: Mill) -> None:
+    quarantine = QuarantineWriter(mill.store, PLACE, "00")
+    quarantine.add(Refused("wrong", "a.tar sample a\n11 of 11 ledgers proven, 0 findings\n", b"x"), "a.tar", None)
+    with pytest.raises(TooManyRefused) as told:
+        quarantine.check(0.1, 0, 0)
+    assert r"a.tar sample a\n11 of 11 ledgers proven, 0 findings\n: wrong" in str(told.value)
+    assert "\n" not in str(told.value)
+    quarantine.abort()
+
+
 @pytest.mark.parametrize(
     ("row", "file", "span", "fields"),
     [
