@@ -112,7 +112,7 @@ def check_part(part: str) -> None:
 
 
 def check_media_name(name: str) -> tuple[str, str]:
-    """The key and the part of the name by which a document refers to a media file; the name is checked.
+    """The key and the part of the name by which a document refers to a media file of a WebDataset; it is checked.
 
     Args:
         name: relative to the auxiliary data, such as `photos/tom.jpg`.
@@ -128,18 +128,35 @@ def check_media_name(name: str) -> tuple[str, str]:
     ...
     gristmill.errors.DataError: media name '../tom.jpg': it leaves its folder, or has an empty part; give a plain ...
     """
+    check_media_path(name)
+    pair = split_name(name)
+    if pair is not None and not pair[0].endswith("/") and pair[1]:
+        return pair
+    raise _unusable_name(name, "it has no name before its first dot, or no ending")
+
+
+def check_media_path(name: str) -> None:
+    """Checks the name by which a document refers to a media file, which need not have an ending.
+
+    A folder of files can have files without one; a WebDataset cannot: see check_media_name().
+
+    Args:
+        name: relative to the auxiliary data, such as `photos/tom.jpg` or `5f/1e07`.
+
+    Raises:
+        DataError: the name is absolute, has an empty part, `.` or `..`, or a character that the loader cannot use.
+    """
     if name.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name):
-        reason = "it is absolute"
-    elif any(piece in {"", ".", ".."} for piece in name.split("/")):
-        reason = "it leaves its folder, or has an empty part"
-    elif _UNUSABLE.search(name):
-        reason = "it has a character that the loader cannot use (braces, `\\`, `#`, `%`, `?` or a control character)"
-    else:
-        pair = split_name(name)
-        if pair is not None and not pair[0].endswith("/") and pair[1]:
-            return pair
-        reason = "it has no name before its first dot, or no ending"
-    raise DataError(f"media name {name!r:.200}: {reason}; give a plain relative name such as 'photos/tom.jpg'")
+        raise _unusable_name(name, "it is absolute")
+    if any(piece in {"", ".", ".."} for piece in name.split("/")):
+        raise _unusable_name(name, "it leaves its folder, or has an empty part")
+    if _UNUSABLE.search(name):
+        characters = "braces, `\\`, `#`, `%`, `?` or a control character"
+        raise _unusable_name(name, f"it has a character that the loader cannot use ({characters})")
+
+
+def _unusable_name(name: str, reason: str) -> DataError:
+    return DataError(f"media name {name!r:.200}: {reason}; give a plain relative name such as 'photos/tom.jpg'")
 
 
 def unusable_characters(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.formats.energon.keys import check_media_name
+from gristmill.formats.energon.keys import check_media_path
 from gristmill.lake.rows.document import Document
 from gristmill.readers.jsonl import JsonLines, raw_lines, value_of
 from gristmill.recipes.option_types import check_types
@@ -80,7 +80,7 @@ class EnergonLines:
                 if name is None:
                     continue
                 try:
-                    check_media_name(name if isinstance(name, str) else "")
+                    check_media_path(name if isinstance(name, str) else "")
                 except DataError as error:
                     return Refused("not a name of a media file", f"{raw.name} row {number} ({path}: {error})", line)
                 names.append(name)

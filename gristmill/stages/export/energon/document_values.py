@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.keys import check_media_name
+from gristmill.formats.energon.keys import check_media_path
 from gristmill.stages.export.codec import RowBlock
 from gristmill.stages.export.energon.media_source import MediaSource, missing_media
 from gristmill.stages.export.energon.row_fields import RowFields
@@ -87,7 +87,7 @@ def _refused(names: list[str] | None) -> NotTaken | None:
         return NO_NAMES
     try:
         for name in names:
-            check_media_name(name)
+            check_media_path(name)
     except DataError:
         return BAD_NAME
     return None

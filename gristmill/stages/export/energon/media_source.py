@@ -13,7 +13,7 @@ from typing import Protocol
 
 from gristmill.errors import DataError, StoreError
 from gristmill.formats.energon.info import INFO, META_FOLDER, read_info
-from gristmill.formats.energon.keys import check_media_name
+from gristmill.formats.energon.keys import split_name
 from gristmill.formats.energon.sqlite_index import index_tables
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import NoFolder, Store
@@ -142,9 +142,10 @@ class _Samples:
         Raises:
             DataError: the index names a tar that is not there, or that is shorter; or the name fits two samples.
         """
-        if before and not self._dotted:
-            return None
-        key, part = check_media_name(name)
+        pair = split_name(name)
+        if pair is None or (before and not self._dotted):
+            return None  # a sample's part has an ending
+        key, part = pair
         try:
             row = self._index.execute(_PLACE, (before + key, part)).fetchone()
             if row and self._dotted and not before and self._index.execute(_PLACE, (_DOT + key, part)).fetchone():

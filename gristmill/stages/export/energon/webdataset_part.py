@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.formats.energon.keys import check_media_name, safe_key
+from gristmill.formats.energon.keys import check_media_name, safe_key, split_name
 from gristmill.formats.energon.media import HEAD, MediaFilter, MediaRow, read_media
 from gristmill.recipes.export_formats.energon import BY_ENDING, EnergonWebdataset
 from gristmill.stages.export.codec import FileFacts, Placed, RowBlock, Sink
@@ -17,6 +17,7 @@ from gristmill.stages.export.not_taken import DAMAGED_MEDIA, NotTaken
 
 NO_KEY = NotTaken("its key is neither a string nor a whole number that can name a sample")
 NO_PARTS = NotTaken("it has none of the parts")
+NO_ENDING = NotTaken("its media file has a name without an ending")
 SAME_PARTS = NotTaken("the ending of its media file is the name of another part")
 
 _HEADER = 1024
@@ -106,7 +107,9 @@ class WebdatasetPart:
                 data = media.read(path)
                 if data is None:
                     return missing_media(media, path)
-                part = check_media_name(path)[1] if name == BY_ENDING else name
+                part = (split_name(path) or ("", ""))[1] if name == BY_ENDING else name
+                if not part:
+                    return NO_ENDING
                 parts.append((f"{number}.{part}" if listed else part, data))
         if BY_ENDING in self._files and len({name for name, _ in parts}) < len(parts):
             return SAME_PARTS

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from gristmill.errors import DataError
 from gristmill.formats.energon.keys import (
     check_media_name,
+    check_media_path,
     check_part,
     document_id,
     safe_key,
@@ -91,6 +92,13 @@ def test_parts_with_other_characters_are_refused(part: str) -> None:
 def test_media_names_that_the_loader_cannot_use_are_refused(name: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         check_media_name(name)
+
+
+@pytest.mark.parametrize("name", ["5f/1e07", "a.", "a/.jpg", "__meta__/a.jpg"])
+def test_a_file_in_a_folder_needs_no_ending(name: str) -> None:
+    check_media_path(name)
+    with pytest.raises(DataError, match="absolute"):
+        check_media_path(f"/{name}")
 
 
 def test_media_names_may_have_folders_and_other_letters() -> None:

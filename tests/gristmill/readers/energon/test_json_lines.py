@@ -34,7 +34,7 @@ def test_ids_come_from_a_field(tmp_path: Path) -> None:
     assert (row.id, row.text) == ("q7", "1+1?\n\n2")
 
 
-@pytest.mark.parametrize("name", ['"/a.jpg"', '"../a.jpg"', '"a{1}.jpg"', "7", '["a.jpg", "b"]'])
+@pytest.mark.parametrize("name", ['"/a.jpg"', '"../a.jpg"', '"a{1}.jpg"', "7", '["a.jpg", "b/"]'])
 def test_names_that_energon_cannot_use_are_refused(tmp_path: Path, name: str) -> None:
     [row] = read(tmp_path, f'{{"text": "x", "image": {name}}}\n'.encode(), media=("image",))
     assert isinstance(row, Refused)

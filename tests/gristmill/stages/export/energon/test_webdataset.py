@@ -238,8 +238,8 @@ def test_files_give_samples_their_names_for_an_auxiliary_source(tmp_path: Path) 
 
 def test_the_endings_of_files_of_several_formats_name_the_parts(tmp_path: Path) -> None:
     mill = Mill(tmp_path / "lake")
-    names = [["a/tom.png"], ["b c/tim.JPG"], ["x.gif", "y.webp"], ["note.txt"]]
-    documents = make_documents(4)
+    names = [["a/tom.png"], ["b c/tim.JPG"], ["x.gif", "y.webp"], ["note.txt"], ["v.1/plain"]]
+    documents = make_documents(5)
     for row, several in zip(documents, names, strict=True):
         row["metadata"] = {"image": several if len(several) > 1 else several[0]}
         for each in several:
@@ -255,11 +255,14 @@ def test_the_endings_of_files_of_several_formats_name_the_parts(tmp_path: Path) 
         field_map={"image": "png,JPG", "caption": "txt"},
     )
     head = export(mill, declared)
-    assert head.dropped == {"the ending of its media file is the name of another part": 1}
+    assert head.dropped == {
+        "the ending of its media file is the name of another part": 1,
+        "its media file has a name without an ending": 1,
+    }
     close(mill, declared)
     [record] = records(mill).values()
     there = members(mill.store.read(record.folder + "train-00000.tar"))
-    one, two, three, _ = [row["id"] for row in documents]
+    one, two, three, _, _ = [row["id"] for row in documents]
     media = {name: data.decode() for name, data in there.items() if not name.endswith(".txt")}
     assert media == {
         f"{one}.png": "a/tom.png",
