@@ -3,16 +3,18 @@
 The rules are those of NVIDIA/Megatron-Energon 7.4.1. A class of one's own is never imported; only its name is read.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.formats.energon.dataset_yaml import ENERGON
-from gristmill.formats.energon.field_map import parse_places
+from gristmill.formats.energon.field_map import PlaceInSample, look_up, parse_places
 from gristmill.formats.energon.sample_types import CRUDE, SAMPLE_TYPES, SampleType
 from gristmill.formats.energon.yaml_text import read_yaml
-from gristmill.preparing.flaw import Flaw, flaw_of
-from gristmill.preparing.shards import WalkedShard
+from gristmill.lake.store.protocol import Store
+from gristmill.preparing.flaw import Flaw, flaw_of, refuses
+from gristmill.preparing.shards import WalkedShard, open_walk
 
 _STANDARD: Final = "StandardWebdatasetFactory"
 _LOADERS: Final = {name.removesuffix("Sample") + "Webdataset": kind for name, kind in SAMPLE_TYPES.items()}
@@ -40,10 +42,12 @@ class DatasetFile(NamedTuple):
     Attributes:
         flaws: what is wrong with it.
         places: from its field map; empty without one.
+        inner: the fields that are read from inside of JSON, such as `json[caption]`, each with all its places.
     """
 
     flaws: list[Flaw]
     places: Places
+    inner: Mapping[str, tuple[PlaceInSample, ...]]
 
 
 def read_dataset_file(data: bytes, path: str) -> DatasetFile:
@@ -55,14 +59,16 @@ def read_dataset_file(data: bytes, path: str) -> DatasetFile:
 
     >>> typed = "{sample_type: {__module__: megatron.energon, __class__: TextSample}, field_map: {text: txt}}"
     >>> read_dataset_file(typed.encode(), "dataset.yaml")
-    DatasetFile(flaws=[], places={'text': ('txt',)})
+    DatasetFile(flaws=[], places={'text': ('txt',)}, inner={})
     """
     try:
         value = read_yaml(data, path)
     except DataError as error:
-        return DatasetFile([flaw_of(error, path)], {})
+        return DatasetFile([flaw_of(error, path)], {}, {})
     flaws = [flaw._replace(path=path) for flaw in _flaws(value)]
-    return DatasetFile(flaws, _places(value))
+    fields = _fields(value)
+    places = {field: tuple(dict.fromkeys(place.part for place in each)) for field, each in fields.items()}
+    return DatasetFile(flaws, places, {field: each for field, each in fields.items() if _is_inner(each)})
 
 
 def part_flaws(path: str, places: Places, shards: Sequence[WalkedShard]) -> Iterator[Flaw]:
@@ -87,6 +93,41 @@ def part_flaws(path: str, places: Places, shards: Sequence[WalkedShard]) -> Iter
         what = f"{wanted}, which {lacking:,} of {total:,} samples lack: the loader drops them"
         first = f"the first is {shard.lacking[number].first!r} in {shard.shard}"
         yield Flaw(path, what, first, warning=True)
+
+
+def first_sample_flaws(store: Store, typed: DatasetFile, path: str, shards: Sequence[WalkedShard]) -> Iterator[Flaw]:
+    """Fields that are read from inside of JSON, and that the first sample does not have there.
+
+    The content of other samples is not read. The loader drops each sample without the value, and logs it.
+
+    Args:
+        store: of the dataset.
+        typed: from `read_dataset_file`.
+        path: of the `dataset.yaml`.
+        shards: of the dataset.
+    """
+    entry = store.head(shards[0].shard) if typed.inner and shards and not refuses(shards[0].flaws) else None
+    batch = next(iter(open_walk(store, entry)), None) if entry else None
+    if entry is None or batch is None:
+        return
+    sample: dict[str, object] = {}
+    where = f"the first sample, {batch.keys[0]!r} in {entry.path}"
+    for number, name, offset, size in batch.part_rows():
+        if number == batch.first:
+            data = store.read_range(entry.path, offset, offset + size) if size and _is_json(name) else b"null"
+            try:
+                sample[name] = json.loads(data)
+            except (ValueError, RecursionError) as error:
+                yield Flaw(path, f"{where}, has a part {name!r} that is not JSON: {error}", "repair it", warning=True)
+    for field, places in typed.inner.items():
+        try:
+            look_up(sample, places)
+        except DataError:
+            there = [place.part for place in places if place.part in sample]
+            keys = dict.fromkeys(key for part in there if isinstance(each := sample[part], dict) for key in each)
+            what = f"{field!r} is read from {','.join(place.text() for place in places)}, which {where}, does not have"
+            if there:  # part_flaws tells of the others
+                yield Flaw(path, what, f"its keys are: {', '.join([*keys][:10])}", warning=True)
 
 
 def _flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
@@ -193,16 +234,26 @@ def _field_flaws(fields: object, kind: SampleType | None) -> Iterator[Flaw]:
         yield Flaw("", what, "name the part of it")
 
 
-def _places(value: Mapping[str, Any]) -> Places:
-    """The parts of each field; a class of one's own may read its field map in another way."""
+def _fields(value: Mapping[str, Any]) -> dict[str, tuple[PlaceInSample, ...]]:
+    """The places of each field; a class of one's own may read its field map in another way."""
     own = "__class__" in value and not str(value.get("__module__")).startswith("megatron.")
     fields = value.get("field_map")
     if own or not isinstance(fields, dict):
         return {}
-    places: dict[str, tuple[str, ...]] = {}
+    places: dict[str, tuple[PlaceInSample, ...]] = {}
     for field, text in fields.items():
         try:
-            places[str(field)] = tuple(dict.fromkeys(place.part for place in parse_places(str(text))))
+            places[str(field)] = parse_places(str(text))
         except RecipeError:
             continue  # a flaw names it
     return places
+
+
+def _is_inner(places: Sequence[PlaceInSample]) -> bool:
+    """Whether a field is read from inside of JSON, and from nothing else that is not known from the names of parts."""
+    inner = [place for place in places if place.steps]
+    return bool(inner) and all(_is_json(place.part) for place in inner)
+
+
+def _is_json(part: str) -> bool:
+    return part.rpartition(".")[2] in {"json", "jsn"}

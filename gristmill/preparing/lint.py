@@ -19,7 +19,7 @@ from gristmill.formats.energon.split import SPLIT_JSON, SPLIT_YAML, SplitFile, r
 from gristmill.formats.energon.sqlite_index import absent_indexes, index_damage, index_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.dataset import INDEX, UUID, DatasetPath, is_tar, listed, meta_path
-from gristmill.preparing.dataset_file import DatasetFile, part_flaws, read_dataset_file
+from gristmill.preparing.dataset_file import DatasetFile, first_sample_flaws, part_flaws, read_dataset_file
 from gristmill.preparing.files import fetch, read_optional, scratch_folder
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import as_index_of_dataset, build_index, drop_absent, media_flaws
@@ -86,6 +86,7 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
             flaws += [*shard.flaws, *count_flaws(shard, counts[shard.shard])]
             flaws += [] if refuses(shard.flaws) else _offset_flaws(store, shard)
         flaws += part_flaws(meta_path(options.dataset_config), typed.places, walked)
+        flaws += first_sample_flaws(store, typed, meta_path(options.dataset_config), walked)
         sound = not any(refuses(shard.flaws) for shard in walked)
         new = folder / INDEX
         duplicates = build_index(new, walked) if sound else []
@@ -139,7 +140,7 @@ def _read_split(store: Store, name: str) -> tuple[tuple[str, SplitFile] | None, 
 def _dataset_file(store: Store, path: str) -> DatasetFile:
     data = read_optional(store, path)
     if data is None:
-        return DatasetFile([Flaw(path, "it is not there, and the loader needs it", _AGAIN)], {})
+        return DatasetFile([Flaw(path, "it is not there, and the loader needs it", _AGAIN)], {}, {})
     found = read_dataset_file(data, path)
     loader = meta_path("sample_loader.py")
     if store.head(loader) and b"sample_loader" not in data:

@@ -21,7 +21,7 @@ from gristmill.formats.energon.yaml_text import read_yaml
 from gristmill.lake.store.protocol import Store
 from gristmill.preparing.changes import changed_shards, check_edits
 from gristmill.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
-from gristmill.preparing.dataset_file import DatasetFile, Places, part_flaws, read_dataset_file
+from gristmill.preparing.dataset_file import DatasetFile, Places, first_sample_flaws, part_flaws, read_dataset_file
 from gristmill.preparing.files import alone, fetch, read_optional, scratch_folder, write_file, write_pieces
 from gristmill.preparing.flaw import Flaw, flaw_of, refuses
 from gristmill.preparing.index_file import build_index, copy_media, shard_media
@@ -137,6 +137,7 @@ def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, w
         walked = _walk(dataset, shards, options, folder, watch, typed.places)
         flaws += [flaw for shard in walked for flaw in shard.flaws]
         flaws += [*typed.flaws, *part_flaws(meta_path(options.dataset_yaml_name), typed.places, walked)]
+        flaws += first_sample_flaws(store, typed, meta_path(options.dataset_yaml_name), walked)
         counts = {shard.shard: shard.samples for shard in walked}
         flaws += _indexed(store, walked, flaws, folder)
         if meta_path(SPLIT_YAML) not in texts and kept is not None:
@@ -215,7 +216,7 @@ def _dataset_file(store: Store, options: PrepareOptions, texts: Mapping[str, byt
     """The `dataset.yaml` that is written or kept."""
     path = meta_path(options.dataset_yaml_name)
     data = (texts.get(path) or read_optional(store, path)) if options.dataset_yaml_name else None
-    return DatasetFile([], {}) if data is None else read_dataset_file(data, path)
+    return DatasetFile([], {}, {}) if data is None else read_dataset_file(data, path)
 
 
 def _dropped_excludes(kept: bytes | None) -> list[Flaw]:

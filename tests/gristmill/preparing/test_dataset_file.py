@@ -107,3 +107,35 @@ def test_a_kept_file_that_the_loader_refuses_keeps_prepare_from_writing(tmp_path
     found = prepare_tars(open_dataset(str(tmp_path), {}), options, crude_dataset(), lambda _: None)
     assert not found.written
     assert "TextSample has no field 'txet'" in str(found.flaws[0])
+
+
+@pytest.mark.parametrize(
+    ("place", "data", "told"),
+    [
+        ("json[turns][1],txt", b'{"turns": []}', []),
+        ("json[turns][0]", b'{"turns": ["a"]}', []),
+        (
+            "json[turns][1],json[text]",
+            b'{"turns": ["a"], "lang": "en"}',
+            [
+                (
+                    "'text' is read from json[turns][1],json[text], which the first sample, '0' in 0.tar, does not have"
+                    " (its keys are: turns, lang)"
+                )
+            ],
+        ),
+        ("json[text]", b"{text", ["the first sample, '0' in 0.tar, has a part 'json' that is not JSON: Expecting"]),
+    ],
+)
+def test_keys_of_json_are_looked_for_in_the_first_sample(
+    tmp_path: Path, place: str, data: bytes, told: list[str]
+) -> None:
+    write_tar(tmp_path / "0.tar", {"0.json": data, "0.txt": b"t", "1.json": b"{}", "1.txt": b"t"})
+    dataset = open_dataset(str(tmp_path), {})
+    options = PrepareOptions(ratio={"train": 1}, dataset_yaml=f"{TEXT}field_map: {{text: '{place}'}}\n".encode())
+    prepared = prepare_tars(dataset, options, crude_dataset(), lambda _: None)
+    assert prepared.written
+    assert all(flaw.warning for flaw in prepared.flaws)
+    said = [str(flaw).removeprefix(".nv-meta/dataset.yaml: ") for flaw in prepared.flaws]
+    assert [each[: len(start)] for each, start in zip(said, told, strict=True)] == told
+    assert lint_tars(dataset, LintOptions(splits=()), lambda _: None)[1] == prepared.flaws
