@@ -56,6 +56,7 @@ class WebdatasetPart:
         """See PartFiles.
 
         Raises:
+            DataError: two neighbours have one key; names the row.
             StoreError: a media file cannot be read.
         """
         return [self._place(values, rows, number) for number, values in enumerate(self._values.read(rows))]
@@ -74,7 +75,13 @@ class WebdatasetPart:
             return found
         size = sum(len(data) + _HEADER for _, data in parts)
         tar = self._tar(ENERGON_SPLIT[rows.splits[number]], size)
-        tar.add(key, parts, rows.pairs[number].pair, found)
+        source, id_ = pair = rows.pairs[number].pair
+        try:
+            tar.add(key, parts, pair, found)
+        except DataError as error:
+            mend = f"; give key a path other than {self._declared.key!r}" if self._declared.key else ""
+            place = f"row {rows.first + number}, document {id_!r:.100} of {source!r:.100}"
+            raise DataError(f"{rows.path}: {place}: {error}{mend}") from error
         return tar.name
 
     def _key(self, values: Values, row: int) -> str | NotTaken:
