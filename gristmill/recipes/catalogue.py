@@ -69,6 +69,7 @@ class Catalogue:
                         f"export {export.name!r}: its epoch counts tokens of {counted!r}, which does not tokenize the"
                         f" mix {name!r}; add it to the mix's tokenizers"
                     )
+        self._check_paths()
         for source in self.sources.values():
             for revision in source.revisions:
                 before = source.versions[source.versions.index(revision.version) - 1]
@@ -83,6 +84,16 @@ class Catalogue:
             mix = known("mix", self.mixes, tokenizer.training.mix, f"tokenizer {tokenizer.name!r}")
             for stream_name in tokenizer.training.snapshots:
                 mix.stream(stream_name)
+
+    def _check_paths(self) -> None:
+        paths: dict[str, str] = {}
+        for folder in self.watched_folders.values():
+            first = paths.setdefault(folder.path.rstrip("/"), folder.name)
+            if first != folder.name:
+                raise RecipeError(
+                    f"watched folders {first!r} and {folder.name!r} have the same path {folder.path!r}, so each run of"
+                    " one would undo the other's splits; remove one of them"
+                )
 
     def _check_mix(self, mix: Mix) -> None:
         """Checks the sources, versions, attribute sets and tokenizers that a mix names."""

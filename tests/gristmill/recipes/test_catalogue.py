@@ -6,6 +6,7 @@ from dagster_kit import SHELVES
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Column, Rule, score, spans
 from gristmill.recipes.source import Revision
@@ -125,3 +126,9 @@ def test_a_mix_has_the_tokenizers_that_it_names_or_none_or_all() -> None:
         RecipeError, match=re.escape("tokenizers is 'tiny-1'; give a tuple of names, such as ('tiny-1',)")
     ):
         replace(blend, tokenizers="tiny-1")  # type: ignore[arg-type]  # what somebody may write
+
+
+def test_two_watched_folders_cannot_have_one_path() -> None:
+    folders = [WatchedFolder(name=name, path=path) for name, path in (("one", "/data/tars"), ("two", "/data/tars/"))]
+    with pytest.raises(RecipeError, match=r"'one' and 'two' have the same path '/data/tars/'.*remove one of them"):
+        Catalogue({}, {}, {}, {}, watched_folders={each.name: each for each in folders})

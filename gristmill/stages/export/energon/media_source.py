@@ -30,6 +30,9 @@ _ANY_DOTTED = "SELECT 1 FROM samples WHERE sample_key >= './' AND sample_key < '
 _DOT = "./"
 """What `tar` puts before each name if it packs the folder `.`. Energon keeps it in the key; documents lack it."""
 
+_LONGEST, _LONGEST_PIECE = 1024, 255
+"""Bytes of a name as a whole, as in buckets, and between slashes, as in file systems."""
+
 
 class MediaSource(Protocol):
     """The media files that documents may name.
@@ -91,15 +94,22 @@ class _Files:
         self._store, self._folder = store, folder
 
     def has(self, name: str) -> bool:
-        return self._store.head(self._folder + name) is not None
+        return not _too_long(name) and self._store.head(self._folder + name) is not None
 
     def read(self, name: str) -> bytes | None:
-        found = self._store.read_tagged(self._folder + name)
+        found = None if _too_long(name) else self._store.read_tagged(self._folder + name)
         return found[0] if found else None
 
     def near(self, name: str) -> str:
-        del name
-        return ""
+        return "the name is too long for a file: mend the document" if _too_long(name) else ""
+
+
+def _too_long(name: str) -> bool:
+    """Whether no file or object can have a name. A store would fail at it, and name neither document nor row."""
+    if len(name) <= _LONGEST_PIECE // 4:  # most names; a character has at most 4 bytes
+        return False
+    data = name.encode()
+    return len(data) > _LONGEST or max(map(len, data.split(b"/"))) > _LONGEST_PIECE
 
 
 class _Samples:

@@ -171,3 +171,17 @@ def test_media_of_a_folder_elsewhere_are_looked_for_by_verify_too(tmp_path: Path
     assert "it cannot be made again to compare it: " in str(found)
     assert "mount its disk" in str(found)
     assert found.mend == "mend that, then verify again; remove nothing of the part"
+
+
+@pytest.mark.parametrize("name", ["x" * 252 + ".png", "a/" * 511 + "a.png"])
+def test_a_name_that_no_file_can_have_names_its_document(tmp_path: Path, name: str) -> None:
+    mill = Mill(tmp_path / "lake")
+    [row] = make_documents(1)
+    row["metadata"] = {"image": name}
+    mill.raw("a.jsonl.gz", [row])
+    mixed(mill)
+    (tmp_path / "disk").mkdir()
+    with pytest.raises(DataError, match=rf"row 0, document '{row['id']}'.*, but the name is too long for a file"):
+        export(mill, EnergonWebdataset(parts={}, files={"png": "metadata.image"}, root=str(tmp_path / "disk")))
+    with pytest.raises(DataError, match=rf"row 0, document '{row['id']}'.*, but the name is too long for a file"):
+        export(mill, EnergonJsonl(media=("metadata.image",), root=str(tmp_path / "disk")))
