@@ -41,7 +41,7 @@ def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], spl
 
 def _exclude_flaws(path: str, split: SplitFile, counts: Mapping[str, int]) -> Iterator[Flaw]:
     for entry in split.exclude:
-        if entry not in counts and not _sample(entry, counts):
+        if entry not in counts and not excluded_sample(entry, counts)[0]:
             what = f"it excludes {entry!r}, which is no shard and no sample of one: nothing is excluded"
             yield Flaw(path, what, _EDIT, warning=True)
 
@@ -57,7 +57,7 @@ def sample_flaws(path: str, split: SplitFile, counts: Mapping[str, int], index: 
     """
     ids = {shard: number for number, shard in enumerate(counts)}
     shards = list(counts)
-    asked = dict.fromkeys(found for entry in split.exclude if (found := _sample(entry, counts)))
+    asked = dict.fromkeys(found for entry in split.exclude if (found := excluded_sample(entry, counts))[0])
     missing = dict.fromkeys(missing_samples(index, [(ids[shard], key) for shard, key in asked]))
     for number, key in list(missing)[:_NAMED]:
         what = f"it excludes {shards[number] + '/' + key!r}, but the shard has no such sample: nothing is excluded"
@@ -72,14 +72,22 @@ def sample_flaws(path: str, split: SplitFile, counts: Mapping[str, int], index: 
             yield Flaw(path, f"all samples of split {name!r} are excluded", _EDIT, warning=name != "train")
 
 
-def _sample(entry: str, counts: Mapping[str, int]) -> tuple[str, str] | None:
-    """The shard and the key of an excluded sample; None if it is that of no shard."""
+def excluded_sample(entry: str, counts: Mapping[str, int]) -> tuple[str, str]:
+    """The shard and the key of an excluded sample; both empty if it is that of no shard.
+
+    Args:
+        entry: of the excluded.
+        counts: samples of each shard.
+
+    >>> excluded_sample("a/0.tar/tom/1", {"a/0.tar": 3}), excluded_sample("0.tar", {"0.tar": 3})
+    (('a/0.tar', 'tom/1'), ('', ''))
+    """
     at = entry.rfind("/")
     while at > 0:
         if entry[:at] in counts:
             return entry[:at], entry[at + 1 :]
         at = entry.rfind("/", 0, at)
-    return None
+    return "", ""
 
 
 def _shared(path: str, split: SplitFile) -> Iterator[Flaw]:

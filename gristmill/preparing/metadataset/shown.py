@@ -10,6 +10,7 @@ from gristmill.preparing.jsonl import jsonl_samples
 from gristmill.preparing.metadataset.leaves import Leaf, MetadatasetPath, read_leaves
 from gristmill.preparing.prepare import read_counts
 from gristmill.preparing.preview import preview_lines
+from gristmill.preparing.split_file import excluded_sample
 
 _SHOWN = 10
 """Datasets whose first samples are shown."""
@@ -59,7 +60,7 @@ def _samples(leaf: Leaf) -> str:
 
 
 def _count(leaf: Leaf) -> int | None:
-    """The samples that a dataset has in the split, as its own files say; None: they do not say it."""
+    """The samples that a dataset has in the split, without excluded ones, by its own files; None: they do not say."""
     if leaf.dataset is None:
         return None
     store = leaf.dataset.store()
@@ -72,7 +73,9 @@ def _count(leaf: Leaf) -> int | None:
     if data is None:
         return None
     split = read_split(data, path)
-    return sum(counts.get(shard, 0) for shard in split.split_parts.get(leaf.part, ()) if shard not in split.exclude)
+    used = set(split.split_parts.get(leaf.part, ())) - set(split.exclude)
+    left_out = [entry for entry in set(split.exclude) if excluded_sample(entry, counts)[0] in used]
+    return sum(counts.get(shard, 0) for shard in used) - len(left_out)
 
 
 def metadataset_preview(metadataset: MetadatasetPath, most: int) -> Iterator[str]:

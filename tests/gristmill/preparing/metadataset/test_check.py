@@ -81,6 +81,7 @@ def test_the_index_of_a_release_lacks_what_it_excludes(tmp_path: Path, told: Tol
     close(mill, EnergonWebdataset(exclude=(f"{first}/{key}", str(second))))
     (release,) = (mill.root / INDEX).glob("release-*")
     assert told("lint", release) == (0, "20 samples in 2 shards; 0 wrong, 0 warnings\n")
+    assert "split    train: 9 samples in 1 datasets\n" in told("info", release.parent)[1]
     split = release / ".nv-meta" / "split.yaml"
     split.write_text(split.read_text().partition("exclude:")[0])
     assert ".nv-meta/index.sqlite: row 0: table samples has" in told("lint", release)[1]
