@@ -45,9 +45,9 @@ def copy_of(mill: Mill, root: Path) -> Mill:
 
 
 def exports(mill: Mill) -> Files:
-    """All that the export has, but for notes of runs."""
+    """All that the export has, but for notes of runs, and receipts that a refused run has left for gc."""
     found = {path: data for path, data in mill.tree().items() if path.startswith("exports/")}
-    return {path: data for path, data in found.items() if not path.endswith(".run.json")}
+    return {path: data for path, data in found.items() if not path.endswith(".run.json") and ".receipts/" not in path}
 
 
 def check_release(mill: Mill, *known: Files) -> None:
