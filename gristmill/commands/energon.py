@@ -33,6 +33,7 @@ from gristmill.preparing.options import (
     lint_options,
     media_of,
     prepare_options,
+    split_names,
     tmp_of,
     workers_of,
 )
@@ -183,8 +184,11 @@ def _info(arguments: Namespace) -> int:
 def _preview(arguments: Namespace) -> int:
     if arguments.samples < 1:
         raise RecipeError(f"--samples {arguments.samples}: give a number of samples, 1 or more")
-    metadataset, most = _metadataset(arguments), arguments.samples
-    for line in metadataset_preview(metadataset, most) if metadataset else preview_lines(_dataset(arguments), most):
+    metadataset, most, splits = _metadataset(arguments), arguments.samples, split_names(arguments.split_parts)
+    if metadataset and splits:
+        raise RecipeError(f"{arguments.path}: --split-parts is for one dataset; give the path of one of its datasets")
+    dataset_lines = () if metadataset else preview_lines(_dataset(arguments), most, splits)
+    for line in metadataset_preview(metadataset, most) if metadataset else dataset_lines:
         show(line)
     return 0
 

@@ -81,6 +81,7 @@ def add_preview(parser: ArgumentParser) -> None:
     _add_path(parser, "a folder of tars, or a .jsonl file")
     _add_root(parser)
     parser.add_argument("--samples", type=int, default=2, metavar="N", help="number of samples (%(default)s)")
+    parser.add_argument("--split-parts", default="", metavar="NAMES", help="the first samples of each of these splits")
 
 
 def _add_path(parser: ArgumentParser, words: str) -> None:
@@ -237,6 +238,18 @@ def _dataset_yaml(name: str | None, field_map: str | None) -> bytes | None:
     return typed_dataset(kind.name, fields, module=kind.module)
 
 
+def split_names(text: str) -> tuple[str, ...]:
+    """The names that `--split-parts` of `lint` and `preview` gives.
+
+    Args:
+        text: as in `train, val`.
+
+    >>> split_names("train, val"), split_names("")
+    (('train', 'val'), ())
+    """
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def lint_options(arguments: Namespace) -> LintOptions:
     """The options of `lint`.
 
@@ -244,7 +257,7 @@ def lint_options(arguments: Namespace) -> LintOptions:
         RecipeError: one is not valid.
     """
     return LintOptions(
-        splits=tuple(name.strip() for name in arguments.split_parts.split(",") if name.strip()),
+        splits=split_names(arguments.split_parts),
         dataset_config=arguments.dataset_config,
         split_config=arguments.split_config,
         workers=workers_of(arguments.parallel, "--parallel"),

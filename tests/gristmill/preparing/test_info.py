@@ -113,3 +113,22 @@ def test_an_index_that_is_no_database_is_named_as_the_dataset_has_it(tmp_path: P
     (prepared(tmp_path) / ".nv-meta" / "index.sqlite").write_bytes(b"no database")
     with pytest.raises(DataError, match=r"^\.nv-meta/index\.sqlite: not an index that can be read"):
         info(tmp_path)
+
+
+def test_a_preview_shows_the_splits_that_are_named(tmp_path: Path) -> None:
+    prepared(tmp_path)
+    dataset = open_dataset(str(tmp_path), {})
+    split = tmp_path / ".nv-meta" / "split.yaml"
+    shown = [line for line in preview_lines(dataset, 1, ("val", "train")) if line.startswith("s")]
+    assert shown == ["split 'val'", "sample '2-0' (shards/2.tar)", "split 'train'", "sample '0-0' (shards/0.tar)"]
+    split.write_text(
+        "split_parts: {train: ['shards/{0..1}.tar', ../x.tar], val: [shards/2.tar]}\nexclude: [shards/2.tar]\n"
+    )
+    assert list(preview_lines(dataset, 1, ("val",))) == ["split 'val' is empty"]
+    with pytest.raises(DataError, match=r"names '\.\./x\.tar', which \.info\.json does not name"):
+        list(preview_lines(dataset, 1, ("train",)))
+    with pytest.raises(RecipeError, match="no split 'test'; give some of train, val"):
+        list(preview_lines(dataset, 1, ("test",)))
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    with pytest.raises(RecipeError, match="it has no splits"):
+        list(preview_lines(open_dataset(str(tmp_path / "a.jsonl"), {}), 1, ("train",)))
