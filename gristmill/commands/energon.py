@@ -43,6 +43,10 @@ from gristmill.preparing.shards import WalkedShard
 
 HELP = "prepare and check datasets for Megatron-Energon: folders of tars, JSONL files, media"
 
+_OTHER_FILES = (
+    "a folder of media files is prepared by prepare-media, and .jsonl files one by one: give the path of each"
+)
+
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the subcommands."""
@@ -118,7 +122,7 @@ def _prepare(arguments: Namespace) -> int:
         _only_tars(arguments)
         return _jsonl(prepare_jsonl(dataset), "written")
     if kind == "files":
-        raise RecipeError(f"{dataset.url}: it has no tar; for a folder of media files run prepare-media")
+        raise RecipeError(f"{dataset.url}: it has no tar; {_OTHER_FILES}")
     with_progress = _Shards(shown=arguments.progress)
     if arguments.tar_index_only:
         return _prepared(prepare_indexes(dataset, options, with_progress))
@@ -162,7 +166,7 @@ def _lint(arguments: Namespace) -> int:
     if kind == "jsonl":
         return _jsonl(lint_jsonl(dataset), "checked")
     if kind == "files":
-        raise RecipeError(f"{dataset.url}: a folder of files is no dataset of samples; there is nothing to check")
+        raise RecipeError(f"{dataset.url}: it has no tar, so there is nothing to check; {_OTHER_FILES}")
     shards, flaws = check_tars(dataset, options, _Shards(shown=False))
     _tell(flaws)
     show(f"{_samples(shards)}; {_counted(flaws)}")

@@ -137,8 +137,11 @@ def test_prepare_media_takes_exactly_one_selection_and_no_jsonl(
     assert energon("prepare-media", tmp_path / "a.jsonl", "--media-by-extension") == 2
     assert "a JSONL file holds no media" in told(capsys)
     assert energon("prepare", tmp_path) == 2
-    assert "it has no tar; for a folder of media files run prepare-media" in told(capsys)
+    assert "it has no tar; a folder of media files is prepared by prepare-media, and .jsonl files one by" in told(
+        capsys
+    )
     assert energon("lint", tmp_path) == 2
+    assert "it has no tar, so there is nothing to check; a folder of media files is" in told(capsys)
     assert energon("preview", tmp_path, "--samples", "0") == 2
 
 
