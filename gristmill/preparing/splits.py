@@ -87,8 +87,11 @@ def _flaws(
     path = meta_path("split.yaml")
     yield from _empty(shards, splits, asked, patterns)
     left = without_split(shards, splits)
+    another = (
+        "another pattern" if patterns else "the shares as fractions, such as 0.7,0.2,0.1 for 7,2,1 (it is rounding)"
+    )
     for shard in left[:_NAMED]:
-        yield Flaw(shard, "it is in no split", "give another ratio or pattern, or leave it out: --exclude")
+        yield Flaw(shard, "it is in no split", f"give {another}, or leave it out: --exclude")
     if len(left) > _NAMED:
         yield Flaw(path, f"{len(left) - _NAMED:,} more shards are in no split", "as above")
     places: dict[str, str] = {}

@@ -62,6 +62,14 @@ def test_shards_in_no_split_and_in_two_are_named() -> None:
     assert "4 more shards are in no split" in flaws("", "train:0", shards=many)[-1][1]
 
 
+def test_the_rounding_of_the_real_tool_is_told_with_a_ratio_that_is_right() -> None:
+    many = [f"{number}.tar" for number in range(13)]
+    assert flaws("7,2,1", shards=many) == [("12.tar", "it is in no split", False)]
+    [flaw] = make_splits(many, read_ratio("7,2,1"), [], shuffle=False)[1]
+    assert "0.7,0.2,0.1 for 7,2,1" in flaw.mend
+    assert flaws("0.7,0.2,0.1", shards=many) == []
+
+
 def test_one_shard_by_ratio_leaves_train_empty_which_is_no_warning() -> None:
     assert [(what.partition(":")[0], warning) for _, what, warning in flaws("8,1,1", shards=SHARDS[:1])] == [
         ("split 'train' is empty", False),

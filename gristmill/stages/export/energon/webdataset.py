@@ -108,7 +108,8 @@ class EnergonWebdatasetCodec:
         lost = without_split(list(paths), found)
         if lost or not all(found.values()):
             empty = ", ".join(name for name, shards in found.items() if not shards)
-            wrong = [f"{len(lost)} of {len(paths)} tars are in no split, such as {lost[0]}"] if lost else []
+            rounding = " by rounding (0.7, 0.2 and 0.1 lose none, 7, 2 and 1 do)" if lost and ratios else ""
+            wrong = [f"{len(lost)} of {len(paths)} tars are in no split{rounding}, such as {lost[0]}"] if lost else []
             wrong += [f"of {len(paths)} tars, no one is in these splits: {empty}"] if empty else []
             raise DataError(
                 f"{'; and '.join(wrong)}; give other split_ratios or split_patterns, or smaller tars. The paths begin"
