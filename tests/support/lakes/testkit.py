@@ -150,7 +150,7 @@ class Mill:
     def make(self, step: Step, engine: Engine | None = None, *, force: bool = False) -> Ledger:
         """One step; the ledger of its first asset."""
         recorder = Recorder(engine or Inline())
-        token = f"run-{next(_runs)}-{threading.get_ident()}"
+        token = f"run-{next(_runs)}-{os.getpid()}-{threading.get_ident()}"
         try:
             made = make(step, self.lake, recorder, token, self.said.append, force=force)
         finally:
