@@ -172,6 +172,7 @@ PATHS_OF_OBJECTS = {
     "gristmill/lake/address.py": "names of shards",
     "gristmill/lake/store/folder.py": "paths of objects",
     "gristmill/lake/store/protocol.py": "paths of objects",
+    "gristmill/preparing/dataset.py": "paths of tars",
     "gristmill/raw_data/inventory.py": "paths of objects",
     "gristmill/raw_data/roots.py": "folders of raw data",
     "gristmill/raw_data/scan.py": "paths of objects",
