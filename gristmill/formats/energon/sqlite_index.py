@@ -48,8 +48,10 @@ _COLUMNS: Final = {
     "samples": ("tar_file_id", "sample_key", "sample_index", "byte_offset", "byte_size"),
     "sample_parts": ("tar_file_id", "sample_index", "part_name", "content_byte_offset", "content_byte_size"),
 }
-_DAMAGES: Final = 5
-"""Damages of a file that SQLite is asked for."""
+_DAMAGES: Final = 5  # of a file, that SQLite is asked for
+_COMPUTED: Final = """SELECT type || ' ' || quote(name) FROM sqlite_master
+WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%' UNION ALL SELECT 'computed column ' || quote(x.name)
+FROM sqlite_master m, pragma_table_xinfo(m.name) x WHERE m.type = 'table' AND x.hidden > 0"""
 _ORDERED: Final = {
     "samples": "SELECT * FROM samples ORDER BY tar_file_id, sample_index",
     "sample_parts": "SELECT * FROM sample_parts ORDER BY tar_file_id, sample_index, content_byte_offset, part_name",
@@ -260,9 +262,11 @@ def _select(path: Path, query: str) -> Iterator[tuple[str | int, ...]]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(address, uri=True)) as db:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 << 20)  # most bytes of a value
+            if found := db.execute(_COMPUTED).fetchone():  # a view may have no end; a trigger changes what others write
+                raise sqlite3.DatabaseError(f"it has the {found[0]}, and Energon's index has plain tables alone")
             yield db
     except sqlite3.Error as error:
         raise DataError(f"{path}: not an index that can be read: {error}; prepare the dataset again") from error

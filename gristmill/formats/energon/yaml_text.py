@@ -11,6 +11,8 @@ import yaml  # type: ignore[import-untyped]
 
 from gristmill.errors import DataError
 
+_ALIASED: Final = 100_000
+"""Values that a document may have by aliases, besides one for each byte."""
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TEXT: Final = "tag:yaml.org,2002:str"
 _LIKE_OTHERS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"})
@@ -93,6 +95,22 @@ def usual_yaml_bytes(value: dict[str, Any]) -> bytes:
     return str(yaml.dump(value, Dumper=_UsualDumper, sort_keys=False)).encode()
 
 
+def _repeats(value: object, most: int) -> bool:
+    """Whether a value has more than so many values in it, each counted as often as it is reached."""
+    waiting = [iter([value])]
+    while waiting:
+        for each in waiting[-1]:
+            most -= 1
+            if isinstance(each, dict | list):
+                waiting.append(iter(each.values() if isinstance(each, dict) else each))
+                break
+        else:
+            waiting.pop()
+        if most < 0:
+            return True
+    return False
+
+
 def read_yaml(data: bytes, where: str) -> dict[str, Any]:
     """The mapping of a YAML or JSON document.
 
@@ -101,7 +119,7 @@ def read_yaml(data: bytes, where: str) -> dict[str, Any]:
         where: its path, for messages.
 
     Raises:
-        DataError: it is not valid, or not a mapping.
+        DataError: it is not valid, not a mapping, or its aliases repeat values too often.
 
     >>> read_yaml(b"exclude: []", "split.yaml")
     {'exclude': []}
@@ -110,6 +128,8 @@ def read_yaml(data: bytes, where: str) -> dict[str, Any]:
         value = yaml.safe_load(data)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise DataError(f"{where}: not valid YAML: {str(error)[:400]}; mend it") from error
+    if b"&" in data and _repeats(value, len(data) + _ALIASED):
+        raise DataError(f"{where}: its aliases (`*`) repeat values without an end, or too often; write the values out")
     if not isinstance(value, dict):
         raise DataError(f"{where}: it is not a mapping of names to values; mend it")
     return value

@@ -10,9 +10,11 @@ from gristmill.errors import DataError
 from gristmill.formats.energon.media import MediaFilter, MediaRow
 from gristmill.formats.energon.samples import Samples
 from gristmill.formats.energon.sqlite_index import (
+    SELECTED,
     DuplicateKey,
     SqliteIndexWriter,
     add_media,
+    index_damage,
     index_digest,
     index_rows,
     index_tables,
@@ -141,3 +143,37 @@ def test_media_metadata_that_are_no_text_are_refused(tmp_path: Path) -> None:
         media_filters(path)
     with pytest.raises(DataError, match="a row of media_metadata is not valid"):
         index_digest(path)
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (
+            "CREATE VIEW v AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c",
+            "view 'v'",
+        ),
+        ("CREATE TRIGGER t AFTER INSERT ON media_metadata BEGIN DELETE FROM media_metadata; END", "trigger 't'"),
+        ("ALTER TABLE samples ADD COLUMN x TEXT AS (hex(zeroblob(100000000)))", "computed column 'x'"),
+        ("CREATE VIRTUAL TABLE f USING fts5(x)", "table 'f'"),
+    ],
+)
+def test_an_index_that_computes_is_not_read(tmp_path: Path, made: str, named: str) -> None:
+    path = tmp_path / "index.sqlite"
+    with closing(SqliteIndexWriter(path, ["a.tar"])) as writer:
+        writer.finish()
+    add_media(path, [], [], SELECTED)
+    assert index_damage(path) == []
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(made)
+    assert index_damage(path) == [f"it has the {named}, and Energon's index has plain tables alone"]
+    with pytest.raises(DataError, match=named):
+        list(index_rows(path, "samples"))
+
+
+def test_a_value_of_more_than_64_mib_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    add_media(path, [], [], SELECTED)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("INSERT INTO media_metadata VALUES ('big', 'image', zeroblob((64 << 20) + 1))")
+    with pytest.raises(DataError, match="string or blob too big"):
+        list(index_rows(path, "media_metadata"))

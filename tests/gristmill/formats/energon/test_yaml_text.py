@@ -1,3 +1,4 @@
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -42,3 +43,13 @@ def test_the_usual_form_is_that_of_pyyaml_but_for_numbers() -> None:
 def test_what_is_no_mapping_is_refused(data: bytes) -> None:
     with pytest.raises(DataError, match=r"^a\.yaml: "):
         read_yaml(data, "a.yaml")
+
+
+_LAUGHS = "\n".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in pairwise("abcdefghi"))
+
+
+@pytest.mark.parametrize("text", ["blend: &a\n- {blend: *a}\n", f"a: &a [1]\n{_LAUGHS}\n"])
+def test_aliases_that_repeat_without_an_end_or_too_often_are_refused(text: str) -> None:
+    with pytest.raises(DataError, match=r"m.yaml: its aliases .* write the values out"):
+        read_yaml(text.encode(), "m.yaml")
+    assert read_yaml(b"a: &a [1]\nb: [*a, *a]\n", "m.yaml") == {"a": [1], "b": [[1], [1]]}
