@@ -22,6 +22,9 @@ def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], spl
         splits: that must have a shard, if the file names them.
     """
     excluded = set(split.exclude)
+    if "train" not in split.split_parts:
+        names = ", ".join(map(repr, split.split_parts)) or "no split"
+        yield Flaw(path, f"it has no split 'train', but {names}: the loader trains on 'train'", _EDIT, warning=True)
     for name, shards in split.split_parts.items():
         for shard in shards:
             if shard not in counts:

@@ -146,6 +146,10 @@ TAR, META = "shards/0.tar", ".nv-meta/"
             ],
         ),
         (edit(META + "split.yaml", "exclude: []", "exclude: ['shards/0.tar/0-{0..2}']"), []),
+        (
+            edit(META + "split.yaml", "train:", "trail:"),
+            ["warning .nv-meta/split.yaml: it has no split 'train', but 'trail', 'val', 'test'"],
+        ),
         (remove(META + "split.yaml"), [".nv-meta/split.yaml: there is no split file"]),
         (
             edit(META + "split.yaml", "shards/3.tar", "shards/9.tar"),
