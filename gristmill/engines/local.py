@@ -79,9 +79,13 @@ class _Worker:
             return "was killed (signal 9): most often for want of memory; use fewer workers or smaller shards"
         return f"died with {_signal(-code)}" if code < 0 else f"ended with code {code}"
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
+        """Closes its input, so that it ends."""
         with suppress(OSError):
             self._pipe(self._process.stdin).close()
+
+    def close(self) -> None:
+        self.hang_up()
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -237,5 +241,7 @@ class LocalPool:
         """Ends the workers."""
         with self._lock:
             idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.hang_up()  # they end at the same time
         for worker in idle:
             worker.close()

@@ -69,6 +69,11 @@ class Catalogue:
                         f"export {export.name!r}: its epoch counts tokens of {counted!r}, which does not tokenize the"
                         f" mix {name!r}; add it to the mix's tokenizers"
                     )
+                if export.divides and mix.validation:
+                    raise RecipeError(
+                        f"export {export.name!r}: split_ratios and split_patterns divide the tars among splits, but mix"
+                        f" {name!r} holds documents out (validation={mix.validation}); leave out one of them"
+                    )
         self._check_paths()
         for source in self.sources.values():
             for revision in source.revisions:

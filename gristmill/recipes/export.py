@@ -121,6 +121,12 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
         """The tokenizer whose token caches the index reads; empty if it reads none."""
         return "" if isinstance(self.format, Oscar) else self.format.tokenizer
 
+    @property
+    def divides(self) -> bool:
+        """Whether the format divides its files among splits, so that the mix must not hold documents out."""
+        declared = self.format
+        return isinstance(declared, EnergonWebdataset) and bool(declared.split_ratios or declared.split_patterns)
+
     def __post_init__(self) -> None:
         """Checks names and the format.
 

@@ -7,6 +7,8 @@ from dagster_kit import SHELVES
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.energon.watched_folder import WatchedFolder
+from gristmill.recipes.export import Export
+from gristmill.recipes.export_formats.energon import EnergonWebdataset
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Column, Rule, score, spans
 from gristmill.recipes.source import Revision
@@ -132,3 +134,23 @@ def test_two_watched_folders_cannot_have_one_path() -> None:
     folders = [WatchedFolder(name=name, path=path) for name, path in (("one", "/data/tars"), ("two", "/data/tars/"))]
     with pytest.raises(RecipeError, match=r"'one' and 'two' have the same path '/data/tars/'.*remove one of them"):
         Catalogue({}, {}, {}, {}, watched_folders={each.name: each for each in folders})
+
+
+@pytest.mark.parametrize(
+    ("declared", "held_out", "words"),
+    [
+        (
+            EnergonWebdataset(split_ratios={"train": 9, "val": 1}),
+            0.1,
+            "mix 'held' holds documents out (validation=0.1)",
+        ),
+        (EnergonWebdataset(tokenizer="odd-1"), 0.0, "counts tokens of 'odd-1', which does not tokenize the mix 'held'"),
+    ],
+)
+def test_an_export_that_its_mix_does_not_allow_is_refused(
+    declared: EnergonWebdataset, held_out: float, words: str
+) -> None:
+    mix = Mix(name="held", streams=(Stream(source="letters", version="v1"),), validation=held_out)
+    exports = {"tars": Export(name="tars", mixes=("held",), format=declared)}
+    with pytest.raises(RecipeError, match=re.escape(words)):
+        Catalogue(KIT.sources, KIT.taggers, {"held": mix}, {}, exports=exports)
