@@ -54,8 +54,8 @@ def label_arrays(
 
 def _labels(row: Row, prefix: str) -> dict[str, Any]:
     labels = row.get("attributes")
-    if type(labels) is not dict or not all(key.startswith(prefix) for key in labels):
-        raise _OtherForm
+    if type(labels) is not dict or not all(key.startswith(prefix) for key in labels) or None in labels.values():
+        raise _OtherForm  # a label of null has no spans; one that is left out is absent
     return labels
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError, MalformedRow
@@ -60,6 +60,7 @@ rows = st.dictionaries(labels, st.lists(span, max_size=2), max_size=3) | st.dict
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(rows.map(row) | rows.map(lambda flat: {"id": "d", **flat}), max_size=4))
+@example([row({"x-1__a": None})])
 def test_labels_are_those_that_the_general_reader_gives(drawn: list[dict[str, Any]]) -> None:
     lines = [json.dumps(each).encode() for each in drawn]
     try:
