@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from draws import same_draws
 from seaweed import Seaweed
 from testkit import Mill
 
@@ -21,6 +22,7 @@ def pytest_configure() -> None:
     """Tests are the same whatever lake the shell around them is set to."""
     for name in SETTINGS:
         os.environ.pop(f"GRISTMILL_{name}", None)
+    same_draws()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
