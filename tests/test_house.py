@@ -60,7 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formats.levanter": {"lake.store", "errors"},
     "formats.oscar": {"lake.rows", "text", "errors"},
     "formats.energon": {"errors"},
-    "recipes": {"formats.levanter", "formats.energon", *LAKE},
+    "recipes": {"formats.levanter", "formats.energon", "text", *LAKE},
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
     "execution": {"installation", "formats.levanter", *LAKE},
     "engines": {"execution", *LAKE},

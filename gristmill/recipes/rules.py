@@ -1,6 +1,6 @@
 """Rules: named SQL conditions on a document's fields and scores, checked when a recipe loads.
 
-A rule is one boolean DuckDB expression over declared columns. gristmill/recipes/rule_sql.py lists what it may use.
+A rule is one boolean DuckDB expression over declared columns. gristmill/recipes/sql/rule_sql.py lists what it may use.
 """
 
 import re
@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from gristmill.errors import RecipeError, shorten
 from gristmill.recipes.option_types import check_option, check_types
-from gristmill.recipes.rule_process import CHECK_LIMITS, RuleStopped, ask
-from gristmill.recipes.rule_worker import CheckRules, RuleAnswer
+from gristmill.recipes.sql.process import CHECK_LIMITS, RuleStopped, ask
+from gristmill.recipes.sql.worker import CheckRules, RuleAnswer
 
 FIELD_TYPES = ("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]")
 SQL_TYPES = {name: name for name in FIELD_TYPES} | {

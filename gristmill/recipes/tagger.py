@@ -10,6 +10,7 @@ from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
 from gristmill.lake.rows.label_values import ANY, Bounds, Kind, declared_as, is_label_name, wrong_label
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_same_output
 from gristmill.recipes.option_types import Json, check_types
 
@@ -20,7 +21,7 @@ Label = float | list[Span] | None
 """A score for the whole document, or scored spans of it, or None for no label."""
 
 Labels = Mapping[str, Sequence[Label]]
-"""For each label's name, one label per document."""
+"""For each label's name, one label per document. `batch=` may return arrays; masked scores (`numpy.ma`) are None."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Tagger:
     Attributes:
         name: ends in a number (`toxicity-1`). If the meaning changes, take the next number.
         document: one document to its labels.
-        batch: documents to their labels.
+        batch: documents to their labels. It gets a Batch, which all taggers of a run share.
         labels: what the tagger returns: a Score or Spans for each name. Every result is compared with them, and so is
             every rule that names a label. None declares nothing, so nothing is compared. They are for checks and for
             people: a change of them rebuilds nothing.
@@ -144,7 +145,7 @@ class Tagger:
 
     name: str
     document: Callable[[Document], Mapping[str, Label]] | None = None
-    batch: Callable[[Sequence[Document]], Labels] | None = None
+    batch: Callable[[Batch], Mapping[str, Any]] | None = None
     labels: Sequence[Score | Spans] | None = None
     parameters: Json = field(default_factory=dict)
     description: str = ""
@@ -218,7 +219,7 @@ class Tagger:
         {'questions': [2.0, 0.0]}
         """
         if self.batch is not None:
-            labels = self._columns(self.batch(documents), len(documents))
+            labels = self._columns(self.batch(Batch.of(documents)), len(documents))
         elif self.document is not None:
             rows = [self._one(self.document, number, document) for number, document in enumerate(documents)]
             names = dict.fromkeys(name for row in rows for name in row)
@@ -263,7 +264,7 @@ class Tagger:
                 raise DataError(f"{what}: label {name!r} is {_type(values)}; return a list of one label per document")
             if len(values) != count:
                 raise DataError(f"{what}: {len(values)} labels {name!r} for {count} documents")
-            columns[name] = values if isinstance(values, list) else list(values)
+            columns[name] = values if isinstance(values, list) else _listed(values)
         return columns
 
     def _check(self, labels: Labels, lengths: Sequence[int]) -> None:
@@ -282,6 +283,12 @@ class Tagger:
         for name, label in (declared or {}).items():
             if lengths and name not in labels and not label.optional:
                 raise TaggerFailed(0, f"label {name!r} is missing, and it is not declared optional=True")
+
+
+def _listed(values: Any) -> list[Any]:
+    """The values of an array, a tuple or another sequence; masked ones of `numpy.ma` are None."""
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    return listed if isinstance(listed, list) else [listed]
 
 
 def _misnamed(name: object) -> str:

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers, columns
+from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers
+from gristmill.text.column import TextColumn
 from gristmill.text.lines import Lines
 from gristmill.text.repeats import Repeats
 from gristmill.text.words import Words
@@ -26,7 +28,6 @@ _MOST_COMMON = (2, 3, 4)
 _DUPLICATE = (5, 6, 7, 8, 9, 10)
 _DIGITS = 5
 _DOUBT = 1e-13  # relative; hundreds of times the error of a product of two doubles
-_COLUMN = 500_000  # code points that are processed together, so that they stay in the processor's cache
 
 
 def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
@@ -49,20 +50,14 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
     >>> labels["word_count"], labels["required_word_count"], labels["fraction_of_characters_in_most_common_2grams"]
     ([6.0], [4.0], [0.61538])
     """
-    texts = [document.text for document in documents]
-    labels: dict[str, list[Label]] = {}
-    for places, column in columns(texts, _COLUMN):
-        for label, values in _measured(column).items():
-            row = labels.setdefault(label, [None] * len(texts))
-            for place, value in zip(places, values, strict=True):
-                row[place] = value
+    labels: dict[str, list[Label]] = Batch.of(documents).measured(_measured)
     return labels
 
 
-def _measured(column: CodePoints) -> dict[str, list[Label]]:
+def _measured(column: TextColumn) -> dict[str, list[Label]]:
     """The labels of the texts of one column of code points."""
-    words = Words.of(column)
-    labels = _quality(words) | _lines(Lines.of(column), words)
+    words = column.words
+    labels = _quality(words) | _lines(column.lines, words)
     return _ngrams(words) | {label: _rounded(values) for label, values in labels.items()}
 
 

@@ -1,16 +1,14 @@
 """LENGTH: how long each document is, in the units that rules of mixes use."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.code_points import columns
-from gristmill.text.words import Words
-
-_COLUMN = 500_000  # code points that are processed together, so that they stay in the processor's cache
+from gristmill.recipes.batch import Batch
+from gristmill.recipes.tagger import Score, Tagger
 
 
-def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
+def tag(documents: Sequence[Document]) -> dict[str, Any]:
     r"""Four counts for each document.
 
     * `chars`: code points, as in `len(text)`.
@@ -19,16 +17,13 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
     * `lines`: as in `len(text.split("\n"))`, so one more than line feeds.
 
     >>> tag([Document(id="a", text="Zwölf Mühlen\nmahlen.", source="tales")])
-    {'chars': [20.0], 'words': [3.0], 'bytes': [22.0], 'lines': [2.0]}
+    {'chars': [20.0], 'words': array([3.]), 'bytes': [22.0], 'lines': [2.0]}
     """
-    texts = [document.text for document in documents]
-    words: list[Label] = [None] * len(texts)
-    for places, column in columns(texts, _COLUMN):
-        for place, count in zip(places, Words.of(column).counts.tolist(), strict=True):
-            words[place] = float(count)
+    batch = Batch.of(documents)
+    texts = batch.texts
     return {
         "chars": [float(len(text)) for text in texts],
-        "words": words,
+        **batch.measured(lambda column: {"words": column.words.counts}),
         "bytes": [float(_bytes(text)) for text in texts],
         "lines": [text.count("\n") + 1.0 for text in texts],
     }

@@ -13,8 +13,8 @@ from testkit import Mill
 
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, RecipeError
-from gristmill.recipes.rule_worker import RuleLimits
 from gristmill.recipes.rules import Rule, field
+from gristmill.recipes.sql.worker import RuleLimits
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped
 
 COLUMNS = (field("text"), field("metadata.n", "BIGINT"), field("metadata.tags", "VARCHAR[]"))

@@ -9,9 +9,9 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import DataError, RecipeError, shorten
-from gristmill.recipes.rule_process import LIMITS, RuleStopped, ask
-from gristmill.recipes.rule_worker import TABLE, EvaluateRules, RuleLimits
 from gristmill.recipes.rules import Column, Rule, check_rules
+from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask
+from gristmill.recipes.sql.worker import TABLE, EvaluateRules, RuleLimits
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,6 +19,7 @@ from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_worker, code_of
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger, TaggerFailed
@@ -148,9 +149,10 @@ class TaggingGrinder:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
         store, path = shard_file(self._store, self._spec.documents, body.documents)
         for first, documents in read_rows(store, path, body.documents.sha256, Document):
+            batch = Batch.of(documents)
             for output in list(outputs):
                 try:
-                    output.add(documents, first)
+                    output.add(batch, first)
                 except StoreError:
                     raise
                 except BaseException as error:  # a bug in a tagger must fail its own set only

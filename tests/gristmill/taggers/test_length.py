@@ -10,7 +10,7 @@ def documents(*texts: str) -> list[Document]:
 
 
 def test_each_unit_is_counted_by_its_own_rule() -> None:
-    assert tag(documents("two words\n", "é€😀", "")) == {
+    assert LENGTH.look(documents("two words\n", "é€😀", "")) == {
         "chars": [10.0, 3.0, 0.0],
         "words": [2.0, 1.0, 0.0],
         "bytes": [10.0, 9.0, 0.0],
@@ -18,9 +18,9 @@ def test_each_unit_is_counted_by_its_own_rule() -> None:
     }
 
 
-@given(st.lists(st.text(), max_size=8))
+@given(st.lists(st.text(), min_size=1, max_size=8))
 def test_words_are_those_of_str_split(texts: list[str]) -> None:
-    assert tag(documents(*texts))["words"] == [float(len(text.split())) for text in texts]
+    assert LENGTH.look(documents(*texts))["words"] == [float(len(text.split())) for text in texts]
 
 
 def test_the_tagger_is_declared_in_batch_form() -> None:

@@ -3,9 +3,9 @@ from streams import rule, stream
 from testkit import Meanwhile, Mill, lines
 
 from gristmill.errors import DataError, StoreError
-from gristmill.recipes.rule_process import LIMITS
-from gristmill.recipes.rule_worker import RuleLimits
 from gristmill.recipes.rules import field
+from gristmill.recipes.sql.process import LIMITS
+from gristmill.recipes.sql.worker import RuleLimits
 
 
 def test_a_stream_without_rules_copies_every_shard(mill: Mill) -> None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Span
-from gristmill.recipes.rule_process import LIMITS
-from gristmill.recipes.rule_worker import RuleLimits
 from gristmill.recipes.rules import Column, Rule, field, score, spans
+from gristmill.recipes.sql.process import LIMITS
+from gristmill.recipes.sql.worker import RuleLimits
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused, typed_array
 
 WORDS = score("length-1__words", "words")

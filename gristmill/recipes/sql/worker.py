@@ -1,4 +1,4 @@
-"""A process that runs rules: it checks them, and evaluates them over rows. rule_process.py starts it and asks it.
+"""A process that runs rules: it checks them, and evaluates them over rows. process.py starts it and asks it.
 
 A short rule can need any amount of time and memory, and DuckDB's own limit does not count the strings that functions
 make. So DuckDB runs here alone: the operating system ends this process when a rule passes its limits.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from gristmill.recipes.rule_sql import complaints, functions, sandbox
+from gristmill.recipes.sql.rule_sql import complaints, functions, sandbox
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -1,8 +1,8 @@
 import duckdb
 import pytest
 
-from gristmill.recipes.rule_sql import functions, sandbox
-from gristmill.recipes.rule_worker import find_fault, first_line
+from gristmill.recipes.sql.rule_sql import functions, sandbox
+from gristmill.recipes.sql.worker import find_fault, first_line
 
 COLUMNS = (("n", "BIGINT"), ("text", "VARCHAR"))
 

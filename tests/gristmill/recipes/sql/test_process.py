@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from gristmill.recipes.rule_process import LIMITS, RuleStopped, ask
-from gristmill.recipes.rule_worker import CheckRules, EvaluateRules, RuleLimits
+from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask
+from gristmill.recipes.sql.worker import CheckRules, EvaluateRules, RuleLimits
 
 TEXT = "ab" * 50_000
 FAST, SMALL = RuleLimits(0.2, LIMITS.memory), RuleLimits(LIMITS.seconds, 300 << 20)
@@ -40,7 +40,7 @@ def processes(parent: int = 0) -> list[int]:
             command = (folder / "cmdline").read_bytes()
         except (OSError, ValueError):
             continue
-        if of == str(parent or os.getpid()) and b"gristmill.recipes.rule_worker" in command and state != "Z":
+        if of == str(parent or os.getpid()) and b"gristmill.recipes.sql.worker" in command and state != "Z":
             found.append(int(folder.name))
     return found
 
@@ -143,8 +143,8 @@ def test_who_is_interrupted_while_he_waits_leaves_no_process_behind() -> None:
 def test_it_ends_with_the_process_that_asks() -> None:
     program = (
         "import os\n"
-        "from gristmill.recipes.rule_process import LIMITS, ask\n"
-        "from gristmill.recipes.rule_worker import CheckRules\n"
+        "from gristmill.recipes.sql.process import LIMITS, ask\n"
+        "from gristmill.recipes.sql.worker import CheckRules\n"
         "ask(CheckRules((('a', 'BIGINT'),), ('a > 1',), LIMITS))\n"
         "print('asked', flush=True)\n"
         "input()\n"

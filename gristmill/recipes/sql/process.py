@@ -1,4 +1,4 @@
-"""Starts the processes that run rules (rule_worker.py), and asks them. One that passes its limits ends alone."""
+"""Starts the processes that run rules (worker.py), and asks them. One that passes its limits ends alone."""
 
 import atexit
 import os
@@ -10,7 +10,7 @@ from multiprocessing import Pipe
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.recipes.rule_worker import HEARD, CheckRules, EvaluateRules, RuleAnswer, RuleLimits
+from gristmill.recipes.sql.worker import HEARD, CheckRules, EvaluateRules, RuleAnswer, RuleLimits
 
 LIMITS = RuleLimits(seconds=60.0, memory=2 << 30)
 """For the rules of a selection, over one slice of a batch (rule_engine.py) or one row that is larger."""
@@ -40,7 +40,7 @@ class _RuleProcess:
         kept = {name: value for name, value in os.environ.items() if name in _KEPT}
         self._connection, theirs = Pipe()
         self._process = subprocess.Popen(  # noqa: S603 - our own module; its argument is a number
-            [sys.executable, "-m", "gristmill.recipes.rule_worker", str(theirs.fileno())],
+            [sys.executable, "-m", "gristmill.recipes.sql.worker", str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],

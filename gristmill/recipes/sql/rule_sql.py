@@ -2,7 +2,7 @@
 
 A rule cannot use the clock, random numbers, files, other rows or a locale. This file lists what is allowed.
 Everything else is refused, also functions that a later DuckDB adds. DuckDB gives the syntax tree
-(`json_serialize_sql`). Time and memory are bounded by the process that runs rules (rule_worker.py).
+(`json_serialize_sql`). Time and memory are bounded by the process that runs rules (worker.py).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

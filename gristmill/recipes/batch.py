@@ -1,0 +1,104 @@
+"""Batch: documents that several taggers look at, and what the taggers have in common, computed once."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.lake.rows.document import Document
+from gristmill.text.column import TextColumn, columns_of
+
+Scores = NDArray[np.float64]
+"""One score for each document; in a masked array (`numpy.ma`) a masked one is None."""
+
+Measured = Mapping[str, Sequence[Any] | NDArray[Any]]
+"""For each label's name one value for each text of a column: an array of numbers, or a list of labels."""
+
+
+class Batch(Sequence[Document]):
+    """A sequence of documents. A tagger's `batch=` gets one.
+
+    Every tagger of a run gets the same batch. So the columns, and the words and lines in them, are computed once.
+
+    Args:
+        documents: the documents, in their order.
+
+    >>> batch = Batch.of([Document(id="a", text="To be", source="plays"), Document(id="b", text="or", source="plays")])
+    >>> batch.texts, batch.lowered
+    (['To be', 'or'], ['to be', 'or'])
+    >>> batch.measured(lambda column: {"words": column.words.counts})["words"].tolist()
+    [2.0, 1.0]
+    """
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = documents
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> "Batch":
+        """The batch of these documents; a batch is returned as it is."""
+        return documents if isinstance(documents, cls) else cls(documents)
+
+    @overload
+    def __getitem__(self, index: int) -> Document: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Document]: ...
+    def __getitem__(self, index: int | slice) -> Document | Sequence[Document]:
+        return self._documents[index]
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._documents)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The text of each document."""
+        return [document.text for document in self._documents]
+
+    @cached_property
+    def lowered(self) -> list[str]:
+        """The text of each document in lower case, as `str.lower` gives it. Its length may differ from the text's."""
+        return [text.lower() for text in self.texts]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many code points each text has."""
+        return np.fromiter(map(len, self.texts), np.int64, len(self.texts))
+
+    @cached_property
+    def columns(self) -> tuple[TextColumn, ...]:
+        """The texts as columns of code points. Their `places` are indices of this batch."""
+        return tuple(columns_of(self.texts))
+
+    def measured(self, measure: Callable[[TextColumn], Measured]) -> dict[str, Any]:
+        """Measures all columns, and puts the values in the order of the documents.
+
+        Args:
+            measure: takes a column, and returns for each label one value for each of its texts. It returns the same
+                labels for every column: arrays of numbers (masked ones for None), or lists of labels.
+
+        Returns:
+            For each label an array of scores, or a list of labels, with one entry for each document.
+        """
+        results: dict[str, Any] = {}
+        for column in self.columns:
+            for label, values in measure(column).items():
+                if isinstance(values, np.ndarray):
+                    self._put(results, label, column.places, values)
+                else:
+                    row = results.setdefault(label, [None] * len(self))
+                    for place, value in zip(column.places, values, strict=True):
+                        row[place] = value
+        return results
+
+    def _put(self, results: dict[str, Any], label: str, places: list[int], values: NDArray[Any]) -> None:
+        masked = isinstance(values, np.ma.MaskedArray)
+        scores = results.get(label)
+        if scores is None:
+            scores = results[label] = np.zeros(len(self), np.float64)
+        if masked and not isinstance(scores, np.ma.MaskedArray):
+            scores = results[label] = np.ma.MaskedArray(scores, mask=np.zeros(len(self), np.bool_))
+        scores[places] = values

@@ -1,0 +1,50 @@
+"""TextColumn: some texts of a batch as code points, with their words and lines, computed once for all taggers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gristmill.text.code_points import CodePoints, columns
+from gristmill.text.lines import Lines
+from gristmill.text.words import Words
+
+CODE_POINTS = 500_000
+"""Code points that are processed together, so that their arrays stay in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """T texts of a batch. What several taggers need of them is computed on first use, and kept.
+
+    Args:
+        places: the indices of the texts in their batch (T).
+        points: the texts as code points.
+
+    >>> column = next(columns_of(["to be", "or not"]))
+    >>> column.places, column.words.counts.tolist(), column.lines.counts.tolist()
+    ([0, 1], [2, 2], [1, 1])
+    """
+
+    places: list[int]
+    points: CodePoints
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the texts."""
+        return Words.of(self.points)
+
+    @cached_property
+    def lines(self) -> Lines:
+        """The lines of the texts."""
+        return Lines.of(self.points)
+
+
+def columns_of(texts: Sequence[str], limit: int = CODE_POINTS) -> Iterator[TextColumn]:
+    """The columns of texts: ASCII texts have columns of their own. A text is never cut.
+
+    Args:
+        texts: any texts.
+        limit: code points of a column; a longer text has a column for itself.
+    """
+    for places, points in columns(texts, limit):
+        yield TextColumn(places, points)
