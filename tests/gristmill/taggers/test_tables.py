@@ -1,15 +1,32 @@
-"""The tables of docs/reference/taggers.md are those of the declarations."""
+"""The tables of docs/reference/taggers are those of the declarations."""
 
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.tagger import Score, Spans, Tagger
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "taggers.md"
-TAGGERS = read_catalogue(("gristmill",)).taggers
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = sorted((ROOT / "docs" / "reference" / "taggers").glob("*.md"))
+ROOMS = sorted(path.name for path in (ROOT / "gristmill" / "taggers").iterdir() if (path / "__init__.py").exists())
+"""Rooms of ready taggers. They are on no shelf until a module of a shelf imports them."""
+
+
+def ready(room: str) -> dict[str, Tagger]:
+    """The taggers that the modules of a room declare."""
+    package = f"gristmill.taggers.{room}"
+    names = [each.name for each in iter_modules([str(ROOT / "gristmill" / "taggers" / room)])]
+    modules = [import_module(f"{package}.{name}") for name in names if not name.startswith("_")]
+    return {value.name: value for module in modules for value in vars(module).values() if isinstance(value, Tagger)}
+
+
+TAGGERS = dict(read_catalogue(("gristmill",)).taggers)
+for each in ROOMS:
+    TAGGERS |= ready(each)
 NAMED = 3
 """Labels of one meaning that a row names; the others are counted."""
 
@@ -35,7 +52,8 @@ def _facts(label: Score | Spans) -> tuple[str, str, str, str]:
 
 @pytest.mark.parametrize("name", TAGGERS)
 def test_the_table_of_a_tagger_is_that_of_its_declaration(name: str) -> None:
-    section = PAGE.read_text().partition(f"## {name}\n")[2].partition("\n## ")[0]
+    (page,) = [page for page in PAGES if f"\n## {name}\n" in page.read_text()]
+    section = page.read_text().partition(f"## {name}\n")[2].partition("\n## ")[0]
     assert TAGGERS[name].labels is not None
     assert [line for line in section.splitlines() if line.startswith("| `")] == rows_of(TAGGERS[name])
 
