@@ -154,8 +154,13 @@ def test_every_shelf_has_a_short_readme(shelf: str) -> None:
 
 def test_every_page_of_the_docs_is_linked_from_their_index() -> None:
     index = ROOT / "docs" / "README.md"
-    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text())}
+    linked = _linked_from(index)
+    linked |= {page for folder in linked if folder.name == "README.md" for page in _linked_from(folder)}
     assert {name(page) for page in (ROOT / "docs").rglob("*.md") if page != index and page not in linked} == set()
+
+
+def _linked_from(page: Path) -> set[Path]:
+    return {(page.parent / link.partition("#")[0]).resolve() for link in LINK.findall(page.read_text())}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page.read_text())], ids=name)
