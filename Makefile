@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WITH_LEVANTER = GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)"
-WITH_PEERS = $(WITH_LEVANTER) GRISTMILL_ENERGON_PYTHON="$$(ls $(CURDIR)/.cache/energon/bin/python 2>/dev/null)"
-PEERS := .cache/levanter/.done .cache/energon/.done
+WITH_ENERGON = GRISTMILL_ENERGON_PYTHON="$$(ls $(CURDIR)/.cache/energon/bin/python 2>/dev/null)"
+WITH_DOLMA = GRISTMILL_DOLMA_PYTHON="$$(ls $(CURDIR)/.cache/dolma/bin/python 2>/dev/null)"
+WITH_PEERS = $(WITH_LEVANTER) $(WITH_ENERGON) $(WITH_DOLMA)
+PEERS := .cache/levanter/.done .cache/energon/.done .cache/dolma/.done
 PEER_ENVIRONMENT := tests/support/drivers/peer_environment.py
 BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
 SCALE := journey s3 sensor many-shards definitions tick engines
@@ -60,7 +62,7 @@ lint: $(VENV)/.test  ## ruff, format and rules
 types: $(VENV)/.test  ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
-proofs: $(VENV)/.test $(PEERS)  ## all slow tests: real Levanter, real Energon, kills, S3, clusters, more draws
+proofs: $(VENV)/.test $(PEERS)  ## all slow tests: real Levanter, Energon and Dolma, kills, S3, clusters, more draws
 	@GRISTMILL_DRAWS=5 $(WITH_PEERS) $(BIN)/python -m pytest -m "(slow or hypothesis) and not live and not attack" -rs $(BESIDE) $(ARGS)
 
 sample: $(VENV)/.test $(PEERS)  ## the slow tests that CI runs: one comparison of each kind, some of the kills
@@ -85,6 +87,11 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 	@mkdir -p .cache/energon
 	@$(PYTHON) $(PEER_ENVIRONMENT) energon .cache/energon >/dev/null && touch $@ || \
 	  echo "the proofs against real Energon are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311) and PyTorch for the CPU (PIP_FIND_LINKS)"
+
+.cache/dolma/.done: bench/harness/requirements-dolma.txt
+	@mkdir -p .cache/dolma
+	@$(PYTHON) $(PEER_ENVIRONMENT) dolma .cache/dolma >/dev/null && touch $@ || \
+	  echo "the comparisons with real Dolma are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
 	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves $(BIN)/python -m mishaps.suite

@@ -10,23 +10,27 @@ from pathlib import Path
 from bench.harness.cost import ROOT, BenchError
 
 CACHE = ROOT / ".cache" / "bench"
-FITTING = ("3.12", "3.11", "3.10")  # dolma 1.2.1 has no wheels for others
 NEWER = ("3.13", "3.12", "3.11")
 LEVANTER = "GRISTMILL_LEVANTER_PYTHON"
 ENERGON = "GRISTMILL_ENERGON_PYTHON"
+DOLMA = "GRISTMILL_DOLMA_PYTHON"
 
 
-def dolma(cache: Path = CACHE) -> Path:
-    """The Python of an environment that has dolma.
+def dolma() -> Path:
+    """The Python of the real Dolma's environment: the named one, or that of `make proofs`, made here if need be.
+
+    Raises:
+        BenchError: there is no Python 3.11, or the installation failed.
+    """
+    return _peer("dolma", DOLMA)
+
+
+def datatrove(cache: Path = CACHE) -> Path:
+    """The Python of an environment that has datatrove.
 
     Raises:
         BenchError: there is no fitting Python, or the installation failed.
     """
-    return environment(cache / "dolma", ROOT / "bench" / "harness" / "requirements-dolma.txt")
-
-
-def datatrove(cache: Path = CACHE) -> Path:
-    """The Python of an environment that has datatrove; errors as for dolma."""
     return environment(cache / "datatrove", ROOT / "bench" / "harness" / "requirements-datatrove.txt", NEWER)
 
 
@@ -56,7 +60,7 @@ def _peer(name: str, variable: str) -> Path:
     return Path(_succeed([sys.executable, str(maker), name, str(ROOT / ".cache" / name)]).strip())
 
 
-def environment(folder: Path, requirements: Path, fitting: Sequence[str] = FITTING) -> Path:
+def environment(folder: Path, requirements: Path, fitting: Sequence[str]) -> Path:
     """The Python of an environment with these requirements; it is made unless it stands there with the same ones."""
     python, done = folder / "bin" / "python", folder / ".done"
     wanted = requirements.read_text()

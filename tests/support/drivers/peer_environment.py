@@ -1,10 +1,10 @@
-"""Makes the environment of a real peer: `python tests/support/drivers/peer_environment.py levanter|energon FOLDER`.
+"""Makes the environment of a real peer: `python tests/support/drivers/peer_environment.py levanter|energon|dolma DIR`.
 
-Writes the new environment's Python to stdout, for GRISTMILL_LEVANTER_PYTHON or GRISTMILL_ENERGON_PYTHON. What is
-already installed there is kept.
+Writes the new environment's Python to stdout, for GRISTMILL_LEVANTER_PYTHON, GRISTMILL_ENERGON_PYTHON or
+GRISTMILL_DOLMA_PYTHON. What is already installed there is kept.
 
-Levanter needs a Python 3.12, 2 minutes and 1.9 GB; Energon a Python 3.11, 2 minutes and 1.3 GB. The Python is found by
-GRISTMILL_PYTHON312 or GRISTMILL_PYTHON311, on PATH or among pyenv's.
+Levanter needs a Python 3.12, 2 minutes and 1.9 GB; Energon a Python 3.11, 2 minutes and 1.3 GB; Dolma a Python 3.11,
+1 minute and 0.6 GB. The Python is found by GRISTMILL_PYTHON312 or GRISTMILL_PYTHON311, on PATH or among pyenv's.
 
 On Linux, Energon needs PyTorch's CPU build: tell pip where it is, by PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS.
 """
@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements"
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Recipe(NamedTuple):
-    """What an environment consists of."""
+    """What an environment consists of; `locks` are files of this checkout."""
 
     version: str
     module: str
@@ -29,8 +29,9 @@ class Recipe(NamedTuple):
 
 
 RECIPES = {
-    "levanter": Recipe("3.12", "levanter", ("levanter.txt",)),
-    "energon": Recipe("3.11", "megatron.energon", ("energon.txt", "torch.txt")),
+    "levanter": Recipe("3.12", "levanter", ("requirements/levanter.txt",)),
+    "energon": Recipe("3.11", "megatron.energon", ("requirements/energon.txt", "requirements/torch.txt")),
+    "dolma": Recipe("3.11", "dolma", ("bench/harness/requirements-dolma.txt",)),
 }
 
 
@@ -69,7 +70,7 @@ def main(peer: str, folder: Path) -> str:
         subprocess.run([found, "-m", "venv", str(folder)], check=True)
     if not imports(python, module):
         install = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
-        install += [word for name in locks for word in ("--requirement", str(REQUIREMENTS / name))]
+        install += [word for name in locks for word in ("--requirement", str(ROOT / name))]
         subprocess.run(install, check=True, stdout=sys.stderr)
         if not imports(python, module):
             sys.exit(f"{module} was installed, and cannot be imported")

@@ -1,0 +1,62 @@
+"""Runs inside an environment that has the real Dolma, and answers jobs (see tests/support/drivers/peer.py).
+
+Jobs: {"do": "tag", "taggers", "rows"}: for each row, for each tagger, its labels as `dolma tag` would write them: spans
+          by label, or {"error": text} if the tagger raised. A row is a text, or an object with the fields of a document
+      {"do": "names"}: the names of all its taggers
+"""
+
+import json
+import logging
+import sys
+from importlib import import_module
+from typing import Any
+
+Job = dict[str, Any]
+Labels = dict[str, Any]
+
+import_module("nltk").download = lambda *_, **__: False  # else each start asks the network for a model of sentences
+registry: Any = import_module("dolma").TaggerRegistry
+Spec: Any = import_module("dolma.core.data_types").InputSpecWithMetadata
+
+
+def tag(job: Job) -> Labels:
+    """The labels of all rows."""
+    taggers = {name: registry.get(name)() for name in job["taggers"]}
+    specs = [spec(row, number) for number, row in enumerate(job["rows"])]
+    return {"rows": [{name: looked(tagger, each) for name, tagger in taggers.items()} for each in specs]}
+
+
+def spec(row: str | dict[str, Any], number: int) -> Any:
+    """A row as its taggers get it."""
+    fields = {"text": row} if isinstance(row, str) else row
+    return Spec(**{"id": str(number), "source": "rows", **fields})
+
+
+def looked(tagger: Any, row: Any) -> Labels:
+    """What one tagger gives to one row."""
+    try:
+        labels: Labels = tagger.tag(row)
+    except Exception as error:  # noqa: BLE001 - whatever it raises is the answer
+        return {"error": f"{type(error).__name__}: {error}"}
+    return labels
+
+
+def names(_: Job) -> Labels:
+    """All its taggers."""
+    return {"names": sorted(name for name, _ in registry.items())}
+
+
+DO = {"tag": tag, "names": names}
+
+
+def main() -> None:
+    """Answers until there are no more jobs."""
+    logging.disable(logging.CRITICAL)
+    answers, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin:
+        answers.write(json.dumps([DO[job["do"]](job) for job in json.loads(line)]) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
