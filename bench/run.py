@@ -18,7 +18,7 @@ from bench.harness.environments import CACHE
 from bench.harness.row import Row, disagreements, table
 
 BENCHES = {
-    "tagging": "bench.stages.tagging",
+    "tagging": "bench.taggers.compare",
     "tokenizing": "bench.tokens.tokenizing",
     "chat": "bench.tokens.chat_caches",
     "two-workers": "bench.stages.two_workers",

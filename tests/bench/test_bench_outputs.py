@@ -6,7 +6,7 @@ from typing import Any
 from bench.inputs.corpus import texts, write_raw
 from bench.stages.memory import write_shard
 from bench.stages.one_changed import ASSETS, CACHE, DOCUMENTS, beyond, change
-from bench.stages.tagging import compare
+from bench.taggers.compare import compare
 from gristmill.lake.ledger.model import Shard
 
 
@@ -57,21 +57,28 @@ def test_the_large_shard_has_different_ids_and_texts_throughout(tmp_path: Path) 
 def test_attributes_are_equal_under_other_prefixes_and_without_empty_labels(tmp_path: Path) -> None:
     ours = attributes(tmp_path / "ours", {"words": [[0, 4, 1.0]]}, {})
     theirs = attributes(tmp_path / "theirs", {"words": [[0, 4, 1.0]]}, {"words": []}, prefix="peer__gopher__")
-    assert compare(ours, theirs) == (2, "")
+    assert compare([ours], theirs) == (2, "")
 
 
 def test_a_different_score_is_found_and_named(tmp_path: Path) -> None:
     ours = attributes(tmp_path / "ours", {"words": [[0, 4, 1.0]]}, {"words": [[0, 4, 2.0]]})
     theirs = attributes(tmp_path / "theirs", {"words": [[0, 4, 1.0]]}, {"words": [[0, 4, 3.0]]})
-    compared, different = compare(ours, theirs)
+    compared, different = compare([ours], theirs)
     assert compared == 1
     assert different.startswith("a.jsonl.gz: ('doc-1'")
+
+
+def test_scores_may_differ_by_what_a_comparison_allows(tmp_path: Path) -> None:
+    ours = attributes(tmp_path / "ours", {"words": [[0, 4, 1.0]]})
+    theirs = attributes(tmp_path / "theirs", {"words": [[0, 4, 1.001]]})
+    assert compare([ours], theirs, close=0.01) == (1, "")
+    assert compare([ours], theirs, close=0.0001)[1].startswith("a.jsonl.gz: ('doc-0'")
 
 
 def test_a_missing_row_is_a_difference(tmp_path: Path) -> None:
     ours = attributes(tmp_path / "ours", {}, {})
     theirs = attributes(tmp_path / "theirs", {})
-    assert compare(ours, theirs) == (0, "a.jsonl.gz: 2 rows, the peer has 1")
+    assert compare([ours], theirs) == (1, "a.jsonl.gz: more rows than the peer has")
 
 
 def test_a_change_touches_the_first_document_alone(tmp_path: Path) -> None:
