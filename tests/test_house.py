@@ -42,7 +42,7 @@ ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "text", "errors", "lake.rows"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
-    "reading", "peeking", "preparing", "watching", "templates", "formats.energon",
+    "reading", "trial", "peeking", "preparing", "watching", "templates", "formats.energon",
     "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", *ACROSS,
 }  # fmt: skip
 
@@ -96,6 +96,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "stages.packing",
         "tracing",
         *BELOW_STAGES,
+    },
+    "trial": {
+        "reading",
+        "recipes",
+        "errors",
+        "lake.address",
+        "lake.identity",
+        "lake.rows",
+        "lake.ledger",
+        "lake.store",
     },
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,

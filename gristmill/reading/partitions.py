@@ -117,15 +117,25 @@ def partitions_of(store: Store, asset: str, snapshots: Sequence[str] | None) -> 
         DataError: a partition is not finished.
         StoreError: a run is at work on a partition.
     """
-    there = snapshots_of(store, asset)
-    if not there:
-        raise RecipeError(f"{store.url}: there is no {asset}; {known_names(asset, _alike(store, asset))}")
+    there = known_snapshots(store, asset)
     if snapshots is None:
         return [open_partition(store, place(asset, key)) for key in there]
     for key in snapshots:
         if key not in there:
             raise RecipeError(f"{asset}: there is no snapshot {key!r}; {known_names(key, there)}")
     return [open_partition(store, place(asset, key)) for key in dict.fromkeys(snapshots)]
+
+
+def known_snapshots(store: Store, asset: str) -> list[str]:
+    """The snapshots of an asset that the lake has, as snapshots_of() gives them.
+
+    Raises:
+        RecipeError: the lake has no such asset; the message lists those that it has.
+    """
+    there = snapshots_of(store, asset)
+    if not there:
+        raise RecipeError(f"{store.url}: there is no {asset}; {known_names(asset, _alike(store, asset))}")
+    return there
 
 
 def _alike(store: Store, asset: str) -> Iterable[str]:

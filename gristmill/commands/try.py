@@ -1,0 +1,69 @@
+"""`try [LAKE] TAGGER SOURCE/VERSION`: runs a tagger on a sample of documents, and shows what it says of them.
+
+TAGGER is the name of a tagger on the shelves or in a room of gristmill/taggers, or a Python file (FILE:NAME if it
+declares several). Nothing is written to the lake.
+"""
+# ruff: noqa: N999 - the command is `try`; it is imported by its name as a string
+
+from argparse import ArgumentParser, Namespace
+
+from gristmill.commands._targets import is_path
+from gristmill.commands._terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.errors import RecipeError
+from gristmill.lake.asset_kinds import DOCUMENTS, names_of
+from gristmill.reading.partitions import named_asset
+from gristmill.trial.drafts import find_tagger
+from gristmill.trial.pieces import draw_documents
+from gristmill.trial.shown import lines_of
+from gristmill.trial.trial import run_trial
+
+HELP = "run a draft tagger on a sample of documents: scores, spans in context, errors, speed"
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[LAKE] TAGGER SOURCE/VERSION",
+        help="a tagger's name or its file, and the documents, as in wiki/v1; before them the lake: -,"
+        " s3://bucket/prefix, or a folder; by default that of the project or GRISTMILL_LAKE",
+    )
+    add_options(parser)
+    parser.add_argument("--snapshot", help="by default the last one that is finished")
+    parser.add_argument("--rows", type=int, default=200, metavar="N", help="documents (%(default)s)")
+    parser.add_argument(
+        "--examples", type=int, default=3, metavar="N", help="documents or spans shown for each label (%(default)s)"
+    )
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Runs the tagger. Returns 1 if it failed for a document, or gave one labels that depend on others; else 0.
+
+    Raises:
+        RecipeError: there is no such tagger or version.
+        DataError: no snapshot is finished.
+        StoreError: the lake does not answer.
+    """
+    for option in ("rows", "examples"):
+        if getattr(arguments, option) < 1:
+            raise RecipeError(f"--{option} {getattr(arguments, option)}: give a number, 1 or more")
+    words = list(arguments.words)
+    if len(words) not in {2, 3} or is_path(words[-1]):
+        raise RecipeError(
+            f"{' '.join(words)}: name a tagger and a version, as in gopher-1 wiki/v1, after the lake or alone"
+        )
+    arguments.lake = words.pop(0) if len(words) == 3 else "-"
+    lake = lake_of(arguments)
+    asset = named_asset(words[1], DOCUMENTS, "wiki/v1")
+    tagger = find_tagger(words[0], shelves_of(arguments), lake.url)
+    store = lake.store()
+    sample = draw_documents(store, asset, arguments.snapshot, arguments.rows)
+    source = names_of(asset)["source"]
+    trial = run_trial(tagger, sample.rows)
+    for line in lines_of(tagger, sample, trial, arguments.examples):
+        show(line)
+    if not tagger.applies_to(source):
+        show(f"{tagger.name} does not tag {source} by its only=: {', '.join(sorted(tagger.only))}")
+    return 1 if trial.failures or trial.differing else 0

@@ -1,0 +1,105 @@
+"""Drafts: finds the tagger that a person tries, by its name or by the file in which it is being written."""
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from traceback import walk_tb
+from types import ModuleType
+
+from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.recipes.shelf import HOME, check_outside, read_shelf
+from gristmill.recipes.tagger import Tagger
+
+ROOMS = f"{HOME}.taggers"
+"""The package whose rooms hold taggers that are ready, but on no shelf."""
+
+
+def find_tagger(name: str, packages: Sequence[str], lake: str) -> Tagger:
+    """The tagger of a name, or of a file.
+
+    Args:
+        name: of a tagger on the shelves, or in a room of `gristmill/taggers/`; or the path of a Python file that
+            declares one tagger, or several: then `FILE:NAME`.
+        packages: packages that have shelves.
+        lake: address of the lake. Code in it is refused.
+
+    Raises:
+        RecipeError: there is no such tagger, or the file cannot be imported; the message names file and line.
+    """
+    path, _, chosen = name.partition(".py:")
+    if name.endswith(".py") or chosen:
+        return _of_file(Path(f"{path}.py" if chosen else name), chosen, lake)
+    check_outside(lake, packages)
+    known = read_shelf("taggers", Tagger, packages)
+    if name not in known:
+        known = {**{tagger.name: tagger for tagger in _ready()}, **known}
+    if name not in known:
+        raise RecipeError(
+            f"taggers: no {name!r} on the shelves, nor in the rooms of {ROOMS}; {known_names(name, known)}; or name a"
+            " file, as in my_tagger.py"
+        )
+    return known[name]
+
+
+def _ready() -> Iterator[Tagger]:
+    """The taggers in the rooms of gristmill/taggers. A room whose library is not installed is left out."""
+    shelf = importlib.import_module(ROOMS)
+    for found in pkgutil.walk_packages(shelf.__path__, f"{ROOMS}."):
+        if found.ispkg:
+            continue
+        try:
+            module = importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith(f"{HOME}."):
+                raise
+            continue
+        yield from _declared(module)
+
+
+def _of_file(path: Path, chosen: str, lake: str) -> Tagger:
+    if not path.is_file():
+        raise RecipeError(f"{path}: there is no such file")
+    if "://" not in lake and path.resolve().is_relative_to(Path(lake).resolve()):
+        raise RecipeError(f"{path} is in the lake: whoever may write data there could run code by it. Move it out")
+    taggers = {tagger.name: tagger for tagger in _declared(_imported(path))}
+    if chosen or len(taggers) != 1:
+        if chosen not in taggers:
+            raise RecipeError(
+                f"{path}: "
+                + (f"no tagger {chosen!r}; " if chosen else f"declares {len(taggers)} taggers; ")
+                + (f"name one, as in {path}:{next(iter(taggers))}; " if taggers else "")
+                + known_names(chosen, taggers)
+            )
+        return taggers[chosen]
+    return next(iter(taggers.values()))
+
+
+def _imported(path: Path) -> ModuleType:
+    """The module of a file. Modules beside it can be imported by it, as `python FILE` would."""
+    name = f"gristmill_draft_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:  # pragma: no cover - a file that ends with .py has a loader
+        raise RecipeError(f"{path}: cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        spec.loader.exec_module(module)
+    except RecipeError as error:
+        raise RecipeError(f"{path}: {error}") from error
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+        where = f", line {lines[-1]}" if lines else ""
+        raise RecipeError(f"{path}{where} cannot be imported: {words_of(error)}; mend this file") from error
+    return module
+
+
+def _declared(module: ModuleType) -> Iterator[Tagger]:
+    yield from {id(each): each for each in vars(module).values() if isinstance(each, Tagger)}.values()
