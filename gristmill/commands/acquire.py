@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
-from gristmill.commands._targets import chosen_lake
-from gristmill.commands._terminal import add_lake, show
+from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.terminal import add_lake, show
 from gristmill.errors import RecipeError
 from gristmill.installation import top_level
 from gristmill.lake.address import blocklist_path

@@ -9,8 +9,8 @@ file that cannot be read: all else is written, and this file has no metadata.
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from gristmill.commands._progress import Progress
-from gristmill.commands._terminal import add_options, show
+from gristmill.commands._shared.progress import Progress
+from gristmill.commands._shared.terminal import add_options, show
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
 from gristmill.execution.work import ProgressLine

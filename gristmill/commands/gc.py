@@ -8,8 +8,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gristmill.commands._targets import chosen_lake
-from gristmill.commands._terminal import add_lake, show
+from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.terminal import add_lake, show
 from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.gc import (
     find_foreign,

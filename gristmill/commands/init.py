@@ -7,7 +7,7 @@ writes into the current folder, which must be empty but for .git and .venv.
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from gristmill.commands._terminal import show
+from gristmill.commands._shared.terminal import show
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
 from gristmill.recipes.shelf import HOME

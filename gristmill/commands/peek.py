@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from pathlib import Path
 
-from gristmill.commands._terminal import show
+from gristmill.commands._shared.terminal import show
 from gristmill.errors import RecipeError, shorten
 from gristmill.peeking.look import (
     LONGEST_ROW,

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from gristmill.commands._targets import add_targets, asked_for, counted, line_of
-from gristmill.commands._terminal import add_options, add_shelves, lake_of, show
+from gristmill.commands._shared.targets import add_targets, asked_for, counted, line_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import Prospect

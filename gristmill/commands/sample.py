@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.commands._targets import is_path
-from gristmill.commands._terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_ledger

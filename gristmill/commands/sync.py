@@ -5,8 +5,8 @@ Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gri
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._targets import chosen_lake
-from gristmill.commands._terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.dashboard.home import chosen_environment, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from gristmill.commands._targets import names_lake
-from gristmill.commands._terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.targets import names_lake
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
 from gristmill.lake.asset_kinds import TOKEN_CACHE, expression_of

@@ -7,8 +7,8 @@ declares several). Nothing is written to the lake.
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._targets import is_path
-from gristmill.commands._terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import DOCUMENTS, names_of
 from gristmill.reading.partitions import named_asset

@@ -6,8 +6,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from gristmill.commands._targets import chosen_lake
-from gristmill.commands._terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
 from gristmill.execution.mend import with_arguments

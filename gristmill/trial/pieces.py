@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
     document: Document
 
 
-class Sample(NamedTuple):
+class DrawnSample(NamedTuple):
     """The documents of a trial.
 
     Attributes:
@@ -63,7 +63,7 @@ class _Piece(NamedTuple):
     first: int
 
 
-def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -> Sample:
+def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -> DrawnSample:
     """Draws documents of a dataset version.
 
     Args:
@@ -96,7 +96,7 @@ def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -
         )
         drawn = heapq.nsmallest(count, (each for some in (drawn, found) for each in some), key=lambda each: each[:3])
     rows_drawn = [Drawn(shard, row, document) for _, shard, row, document in sorted(drawn, key=lambda each: each[1:3])]
-    return Sample(asset, partition.place.snapshot, rows_drawn, len(chosen), len(pieces), looked)
+    return DrawnSample(asset, partition.place.snapshot, rows_drawn, len(chosen), len(pieces), looked)
 
 
 def _partition(store: Store, asset: str, snapshot: str | None) -> ReadPartition:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gristmill.errors import shorten
 from gristmill.recipes.tagger import Tagger
-from gristmill.trial.pieces import Drawn, Sample
+from gristmill.trial.pieces import Drawn, DrawnSample
 from gristmill.trial.trial import Failure, Trial
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -18,7 +18,7 @@ _MOST_FAILURES = 20
 _WIDTH = 100
 
 
-def lines_of(tagger: Tagger, sample: Sample, trial: Trial, examples: int) -> Iterator[str]:
+def lines_of(tagger: Tagger, sample: DrawnSample, trial: Trial, examples: int) -> Iterator[str]:
     """The lines of a trial. Texts and names in them are not escaped yet.
 
     Args:

@@ -7,8 +7,8 @@ import pytest
 from testkit import Mill
 
 from gristmill.__main__ import main, overview, parser
-from gristmill.commands._progress import Progress
-from gristmill.commands._terminal import complain, show
+from gristmill.commands._shared.progress import Progress
+from gristmill.commands._shared.terminal import complain, show
 from gristmill.commands.verify import HELP
 from gristmill.errors import RecipeError
 

@@ -1,6 +1,6 @@
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.trial.pieces import Drawn, Sample
+from gristmill.trial.pieces import Drawn, DrawnSample
 from gristmill.trial.shown import lines_of
 from gristmill.trial.trial import run_trial
 
@@ -9,7 +9,7 @@ DIGITS = "0123456789" * 9
 
 def shown(tagger: Tagger, *texts: str) -> list[str]:
     rows = [Drawn("a", n, Document(id=f"d{n}", text=text, source="tales")) for n, text in enumerate(texts)]
-    sample = Sample("sources/tales/v0/documents", "2024", rows, 1, 7, 40)
+    sample = DrawnSample("sources/tales/v0/documents", "2024", rows, 1, 7, 40)
     return list(lines_of(tagger, sample, run_trial(tagger, rows), 1))
 
 

@@ -7,7 +7,7 @@ from dagster_kit import LETTERS_V0, letters
 from testkit import Mill, packed
 
 from gristmill.__main__ import main
-from gristmill.commands._targets import counted, names_lake
+from gristmill.commands._shared.targets import counted, names_lake
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from gristmill.commands._terminal import lake_of, shelves_of
+from gristmill.commands._shared.terminal import lake_of, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import LEDGER_TOPS

@@ -1,6 +1,6 @@
 from io import StringIO
 
-from gristmill.commands._progress import Progress
+from gristmill.commands._shared.progress import Progress
 from gristmill.execution.work import ProgressLine
 
 

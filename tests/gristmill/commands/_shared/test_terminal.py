@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.__main__ import main
-from gristmill.commands._terminal import add_engine, add_lake, add_shelves, engine_of, lake_of, shelves_of
+from gristmill.commands._shared.terminal import add_engine, add_lake, add_shelves, engine_of, lake_of, shelves_of
 from gristmill.engines.local import LocalPool
 from gristmill.errors import RecipeError
 from gristmill.execution.runner import Inline
