@@ -14,7 +14,8 @@ from typing import Any
 Job = dict[str, Any]
 Labels = dict[str, Any]
 
-import_module("nltk").download = lambda *_, **__: False  # else each start asks the network for a model of sentences
+nltk: Any = import_module("nltk")
+nltk.download = lambda *_, **__: False  # else each start asks the network for a model of sentences
 registry: Any = import_module("dolma").TaggerRegistry
 Spec: Any = import_module("dolma.core.data_types").InputSpecWithMetadata
 
