@@ -6,6 +6,9 @@ from functools import cached_property
 
 from gristmill.text.code_points import CodePoints, columns
 from gristmill.text.lines import Lines
+from gristmill.text.paragraphs import Paragraphs
+from gristmill.text.runs import Runs
+from gristmill.text.unicode_words import UnicodeWords
 from gristmill.text.words import Words
 
 CODE_POINTS = 500_000
@@ -37,6 +40,21 @@ class TextColumn:
     def lines(self) -> Lines:
         """The lines of the texts."""
         return Lines.of(self.points)
+
+    @cached_property
+    def paragraphs(self) -> Paragraphs:
+        """The lines with more than white space, each with its line feed."""
+        return Paragraphs.of(self.lines, self.words)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs of word characters, and those of other marks."""
+        return Runs.of(self.points)
+
+    @cached_property
+    def unicode_words(self) -> UnicodeWords:
+        """The pieces that UAX #29 divides the texts into."""
+        return UnicodeWords.of(self.points)
 
 
 def columns_of(texts: Sequence[str], limit: int = CODE_POINTS) -> Iterator[TextColumn]:

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints, Numbers
 
@@ -45,3 +48,24 @@ class Pieces:
     def lengths(self) -> Numbers:
         """The number of code points of each piece (P)."""
         return self.ends - self.starts
+
+    def per_text(self, chosen: NDArray[np.bool_]) -> Numbers:
+        """How many of the chosen pieces each text has (T); `chosen` has P entries."""
+        before = np.zeros(len(chosen) + 1, np.int64)
+        np.cumsum(chosen, out=before[1:])
+        return np.diff(before[self.bounds])
+
+    def between(self, starts: Numbers, ends: Numbers) -> Numbers:
+        """How many pieces begin in each stretch of the column, `units[starts[i]:ends[i]]`; shapes (n,)."""
+        return np.searchsorted(self.starts, ends) - np.searchsorted(self.starts, starts)
+
+    def spans(self, scores: NDArray[Any]) -> list[list[tuple[int, int, float]]]:
+        """For each text a list of its pieces as spans: start and end in the text, and the score of the piece (T).
+
+        Args:
+            scores: of the pieces (P).
+        """
+        begins = self.column.bounds[self.texts]
+        spans = list(zip((self.starts - begins).tolist(), (self.ends - begins).tolist(), scores.tolist(), strict=True))
+        bounds = self.bounds.tolist()
+        return [spans[first:last] for first, last in pairwise(bounds)]

@@ -59,9 +59,18 @@ class Words(Pieces):
         """How many code points each text has, without its white space (T)."""
         return np.diff(self.before[self.bounds])
 
-    def per_text(self, chosen: NDArray[np.bool_]) -> Numbers:
-        """How many of the chosen words each text has; `chosen` has W entries."""
-        return np.diff(_summed(chosen)[self.bounds])
+    def edges(self, starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+        """Stretches of the column without the white space at both ends; what has no word is empty at its begin.
+
+        Args:
+            starts: of the stretches, which are texts, lines or paragraphs (n).
+            ends: of the stretches (n).
+        """
+        first, last = np.searchsorted(self.starts, starts), np.searchsorted(self.starts, ends)
+        (some,) = np.nonzero(last > first)
+        heads, tails = starts.copy(), starts.copy()
+        heads[some], tails[some] = self.starts[first[some]], self.ends[last[some] - 1]
+        return heads, tails
 
     def medians(self) -> NDArray[np.float64]:
         """The median word length of each text in code points; 0 for a text without words (T)."""

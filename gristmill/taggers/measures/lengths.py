@@ -1,0 +1,92 @@
+"""LENGTHS: how long each document is, in ten units.
+
+Source: the taggers char_length_v1, char_length_strip_ws_v1, bytes_length_v1, whitespace_tokenizer_v1, uniseg_length_v1
+and uniseg_length_paragraphs_with_doc_length_v1 of the Dolma toolkit 1.2.1 (github.com/allenai/dolma, `length.py`).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gristmill.recipes.batch import Batch, Measured
+from gristmill.recipes.tagger import Score, Tagger
+from gristmill.text.code_points import CodePoints, Numbers
+from gristmill.text.column import TextColumn
+from gristmill.text.scripts import unspaced
+from gristmill.text.sentences import sentences
+
+
+def tag(batch: Batch) -> dict[str, Any]:
+    r"""The lengths of each document.
+
+    * `characters`: code points. `stripped_characters`: the same without white space at both ends.
+    * `bytes`: bytes in UTF-8.
+    * `words`: words between white space. None if more than half of the text is Chinese, Japanese, Thai or in another
+      script without spaces.
+    * `runs`: runs of word characters and runs of other marks: `don't!` has four. Dolma's whitespace_tokenizer_v1 is
+      one more, because it counts what is between them.
+    * `unicode_pieces`: the pieces that UAX #29 divides the text into, also spaces, without those at both ends.
+    * `unicode_words`: those of them that are not white space. None if more than half of the text is Thai, Lao, Khmer
+      or Burmese, which the standard leaves to dictionaries.
+    * `lines`: line feeds and one. `paragraphs`: lines with more than white space.
+    * `sentences`: as `gristmill.text.sentences` divides texts.
+
+    >>> from gristmill.lake.rows.document import Document
+    >>> labels = tag(Batch([Document(id="a", text="Don't panic!\n\n42 Mühlen.\n", source="tales")]))
+    >>> [int(labels[name][0]) for name in ("characters", "bytes", "words", "runs", "unicode_words", "paragraphs")]
+    [25, 26, 4, 8, 6, 2]
+    """
+    return batch.measured(_measured)
+
+
+def _measured(column: TextColumn) -> Measured:
+    points, words, pieces = column.points, column.words, column.unicode_words
+    no_spaces, no_rules = unspaced(points)
+    heads, tails = words.edges(points.bounds[:-1], points.bounds[1:] - 1)
+    return {
+        "characters": points.lengths,
+        "stripped_characters": tails - heads,
+        "bytes": _bytes(points),
+        "words": np.ma.MaskedArray(words.counts, mask=no_spaces),
+        "runs": column.runs.counts,
+        "unicode_pieces": pieces.within(heads, tails),
+        "unicode_words": np.ma.MaskedArray(pieces.per_text(pieces.filled), mask=no_rules),
+        "lines": column.lines.counts,
+        "paragraphs": column.paragraphs.counts,
+        "sentences": sentences(points, column.runs),
+    }
+
+
+def _bytes(points: CodePoints) -> Numbers:
+    """The size of each text in UTF-8, shape (texts,): a byte more from U+0080 on, from U+0800 on, from U+10000 on."""
+    sizes = points.lengths.copy()
+    if points.units.itemsize > 1:
+        for first in (0x80, 0x800, 0x10000):
+            sizes += np.add.reduceat(points.units >= first, points.bounds[:-1], dtype=np.int64)
+    return sizes
+
+
+LENGTHS = Tagger(
+    name="lengths-1",
+    batch=tag,
+    labels=(
+        Score("characters", "code points", unit="code points", low=0),
+        Score("stripped_characters", "code points without white space at both ends", unit="code points", low=0),
+        Score("bytes", "bytes in UTF-8", unit="bytes", low=0),
+        Score("words", "words between white space; none of scripts without spaces", unit="words", low=0, optional=True),
+        Score("runs", "runs of word characters, and runs of other marks", unit="runs", low=0),
+        Score("unicode_pieces", "pieces between word boundaries of UAX #29", unit="pieces", low=0),
+        Score(
+            "unicode_words",
+            "such pieces that are not white space; none of Thai and its like",
+            unit="words",
+            low=0,
+            optional=True,
+        ),
+        Score("lines", "line feeds and one", unit="lines", low=1),
+        Score("paragraphs", "lines with more than white space", unit="paragraphs", low=0),
+        Score("sentences", "sentences, by the marks that end them", unit="sentences", low=0),
+    ),
+    parameters={"word_break": "Unicode 16.0", "word_characters": "Unicode 17.0", "sentences": 1},
+    description="Code points, bytes, words, Unicode words, lines, paragraphs and sentences.",
+)

@@ -1,0 +1,36 @@
+"""Paragraphs: the lines of a column of texts that hold more than white space."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gristmill.text.lines import Lines
+from gristmill.text.pieces import Pieces
+from gristmill.text.words import Words
+
+
+@dataclass(frozen=True)
+class Paragraphs(Pieces):
+    r"""The P paragraphs of T texts: lines with a word. The line feed at its end belongs to a paragraph.
+
+    Source: `split_paragraphs` of the Dolma toolkit 1.2.1 (github.com/allenai/dolma, `core/utils.py`).
+
+    Args:
+        column: the texts.
+        starts, ends: paragraph i is `column.units[starts[i]:ends[i]]` (P).
+        bounds: text t has the paragraphs from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+
+    >>> from gristmill.text.code_points import CodePoints
+    >>> column = CodePoints.of(["One.\n \nTwo.", ""])
+    >>> paragraphs = Paragraphs.of(Lines.of(column), Words.of(column))
+    >>> paragraphs.counts.tolist(), paragraphs.lengths.tolist(), paragraphs.spans(paragraphs.lengths)
+    ([2, 0], [5, 4], [[(0, 5, 5), (7, 11, 4)], []])
+    """
+
+    @classmethod
+    def of(cls, lines: Lines, words: Words) -> "Paragraphs":
+        """The paragraphs of a column, by its lines and words."""
+        (filled,) = np.nonzero(words.between(lines.starts, lines.ends))
+        starts, ends = lines.starts[filled], lines.ends[filled] + 1
+        ends -= np.isin(ends, lines.column.bounds[1:])  # the line feed that follows a text is not of the text
+        return cls(lines.column, starts, ends, np.searchsorted(starts, lines.column.bounds))

@@ -1,0 +1,35 @@
+"""Runs: the runs of word characters and the runs of other marks in a column of texts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gristmill.text.code_points import CodePoints
+from gristmill.text.pieces import Pieces
+from gristmill.text.unicode_tables import SPACE, WORD, characters, taken
+
+
+@dataclass(frozen=True)
+class Runs(Pieces):
+    r"""The matches of `\w+|[^\w\s]+` in T texts, with the classes of Unicode 17.0 that the package `regex` has.
+
+    Args:
+        column: the texts.
+        starts, ends: run i is `column.units[starts[i]:ends[i]]`.
+        bounds: text t has the runs from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+
+    >>> runs = Runs.of(CodePoints.of(["can't stop!!", ""]))
+    >>> runs.counts.tolist(), runs.lengths.tolist()
+    ([5, 0], [3, 1, 1, 4, 2])
+    """
+
+    @classmethod
+    def of(cls, column: CodePoints) -> "Runs":
+        """The runs of a column."""
+        kinds = taken(column.units, characters()) & (WORD | SPACE)
+        (changes,) = np.nonzero(kinds[1:] != kinds[:-1])
+        edges = np.append(0, changes + 1)
+        (inside,) = np.nonzero(kinds[edges] != SPACE)
+        # The last code point of a column is a line feed, so each run has an edge after it.
+        starts = edges[inside]
+        return cls(column, starts, edges[inside + 1], np.searchsorted(starts, column.bounds))

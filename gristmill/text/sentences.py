@@ -1,0 +1,67 @@
+"""Sentences: how many sentences texts have, by marks that end them. No language is known, and no abbreviation."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.text.code_points import BREAK, CodePoints, Numbers
+from gristmill.text.runs import Runs
+from gristmill.text.unicode_tables import SPACE, WORD, characters, taken
+
+# Full stop, exclamation and question marks, ellipsis; those of Armenian, Arabic, Devanagari, Burmese, Ethiopic, Khmer.
+_ENDS = ".!?\u2026\u203c\u203d\u2047\u2048\u2049\u0589\u061f\u06d4\u0964\u0965\u104b\u1362\u1367\u17d4\u17d5"
+_FULL = "\u3002\uff01\uff0e\uff1f\uff61"  # of Chinese and Japanese: no space follows
+_CLOSING = "\"')]}\u00bb\u2019\u201d\u203a\u300b\u300d\u300f\u3011\uff02\uff07\uff09\uff3d\uff5d"
+_END, _WIDE, _CLOSER = 1, 2, 4
+
+
+def sentences(column: CodePoints, runs: Runs) -> Numbers:
+    r"""The number of sentences of each text.
+
+    A sentence ends with a run of `.`, `!`, `?`, `…` and their like in other scripts, with quotes and brackets that
+    close. White space must follow, except after the wide marks of Chinese and Japanese. A line feed also ends a
+    sentence. What has no letter and no digit is not counted. Abbreviations are not known: `Mr. Hyde` is two sentences.
+
+    Args:
+        column: the texts.
+        runs: of the column.
+
+    Returns:
+        Shape (texts,).
+
+    >>> column = CodePoints.of(["“Go!” he said. So... 3.5 it was\nThe end", "...", "行け。行った。"])
+    >>> sentences(column, Runs.of(column)).tolist()
+    [5, 0, 2]
+    """
+    ends = _ends(column)
+    words = runs.starts[(taken(column.units[runs.starts], characters()) & WORD) != 0]
+    stretch = np.searchsorted(ends, words, side="right")
+    firsts = words[np.append(True, stretch[1:] != stretch[:-1])] if words.size else words
+    return np.diff(np.searchsorted(firsts, column.bounds))
+
+
+def _ends(column: CodePoints) -> Numbers:
+    """The places that follow a sentence or a line, ascending."""
+    units = column.units
+    marks = _table()[:256].take(units) if units.itemsize == 1 else _table().take(units)
+    inside = np.zeros(len(units) + 1, np.bool_)
+    np.not_equal(marks, 0, out=inside[1:])
+    (edges,) = np.nonzero(inside[1:] != inside[:-1])
+    breaks = np.flatnonzero((column.kinds & BREAK) != 0)
+    if not edges.size:
+        return breaks
+    kinds = np.bitwise_or.reduceat(marks, edges)[::2]
+    closings = edges[1::2]
+    followed = (taken(units[closings], characters()) & SPACE) != 0
+    closings = closings[((kinds & _WIDE) != 0) | (((kinds & _END) != 0) & followed)]
+    return np.union1d(closings, breaks)
+
+
+@cache
+def _table() -> NDArray[Any]:
+    table = np.zeros(0x110000, np.uint8)
+    for signs, kind in ((_ENDS, _END), (_FULL, _END | _WIDE), (_CLOSING, _CLOSER)):
+        table[[ord(sign) for sign in signs]] = kind
+    return table

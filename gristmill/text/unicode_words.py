@@ -1,0 +1,157 @@
+"""UnicodeWords: the pieces that UAX #29 divides texts into, by Unicode 16.0: words, and what is between them."""
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.text.code_points import SPACE, CodePoints, Numbers
+from gristmill.text.pieces import Pieces
+from gristmill.text.unicode_tables import Flags, property_table, taken
+
+_LETTER, _HEBREW, _NUMERIC, _KATAKANA, _CONNECTOR = 1, 2, 4, 8, 16
+_MID_LETTER, _MID_NUMBER, _SINGLE_QUOTE, _DOUBLE_QUOTE = 32, 64, 128, 256
+_BLANK, _NEWLINE, _IGNORED, _PICTOGRAPH, _REGIONAL = 512, 1024, 2048, 4096, 8192
+
+_BITS = {
+    "ALetter": _LETTER,
+    "Hebrew_Letter": _LETTER | _HEBREW,
+    "Numeric": _NUMERIC,
+    "Katakana": _KATAKANA,
+    "ExtendNumLet": _CONNECTOR,
+    "MidLetter": _MID_LETTER,
+    "MidNum": _MID_NUMBER,
+    "MidNumLet": _MID_LETTER | _MID_NUMBER,
+    "Single_Quote": _MID_LETTER | _MID_NUMBER | _SINGLE_QUOTE,
+    "Double_Quote": _DOUBLE_QUOTE,
+    "WSegSpace": _BLANK,
+    **dict.fromkeys(("CR", "LF", "Newline"), _NEWLINE),
+    **dict.fromkeys(("Extend", "Format", "ZWJ"), _IGNORED),
+    "Extended_Pictographic": _PICTOGRAPH,
+    "Regional_Indicator": _REGIONAL,
+}
+_CR, _LF, _ZWJ = 0x0D, 0x0A, 0x200D
+_NARROW_SPACE = 0x202F  # the only white space that belongs to words
+
+
+@dataclass(frozen=True)
+class UnicodeWords(Pieces):
+    """The pieces of T texts between word boundaries of UAX #29: words, single marks, and runs of spaces.
+
+    Nothing is left out: the pieces of a text, joined, are the text. Chinese characters and hiragana are pieces of one
+    character. Thai, Lao, Khmer and Burmese need dictionaries that the standard does not have; their pieces mean little.
+
+    Source: Unicode Standard Annex #29, Word Boundaries, revision 45 (Unicode 16.0). Pieces are equal to those of the
+    package `uniseg` 0.10.1 (`uniseg.wordbreak.words`).
+
+    Args:
+        column: the texts.
+        starts, ends: piece i is `column.units[starts[i]:ends[i]]`.
+        bounds: text t has the pieces from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+
+    >>> pieces = UnicodeWords.of(CodePoints.of(["can't  pay 3.50", "日本"]))
+    >>> pieces.counts.tolist(), pieces.lengths.tolist(), pieces.filled.tolist()
+    ([5, 2], [5, 2, 3, 1, 4, 1, 1], [True, False, True, False, True, True, True])
+    """
+
+    @classmethod
+    def of(cls, column: CodePoints) -> "UnicodeWords":
+        """The pieces of a column."""
+        breaks = _breaks(column.units, taken(column.units, _table()))
+        closings = column.bounds[1:] - 1
+        breaks[closings] = True
+        (edges,) = np.nonzero(breaks)
+        piece = np.ones(len(edges), np.bool_)
+        piece[np.searchsorted(edges, closings)] = False
+        (kept,) = np.nonzero(piece)
+        starts = edges[kept]
+        return cls(column, starts, edges[kept + 1], np.searchsorted(starts, column.bounds))
+
+    @cached_property
+    def filled(self) -> NDArray[np.bool_]:
+        """For each piece whether it has more than white space (P)."""
+        if not len(self.starts):
+            return np.zeros(0, np.bool_)
+        black = (self.column.kinds & SPACE) == 0
+        filled: NDArray[np.bool_] = black[self.starts]
+        (others,) = np.nonzero(~filled)  # a piece that begins with a space may have a combining mark
+        if others.size:
+            edges = np.column_stack((self.starts[others], self.ends[others])).ravel()
+            filled[others] = np.logical_or.reduceat(black, edges)[::2]
+        return filled
+
+    def within(self, starts: Numbers, ends: Numbers, *, filled: bool = False) -> Numbers:
+        """How many pieces each stretch of the column has if it is divided alone.
+
+        Args:
+            starts: where each stretch begins. Before it there is only white space in its text or line (n).
+            ends: where each ends. After it there is only white space in its text or line (n).
+            filled: whether pieces of white space are left out.
+
+        Returns:
+            Shape (n,).
+        """
+        places = self.starts[self.filled] if filled else self.starts
+        counts = np.searchsorted(places, ends) - np.searchsorted(places, starts, side="right") + 1
+        counts[ends == starts] = 0
+        units = self.column.units
+        for number in np.flatnonzero((units[starts - 1] == _NARROW_SPACE) & (ends > starts)):
+            stretch = units[starts[number] : ends[number]].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+            alone = UnicodeWords.of(CodePoints.of([stretch]))
+            counts[number] = alone.filled.sum() if filled else alone.counts[0]
+        return counts
+
+
+@cache
+def _table() -> Flags:
+    return property_table("word_break.txt", _BITS)
+
+
+def _breaks(units: NDArray[Any], flags: Flags) -> NDArray[np.bool_]:
+    """For each code point whether there is a boundary before it. Names of rules are those of UAX #29."""
+    breaks = np.ones(len(units), np.bool_)
+    newline = (flags & _NEWLINE) != 0
+    (ignored,) = np.nonzero((flags & _IGNORED) != 0)
+    if ignored.size:  # WB4
+        breaks[ignored[ignored > 0]] = newline[ignored[ignored > 0] - 1]
+        kept = np.flatnonzero((flags & _IGNORED) == 0)
+        breaks[kept[_joins(flags[kept])]] = False
+        (joiners,) = np.nonzero(units[:-1] == _ZWJ)
+        breaks[joiners[(flags[joiners + 1] & _PICTOGRAPH) != 0] + 1] = False  # WB3c
+    else:
+        breaks[_joins(flags)] = False
+    blank = (flags & _BLANK) != 0
+    breaks[1:] &= ~(blank[1:] & blank[:-1])  # WB3d
+    (returns,) = np.nonzero(units[:-1] == _CR)
+    breaks[returns[units[returns + 1] == _LF] + 1] = False  # WB3
+    return breaks
+
+
+def _joins(flags: Flags) -> Numbers:
+    """The places without a boundary before them, by the rules WB5 to WB16, of code points that are not ignored."""
+    before, after = flags[:-1], flags[1:]
+    word = _LETTER | _NUMERIC
+    joined = ((before & word) != 0) & ((after & word) != 0)  # WB5, WB8, WB9, WB10
+    (connectors,) = np.nonzero((flags & (_KATAKANA | _CONNECTOR)) != 0)
+    if connectors.size:  # WB13, WB13a, WB13b
+        some = word | _KATAKANA | _CONNECTOR
+        for place in (connectors[connectors > 0], connectors[connectors < len(flags) - 1] + 1):
+            left, right = flags[place - 1], flags[place]
+            both = ((left & some) != 0) & ((right & some) != 0)
+            both &= (((left | right) & _CONNECTOR) != 0) | ((left & right & _KATAKANA) != 0)
+            joined[place[both] - 1] = True
+    (middles,) = np.nonzero((flags[1:-1] & (_MID_LETTER | _MID_NUMBER | _DOUBLE_QUOTE)) != 0)
+    left, middle, right = flags[middles], flags[middles + 1], flags[middles + 2]
+    for side, mid in ((_LETTER, _MID_LETTER), (_NUMERIC, _MID_NUMBER), (_HEBREW, _DOUBLE_QUOTE)):
+        inside = middles[((left & side) != 0) & ((middle & mid) != 0) & ((right & side) != 0)]
+        joined[inside] = joined[inside + 1] = True  # WB6 and WB7, WB11 and WB12, WB7b and WB7c
+    joined[middles[((left & _HEBREW) != 0) & ((middle & _SINGLE_QUOTE) != 0)]] = True  # WB7a
+    (flagged,) = np.nonzero((flags & _REGIONAL) != 0)
+    if flagged.size:  # WB15, WB16: every second one of a run
+        first = np.append(True, np.diff(flagged) != 1)
+        number = np.arange(len(flagged))
+        second = (number - np.maximum.accumulate(np.where(first, number, 0))) % 2 == 1
+        joined[flagged[second] - 1] = True
+    return np.flatnonzero(joined) + 1

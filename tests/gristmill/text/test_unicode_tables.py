@@ -1,0 +1,28 @@
+import unicodedata
+
+from gristmill.text.unicode_tables import EMOJI, MARK, SPACE, WORD, characters, property_table, taken
+
+
+def test_characters_have_the_classes_of_their_categories() -> None:
+    table = characters()
+    for sign, expected in {
+        **dict.fromkeys("aß漢٣\u0301ⓐ\u200d", WORD),
+        **dict.fromkeys("_\u203f", WORD | MARK),
+        **dict.fromkeys("!«+€", MARK),
+        **dict.fromkeys("☃\U0001f680", MARK | EMOJI),
+        **dict.fromkeys(" \n\u00a0\u3000", SPACE),
+        **dict.fromkeys("\x1c\u200b\u00b2", 0),
+    }.items():
+        assert table[ord(sign)] == expected, unicodedata.name(sign, repr(sign))
+
+
+def test_letters_that_python_knows_are_in_words() -> None:
+    table = characters()
+    letters = [n for n in range(0x110000) if unicodedata.category(chr(n)) in {"Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Mn"}]
+    assert all(table[letters] & WORD)
+
+
+def test_a_code_point_may_have_two_properties() -> None:
+    table = property_table("characters.txt", {"Word": 1, "Mark": 2})
+    assert taken(table[:3].astype("u1"), table).tolist() == [0, 0, 0]
+    assert table[ord("_")] == 3
