@@ -1,5 +1,6 @@
 import re
 
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -7,7 +8,6 @@ from gristmill.text.code_points import CodePoints
 from gristmill.text.lines import Lines
 from gristmill.text.paragraphs import Paragraphs
 from gristmill.text.words import Words
-from tests.support.drivers.draws import draws
 
 
 @settings(max_examples=draws(50), deadline=None)

@@ -1,12 +1,12 @@
 from itertools import groupby
 
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.code_points import CodePoints
 from gristmill.text.runs import Runs
 from gristmill.text.unicode_tables import SPACE, WORD, characters
-from tests.support.drivers.draws import draws
 
 
 @settings(max_examples=draws(50), deadline=None)

@@ -2,13 +2,13 @@ import re
 from itertools import pairwise
 
 import numpy as np
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.code_points import CodePoints
 from gristmill.text.unicode_tables import property_table
 from gristmill.text.unicode_words import UnicodeWords
-from tests.support.drivers.draws import draws
 
 NAMES = (
     *("ALetter", "Hebrew_Letter", "Numeric", "Katakana", "ExtendNumLet", "MidLetter", "MidNum", "MidNumLet"),

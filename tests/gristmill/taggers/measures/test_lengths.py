@@ -1,4 +1,5 @@
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -6,7 +7,6 @@ from gristmill.lake.rows.document import Document
 from gristmill.taggers.measures.lengths import LENGTHS
 from gristmill.text.code_points import CodePoints
 from gristmill.text.unicode_words import UnicodeWords
-from tests.support.drivers.draws import draws
 
 
 def lengths(*texts: str) -> dict[str, list[object]]:
