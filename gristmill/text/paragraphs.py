@@ -29,7 +29,12 @@ class Paragraphs(Pieces):
 
     @classmethod
     def of(cls, lines: Lines, words: Words) -> "Paragraphs":
-        """The paragraphs of a column, by its lines and words."""
+        """The paragraphs of a column.
+
+        Args:
+            lines: of the column.
+            words: of the column.
+        """
         (filled,) = np.nonzero(words.between(lines.starts, lines.ends))
         starts, ends = lines.starts[filled], lines.ends[filled] + 1
         ends -= np.isin(ends, lines.column.bounds[1:])  # the line feed that follows a text is not of the text

@@ -56,14 +56,22 @@ class Pieces:
         return np.diff(before[self.bounds])
 
     def between(self, starts: Numbers, ends: Numbers) -> Numbers:
-        """How many pieces begin in each stretch of the column, `units[starts[i]:ends[i]]`; shapes (n,)."""
+        """How many pieces begin in each stretch of the column (n).
+
+        Args:
+            starts: of the stretches (n).
+            ends: of the stretches (n).
+        """
         return np.searchsorted(self.starts, ends) - np.searchsorted(self.starts, starts)
 
     def spans(self, scores: NDArray[Any]) -> list[list[tuple[int, int, float]]]:
-        """For each text a list of its pieces as spans: start and end in the text, and the score of the piece (T).
+        """The pieces of each text as spans.
 
         Args:
             scores: of the pieces (P).
+
+        Returns:
+            For each text a list of start and end in the text, and the score of the piece (T).
         """
         begins = self.column.bounds[self.texts]
         spans = list(zip((self.starts - begins).tolist(), (self.ends - begins).tolist(), scores.tolist(), strict=True))

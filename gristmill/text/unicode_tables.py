@@ -61,6 +61,14 @@ def property_table(file: str, bits: Mapping[str, int]) -> Flags:
 
 
 def taken(units: NDArray[Any], table: Flags) -> Flags:
-    """The flags of each code point of a column; shape as `units`."""
+    """The flags of each code point of a column.
+
+    Args:
+        units: code points, any shape.
+        table: the flags of all code points.
+
+    Returns:
+        The flags, in the shape of `units`.
+    """
     flags: Flags = table[:256].take(units) if units.itemsize == 1 else table.take(units)
     return flags

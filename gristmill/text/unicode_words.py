@@ -71,7 +71,7 @@ class UnicodeWords(Pieces):
 
     @cached_property
     def filled(self) -> NDArray[np.bool_]:
-        """For each piece whether it has more than white space (P)."""
+        """Whether each piece has more than white space (P)."""
         if not len(self.starts):
             return np.zeros(0, np.bool_)
         black = (self.column.kinds & SPACE) == 0

@@ -60,11 +60,14 @@ class Words(Pieces):
         return np.diff(self.before[self.bounds])
 
     def edges(self, starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
-        """Stretches of the column without the white space at both ends; what has no word is empty at its begin.
+        """Shortens stretches of the column by the white space at both ends.
 
         Args:
             starts: of the stretches, which are texts, lines or paragraphs (n).
             ends: of the stretches (n).
+
+        Returns:
+            The new starts and ends (n). A stretch without words is empty, at its old start.
         """
         first, last = np.searchsorted(self.starts, starts), np.searchsorted(self.starts, ends)
         (some,) = np.nonzero(last > first)
