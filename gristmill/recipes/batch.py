@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.text.column import TextColumn, columns_of
+from gristmill.text.shared import shared
 
 Scores = NDArray[np.float64]
 """One score for each document; in a masked array (`numpy.ma`) a masked one is None."""
@@ -20,14 +21,15 @@ Measured = Mapping[str, Sequence[Any] | NDArray[Any]]
 class Batch(Sequence[Document]):
     """A sequence of documents. A tagger's `batch=` gets one.
 
-    Every tagger of a run gets the same batch. So the columns, and the words and lines in them, are computed once.
+    Every tagger of a run gets the same batch. So the columns, and the words and lines in them, are computed once. The
+    arrays are read-only: a tagger that changes one fails.
 
     Args:
         documents: the documents, in their order.
 
     >>> batch = Batch.of([Document(id="a", text="To be", source="plays"), Document(id="b", text="or", source="plays")])
     >>> batch.texts, batch.lowered
-    (['To be', 'or'], ['to be', 'or'])
+    (('To be', 'or'), ('to be', 'or'))
     >>> batch.measured(lambda column: {"words": column.words.counts})["words"].tolist()
     [2.0, 1.0]
     """
@@ -54,16 +56,16 @@ class Batch(Sequence[Document]):
         return iter(self._documents)
 
     @cached_property
-    def texts(self) -> list[str]:
+    def texts(self) -> tuple[str, ...]:
         """The text of each document."""
-        return [document.text for document in self._documents]
+        return tuple([document.text for document in self._documents])
 
     @cached_property
-    def lowered(self) -> list[str]:
+    def lowered(self) -> tuple[str, ...]:
         """The text of each document in lower case, as `str.lower` gives it. Its length may differ from the text's."""
-        return [text.lower() for text in self.texts]
+        return tuple([text.lower() for text in self.texts])
 
-    @cached_property
+    @shared
     def lengths(self) -> NDArray[np.int64]:
         """How many code points each text has."""
         return np.fromiter(map(len, self.texts), np.int64, len(self.texts))

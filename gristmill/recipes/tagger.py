@@ -5,6 +5,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, failed_at, is_failure, known_names
 from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
@@ -21,7 +24,10 @@ Label = float | list[Span] | None
 """A score for the whole document, or scored spans of it, or None for no label."""
 
 Labels = Mapping[str, Sequence[Label]]
-"""For each label's name, one label per document. `batch=` may return arrays; masked scores (`numpy.ma`) are None."""
+"""For each label's name, one label per document."""
+
+Column = Sequence[Label] | NDArray[Any]
+"""One label per document: a list, or an array of numbers, in which a masked one (`numpy.ma`) is None."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +130,8 @@ class Tagger:
     """A named, versioned function from documents to labels. Its results are the attribute set of that name.
 
     Give exactly one of `document` and `batch`. `document` takes one document and returns a label per name. `batch`
-    takes a sequence of documents and returns, for each name, a list with one label per document, in their order. Use
-    `batch` for vectorised code.
+    takes a sequence of documents and returns, for each name, a list with one label per document, in their order, or an
+    array of numbers; a masked one (`numpy.ma`) is None. Use `batch` for vectorised code.
 
     Attributes:
         name: ends in a number (`toxicity-1`). If the meaning changes, take the next number.
@@ -218,17 +224,34 @@ class Tagger:
         >>> doubt.look([Document(id=text, text=text, source="tales") for text in ("Why? How?", "So.")])
         {'questions': [2.0, 0.0]}
         """
+        return {name: _listed(column) for name, column in self.columns(documents).items()}
+
+    def columns(self, documents: Sequence[Document]) -> Mapping[str, Column]:
+        """Labels documents as `look` does, but arrays of numbers from `batch=` stay arrays: they are written faster.
+
+        Args:
+            documents: any number of documents.
+
+        Returns:
+            For each label's name, a list or an array of one label per document, in their order.
+
+        Raises:
+            TaggerFailed: as in `look`.
+            DataError: as in `look`.
+            StoreError: a store did not answer.
+        """
+        batch = Batch.of(documents)
         if self.batch is not None:
-            labels = self._columns(self.batch(Batch.of(documents)), len(documents))
+            labels = self._columns(self.batch(batch), len(batch))
         elif self.document is not None:
-            rows = [self._one(self.document, number, document) for number, document in enumerate(documents)]
+            rows = [self._one(self.document, number, document) for number, document in enumerate(batch)]
             names = dict.fromkeys(name for row in rows for name in row)
             for wrong in (name for name in names if not is_label_name(name)):
                 raise TaggerFailed(next(i for i, row in enumerate(rows) if wrong in row), _misnamed(wrong))
             labels = {name: [row.get(name) for row in rows] for name in sorted(names)}
         else:  # pragma: no cover - __post_init__ forbids it
             labels = {}
-        self._check(labels, [len(document.text) for document in documents])
+        self._check(labels, batch.lengths.tolist())
         return labels
 
     def _one(
@@ -251,23 +274,27 @@ class Tagger:
             raise TaggerFailed(number, failed_at(error, look)) from error
         raise TaggerFailed(number, f"document= returned {_type(labels)}; return a mapping from names to labels")
 
-    def _columns(self, labels: Any, count: int) -> Labels:
-        """What `batch` returned, if it is lists of one label per document."""
+    def _columns(self, labels: Any, count: int) -> dict[str, Column]:
+        """What `batch` returned, if it is lists or arrays of one label per document."""
         what = f"tagger {self.name!r}"
         if not isinstance(labels, Mapping):
             raise DataError(f"{what}: batch= returned {_type(labels)}; return a mapping from names to lists of labels")
-        columns: dict[str, Sequence[Label]] = {}
+        columns: dict[str, Column] = {}
         for name, values in labels.items():
             if not is_label_name(name):
                 raise DataError(f"{what}: {_misnamed(name)}")
+            if isinstance(values, np.ndarray) and values.ndim != 1:
+                raise DataError(
+                    f"{what}: label {name!r} is an array of shape {values.shape}; return one of shape ({count},)"
+                )
             if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
                 raise DataError(f"{what}: label {name!r} is {_type(values)}; return a list of one label per document")
             if len(values) != count:
                 raise DataError(f"{what}: {len(values)} labels {name!r} for {count} documents")
-            columns[name] = values if isinstance(values, list) else _listed(values)
+            columns[name] = _numbers(values) if isinstance(values, np.ndarray) else _listed(values)
         return columns
 
-    def _check(self, labels: Labels, lengths: Sequence[int]) -> None:
+    def _check(self, labels: Mapping[str, Column], lengths: Sequence[int]) -> None:
         """Compares labels with their declarations, and what is not declared with what can be written."""
         declared = self.declared
         unknown = [name for name in labels if declared_as(name, declared) is None] if declared is not None else []
@@ -285,8 +312,21 @@ class Tagger:
                 raise TaggerFailed(0, f"label {name!r} is missing, and it is not declared optional=True")
 
 
+def _numbers(values: NDArray[Any]) -> Column:
+    """An array of numbers in a form that is written, also if its tagger changes its own; a list of other values."""
+    if values.dtype.kind == "b":
+        return values.astype(np.int8)
+    if values.dtype.kind in "iu":
+        return values.astype(values.dtype.newbyteorder("="))
+    if values.dtype.kind == "f" and values.dtype.itemsize <= np.dtype(np.float64).itemsize:
+        return values.astype(np.float64)
+    return _listed(values)
+
+
 def _listed(values: Any) -> list[Any]:
     """The values of an array, a tuple or another sequence; masked ones of `numpy.ma` are None."""
+    if isinstance(values, list):
+        return values
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     return listed if isinstance(listed, list) else [listed]
 

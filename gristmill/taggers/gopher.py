@@ -11,9 +11,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.lake.rows.attribute import DIGITS, rounded_scores
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.batch import Batch
-from gristmill.recipes.tagger import Label, Score, Tagger
+from gristmill.recipes.tagger import Score, Tagger
 from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.lines import Lines
@@ -26,11 +27,9 @@ _REQUIRED = ("be", "have", "of", "that", "the", "to", "with", "and")
 _BULLETS = "*-"
 _MOST_COMMON = (2, 3, 4)
 _DUPLICATE = (5, 6, 7, 8, 9, 10)
-_DIGITS = 5
-_DOUBT = 1e-13  # relative; hundreds of times the error of a product of two doubles
 
 
-def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
+def tag(documents: Sequence[Document]) -> dict[str, Shares]:
     """The labels of a batch of documents. The label of an n-gram is None if a document has fewer than n words.
 
     * `character_count`, `word_count`, `median_word_length`: words as in `str.split()`.
@@ -47,18 +46,17 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
     Fractions of characters leave out white space. All values are rounded to five digits.
 
     >>> labels = tag([Document(id="a", text="to be or not to be", source="plays")])
-    >>> labels["word_count"], labels["required_word_count"], labels["fraction_of_characters_in_most_common_2grams"]
-    ([6.0], [4.0], [0.61538])
+    >>> [labels[f"fraction_of_characters_in_{name}grams"].tolist() for name in ("most_common_2", "duplicate_10")]
+    [[0.61538], [None]]
     """
-    labels: dict[str, list[Label]] = Batch.of(documents).measured(_measured)
-    return labels
+    return Batch.of(documents).measured(_measured)
 
 
-def _measured(column: TextColumn) -> dict[str, list[Label]]:
+def _measured(column: TextColumn) -> dict[str, Shares]:
     """The labels of the texts of one column of code points."""
     words = column.words
     labels = _quality(words) | _lines(column.lines, words)
-    return _ngrams(words) | {label: _rounded(values) for label, values in labels.items()}
+    return {label: rounded_scores(values) for label, values in labels.items()} | _ngrams(words)
 
 
 def _quality(words: Words) -> dict[str, Shares]:
@@ -117,16 +115,15 @@ def _lines(lines: Lines, words: Words) -> dict[str, Shares]:
     }
 
 
-def _ngrams(words: Words) -> dict[str, list[Label]]:
+def _ngrams(words: Words) -> dict[str, Shares]:
     """The labels about n-grams."""
-    labels: dict[str, list[Label]] = {}
+    labels: dict[str, Shares] = {}
     for n, repeats in words.repeats(_DUPLICATE[-1]):
         if n in _MOST_COMMON:
             label, values = f"fraction_of_characters_in_most_common_{n}grams", _most_common(words, n, repeats)
         else:
             label, values = f"fraction_of_characters_in_duplicate_{n}grams", _duplicate(words, n, repeats)
-        enough = (words.counts >= n).tolist()
-        labels[label] = [value if some else None for value, some in zip(_rounded(values), enough, strict=True)]
+        labels[label] = np.ma.MaskedArray(rounded_scores(values), mask=words.counts < n)
     return labels
 
 
@@ -149,17 +146,6 @@ def _duplicate(words: Words, n: int, repeats: Repeats) -> Shares:
     lengths = words.before[repeats.places + n] - words.before[repeats.places]
     repeated = np.bincount(words.texts[repeats.places], weights=lengths, minlength=len(words.counts))
     return repeated / np.maximum(words.windows(n), 1)
-
-
-def _rounded(values: Shares) -> list[Label]:
-    """Rounds as `round(value, 5)` does: to the nearest decimal, which `np.round` misses near a half."""
-    scaled = values * 10**_DIGITS
-    rounded = np.rint(scaled) / 10**_DIGITS
-    doubtful = np.abs(scaled - np.floor(scaled) - 0.5) < _DOUBT * np.maximum(np.abs(scaled), 1.0)
-    for place in np.flatnonzero(doubtful):
-        rounded[place] = round(float(values[place]), _DIGITS)
-    labels: list[Label] = rounded.tolist()
-    return labels
 
 
 GOPHER = Tagger(
@@ -208,7 +194,7 @@ GOPHER = Tagger(
         "bullets": sorted(_BULLETS),
         "most_common": list(_MOST_COMMON),
         "duplicate": list(_DUPLICATE),
-        "digits": _DIGITS,
+        "digits": DIGITS,
     },
     description="The quality and repetition rules of Gopher (Rae et al. 2021), as Dolma's gopher_v1 has them.",
 )

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
@@ -17,12 +19,12 @@ def tag(documents: Sequence[Document]) -> dict[str, Any]:
     * `lines`: as in `len(text.split("\n"))`, so one more than line feeds.
 
     >>> tag([Document(id="a", text="Zwölf Mühlen\nmahlen.", source="tales")])
-    {'chars': [20.0], 'words': array([3.]), 'bytes': [22.0], 'lines': [2.0]}
+    {'chars': array([20.]), 'words': array([3.]), 'bytes': [22.0], 'lines': [2.0]}
     """
     batch = Batch.of(documents)
     texts = batch.texts
     return {
-        "chars": [float(len(text)) for text in texts],
+        "chars": batch.lengths.astype(np.float64),
         **batch.measured(lambda column: {"words": column.words.counts}),
         "bytes": [float(_bytes(text)) for text in texts],
         "lines": [text.count("\n") + 1.0 for text in texts],

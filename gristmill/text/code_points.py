@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gristmill.text.shared import close_arrays, shared
 
 Numbers = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -71,6 +73,9 @@ class CodePoints:
     kinds: NDArray[np.uint8]
     chunks: Hashes
 
+    def __post_init__(self) -> None:
+        close_arrays(self)
+
     @classmethod
     def of(cls, texts: Sequence[str]) -> "CodePoints":
         """The column of one text or more. Lone surrogates are allowed."""
@@ -90,7 +95,7 @@ class CodePoints:
         chunks: Hashes = np.ndarray((len(raw),), "<u8", buffer=raw + bytes(_PAD), strides=(1,))
         return cls(units, bounds, kinds, chunks)
 
-    @cached_property
+    @shared
     def lengths(self) -> Numbers:
         """How many code points each text has (T)."""
         return np.diff(self.bounds) - 1

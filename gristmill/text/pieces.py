@@ -1,7 +1,6 @@
 """Pieces: parts of the texts of a column, such as all lines or all words. See text/lines.py and text/words.py."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints, Numbers
+from gristmill.text.shared import close_arrays, shared
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,20 @@ class Pieces:
     ends: Numbers
     bounds: Numbers
 
-    @cached_property
+    def __post_init__(self) -> None:
+        close_arrays(self)
+
+    @shared
     def counts(self) -> Numbers:
         """The number of pieces of each text (T)."""
         return np.diff(self.bounds)
 
-    @cached_property
+    @shared
     def texts(self) -> Numbers:
         """The number of the text that each piece belongs to, counted from 0 (P)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    @cached_property
+    @shared
     def lengths(self) -> Numbers:
         """The number of code points of each piece (P)."""
         return self.ends - self.starts

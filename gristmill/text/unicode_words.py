@@ -1,7 +1,7 @@
 """UnicodeWords: the pieces that UAX #29 divides texts into, by Unicode 16.0: words, and what is between them."""
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import SPACE, CodePoints, Numbers
 from gristmill.text.pieces import Pieces
+from gristmill.text.shared import shared
 from gristmill.text.unicode_tables import Flags, property_table, taken
 
 _LETTER, _HEBREW, _NUMERIC, _KATAKANA, _CONNECTOR = 1, 2, 4, 8, 16
@@ -69,7 +70,7 @@ class UnicodeWords(Pieces):
         starts = edges[kept]
         return cls(column, starts, edges[kept + 1], np.searchsorted(starts, column.bounds))
 
-    @cached_property
+    @shared
     def filled(self) -> NDArray[np.bool_]:
         """Whether each piece has more than white space (P)."""
         if not len(self.starts):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
 from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
+from gristmill.text.shared import shared
 
 _HISTOGRAM = 64  # lengths of 63 and more share the last bin; a median there is computed for each text alone
 
@@ -44,17 +44,17 @@ class Words(Pieces):
         starts, ends = edges[::2], edges[1::2]
         return cls(column, starts, ends, np.searchsorted(starts, column.bounds))
 
-    @cached_property
+    @shared
     def hashes(self) -> Hashes:
         """A hash of each word (W); see `CodePoints.hashes`."""
         return self.column.hashes(self.starts, self.ends)
 
-    @cached_property
+    @shared
     def before(self) -> Numbers:
         """How many code points all words before each word have, and all words together at last (W + 1)."""
         return _summed(self.lengths)
 
-    @cached_property
+    @shared
     def sizes(self) -> Numbers:
         """How many code points each text has, without its white space (T)."""
         return np.diff(self.before[self.bounds])

@@ -10,6 +10,9 @@ from numbers import Real
 from operator import index, itemgetter, le
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gristmill.errors import shorten
 
 Kind = Literal["score", "spans"]
@@ -76,12 +79,12 @@ def declared_as(name: str, declared: Mapping[str, T]) -> T | None:
 
 
 def wrong_label(
-    labels: Sequence[Any], lengths: Sequence[int], kind: Kind | None, bounds: Bounds, *, optional: bool
+    labels: Sequence[Any] | NDArray[Any], lengths: Sequence[int], kind: Kind | None, bounds: Bounds, *, optional: bool
 ) -> tuple[int, str] | None:
     """The first label of a batch that is wrong, or None.
 
     Args:
-        labels: the labels of one name, one per document.
+        labels: the labels of one name, one per document: a sequence, or an array of numbers (a masked one is None).
         lengths: number of code points of each text.
         kind: what the labels must be; None if each may be a score or spans.
         bounds: the range of scores, also of those of spans.
@@ -95,6 +98,10 @@ def wrong_label(
     >>> wrong_label([[(0, 9, 1.0)]], [4], "spans", Bounds(), optional=False)
     (0, 'a span [0, 9) in a text of 4 characters')
     """
+    if isinstance(labels, np.ndarray):
+        if kind != "spans" and _are_right(labels, bounds, optional=optional):
+            return None
+        return wrong_label(labels.tolist(), lengths, kind, bounds, optional=optional)
     present = [label for label in labels if label is not None] if optional else labels
     if kind != "spans" and _are_scores(present, bounds):
         return None
@@ -107,6 +114,19 @@ def wrong_label(
         if complaint:
             return number, complaint
     return None
+
+
+def _are_right(scores: NDArray[Any], bounds: Bounds, *, optional: bool) -> bool:
+    """Whether all numbers of an array are finite and in the range, and none is masked unless that is optional."""
+    if isinstance(scores, np.ma.MaskedArray):
+        given = scores.compressed()
+        if len(given) < len(scores) and not optional:
+            return False
+        scores = given
+    if not len(scores):
+        return True
+    least, most = scores.min(), scores.max()  # NaN if one is NaN
+    return bool(np.isfinite([least, most]).all()) and not (bounds.complaint(least) or bounds.complaint(most))
 
 
 def _are_scores(scores: Sequence[Any], bounds: Bounds) -> bool:

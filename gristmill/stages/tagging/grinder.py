@@ -1,11 +1,8 @@
 """The grinder of tagging: it reads a shard of documents once, and writes its shard of each missing attribute set."""
 
-from collections.abc import Sequence
-from itertools import repeat
-
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, StoreError, defined_at, is_failure
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, defined_at, is_failure
 from gristmill.execution.runner import failure_of
 from gristmill.execution.work import Failed, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
@@ -14,7 +11,6 @@ from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
-from gristmill.lake.rows.attribute import encode_row, exact_spans, rounded, written_spans
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import ShardWriter
@@ -23,6 +19,7 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_worker, code_of
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger, TaggerFailed
+from gristmill.stages.tagging.label_lines import LabelLines
 
 
 class SetSpec(msgspec.Struct, frozen=True):
@@ -73,31 +70,33 @@ class _SetOutput:
         self.path = spec.place.shard(name)
         self._writer = ShardWriter(store, self.path)
 
-    def add(self, documents: Sequence[Document], first: int) -> None:
+    def add(self, batch: Batch, lines: LabelLines, first: int) -> None:
+        """Tags a batch and writes its rows. `first` is the number of its first row in the shard."""
+        tagger = self._tagger
         try:
-            labels = self._tagger.look(documents)
+            labels = tagger.columns(batch)
         except TaggerFailed as error:
-            raise self._failed(documents[error.number], first + error.number, error) from error
+            raise self._failed(batch[error.number], first + error.number, error) from error
         except DataError as error:
-            where = f"rows {first} to {first + len(documents) - 1} (ids {documents[0].id!r} to {documents[-1].id!r})"
+            where = f"rows {first} to {first + len(batch) - 1} (ids {batch[0].id!r} to {batch[-1].id!r})"
             raise DataError(f"{self.path}: {where}: {error}; {self._mend}") from error
-        keys = [f"{self._tagger.name}__{label}" for label in sorted(labels)]
-        exact = {f"{self._tagger.name}__{label}" for label in labels if self._tagger.is_exact(label)}
-        rows = zip(*(labels[label] for label in sorted(labels)), strict=True) if keys else repeat(())
-        lines: list[bytes] = []
-        for document, values in zip(documents, rows, strict=bool(keys)):
-            length = len(document.text)
-            attributes = {
-                key: written_spans(value) if isinstance(value, list) else [[0, length, rounded(value)]]
-                for key, value in zip(keys, values, strict=True)
-                if value is not None
-            }
-            for key in exact & attributes.keys():
-                value = values[keys.index(key)]
-                attributes[key] = exact_spans(value if isinstance(value, list) else [(0, length, value)])
-            lines.append(encode_row(document.id, document.source, attributes))
-        lines.append(b"")
-        self._writer.write(b"\n".join(lines))
+        except BaseException as error:
+            if is_failure(error) and not isinstance(error, GristmillError | MemoryError):
+                error.add_note(f"{self.path}: tagger {tagger.name!r} failed {self._place(batch, first)}; {self._mend}")
+            raise
+        columns = [(f"{tagger.name}__{name}", labels[name], tagger.is_exact(name)) for name in sorted(labels)]
+        self._writer.write(lines.of(columns))
+
+    def _place(self, batch: Batch, first: int) -> str:
+        """The row for which the tagger fails; it is given each document alone. A tagger by batches does not say it."""
+        for number, document in enumerate(batch):
+            try:
+                self._tagger.columns([document])
+            except BaseException as error:
+                if not is_failure(error):
+                    raise
+                return f"on row {first + number} (id {document.id!r})"
+        return f"on rows {first} to {first + len(batch) - 1} together, and on none of them alone"
 
     def _failed(self, document: Document, row: int, error: Exception) -> DataError:
         return DataError(
@@ -150,9 +149,10 @@ class TaggingGrinder:
         store, path = shard_file(self._store, self._spec.documents, body.documents)
         for first, documents in read_rows(store, path, body.documents.sha256, Document):
             batch = Batch.of(documents)
+            lines = LabelLines(batch)
             for output in list(outputs):
                 try:
-                    output.add(batch, first)
+                    output.add(batch, lines, first)
                 except StoreError:
                     raise
                 except BaseException as error:  # a bug in a tagger must fail its own set only

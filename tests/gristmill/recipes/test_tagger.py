@@ -135,6 +135,16 @@ def test_a_result_for_one_document_is_checked(returned: Any, words: str) -> None
         ({"share": [0.5]}, "tagger 'loud-1': 1 labels 'share' for 2 documents"),
         ({"a share": [0.5, 0.5]}, "tagger 'loud-1': label 'a share': a label's name"),
         ({"share": [0.5, 1.5]}, "label 'share': 1.5 is above 1.0"),
+        ({"share": np.array([0.5, 1.5])}, "label 'share': 1.5 is above 1.0"),
+        ({"share": np.array([0.5, np.nan])}, "label 'share': a score of nan"),
+        ({"share": np.array([np.inf, 0.5], np.float32)}, "label 'share': a score of inf"),
+        ({"share": np.array([0.5])}, "tagger 'loud-1': 1 labels 'share' for 2 documents"),
+        ({"share": np.array(0.5)}, r"label 'share' is an array of shape \(\); return one of shape \(2,\)"),
+        ({"share": np.array([[0.5], [0.5]])}, r"label 'share' is an array of shape \(2, 1\)"),
+        ({"share": np.array(["a", "b"])}, "label 'share': 'a' is not a number"),
+        ({"share": np.array([0.5, 1j])}, "label 'share': 0.5\\+0j|is not a number"),
+        ({"share": np.array([0.5, None])}, "label 'share': it is missing"),
+        ({"share": np.ma.MaskedArray([0.5, 0.5], [False, True])}, "label 'share': it is missing"),
         ({"shore": [0.5, 0.5]}, "label 'shore' is not in its labels=; did you mean 'share'"),
         ({}, "label 'share' is missing, and it is not declared optional=True"),
     ],
@@ -150,6 +160,22 @@ def test_an_array_is_as_good_as_a_list_and_an_optional_label_may_be_missing() ->
     tagger = Tagger(name="loud-1", batch=lambda _: array, labels=declared)
     assert tagger.look(TWO) == {"share": [0.25, 0.5]}
     assert Tagger(name="loud-1", batch=lambda _: {}, labels=(SHARE,)).look([]) == {}
+
+
+def test_what_is_masked_is_not_compared() -> None:
+    masked: Any = {"share": np.ma.MaskedArray([np.nan, 0.5], [True, False])}
+    tagger = Tagger(name="loud-1", batch=lambda _: masked, labels=(replace(SHARE, optional=True),))
+    assert tagger.look(TWO) == {"share": [None, 0.5]}
+
+
+def test_columns_of_numbers_stay_arrays_of_their_own() -> None:
+    given: Any = {"share": np.array([0.25, 0.5], np.float32), "words": [[], []]}
+    found = Tagger(name="loud-1", batch=lambda _: given, labels=(SHARE, WORDS)).columns(TWO)
+    share = found["share"]
+    assert isinstance(share, np.ndarray)
+    assert (str(share.dtype), share.tolist(), found["words"]) == ("float64", [0.25, 0.5], [[], []])
+    given["share"][0] = 0.75
+    assert share[0] == 0.25
 
 
 def test_a_tagger_without_a_declaration_may_give_any_label() -> None:

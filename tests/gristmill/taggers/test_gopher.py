@@ -19,7 +19,7 @@ def documents(*texts: str) -> list[Document]:
 
 
 def one(text: str) -> dict[str, object]:
-    return {label: values[0] for label, values in tag(documents(text)).items() if values[0] is not None}
+    return {label: values[0] for label, values in GOPHER.look(documents(text)).items() if values[0] is not None}
 
 
 def plain(text: str) -> dict[str, float]:
@@ -119,7 +119,7 @@ def test_of_equally_common_ngrams_the_first_counts() -> None:
 
 
 def test_an_ngram_does_not_repeat_across_documents() -> None:
-    found = tag(documents("a b c d e", "a b c d e", "x a", "b x a"))
+    found = GOPHER.look(documents("a b c d e", "a b c d e", "x a", "b x a"))
     assert found["fraction_of_characters_in_duplicate_5grams"] == [0.0, 0.0, None, None]
     assert found["fraction_of_characters_in_most_common_2grams"] == [0.4, 0.4, 1.0, round(2 / 3, 5)]
 
@@ -156,13 +156,13 @@ def test_a_half_is_rounded_as_python_rounds_it(symbols: int) -> None:
 
 def test_batches_of_many_documents_keep_their_order() -> None:
     batch = documents(*("x " * (n % 7) + "é" * (n % 3) for n in range(10_000)))
-    counts = tag(batch)["character_count"]
+    counts = GOPHER.look(batch)["character_count"]
     assert counts == [2.0 * (n % 7) + n % 3 for n in range(10_000)]
 
 
 def test_a_document_longer_than_a_column_is_not_cut() -> None:
     text = "one two three four five\n" * 60_000
-    found = tag(documents("short", text, "short"))
+    found = GOPHER.look(documents("short", text, "short"))
     assert found["word_count"] == [1.0, 300_000.0, 1.0]
     assert found["fraction_of_characters_in_duplicate_10grams"] == [None, 1.0, None]
 

@@ -2,10 +2,14 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gristmill.errors import DataError, MalformedRow
-from gristmill.lake.rows.attribute import AttributeRow, encode_row, parse_rows, rounded, written_spans
+from gristmill.lake.rows.attribute import AttributeRow, encode_row, parse_rows, rounded, rounded_scores, written_spans
 from gristmill.lake.rows.document import Span
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.folder import FolderStore
@@ -113,3 +117,10 @@ def test_dolmas_attributes_are_read_and_stand_beside_their_documents(dolma: Path
         assert rows[0].labels == {"random_number_v1__random": [(0, 2610, 0.421)]}
     if name == "duplicate_paragraphs":
         assert rows[0].labels == {"bff_duplicate_paragraph_spans": []}
+
+
+@settings(max_examples=draws(200), deadline=None)
+@given(st.lists(st.one_of(st.floats(), st.floats(0, 1), st.integers(0, 2 * 10**6).map(lambda n: n / 2e5))))
+def test_an_array_is_rounded_as_each_of_its_scores(scores: list[float]) -> None:
+    found = rounded_scores(np.array(scores, np.float64)).tolist()
+    assert list(map(repr, found)) == [repr(round(score, 5) if math.isfinite(score) else score) for score in scores]

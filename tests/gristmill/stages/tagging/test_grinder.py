@@ -76,6 +76,21 @@ def test_a_tagger_that_says_nonsense_fails_its_shard_by_name_and_no_other(mill: 
     assert mill.ground == ["b"]
 
 
+@pytest.mark.parametrize("word", ["RAISE", "PANIC", "STOP", "GROUP"])
+def test_the_document_that_a_tagger_by_batches_raises_on_is_named(mill: Mill, word: str) -> None:
+    told(mill, word)
+    with pytest.raises(DataError, match=r"b\.jsonl\.gz: tagger 'faulty-1' failed on row 2 \(id 'doc-00007'\); mend"):
+        mill.tag("faulty-1")
+
+
+def test_a_tagger_that_changes_what_all_share_fails_and_the_others_are_made(mill: Mill) -> None:
+    told(mill, "CHANGE")
+    with pytest.raises(DataError, match=r"'faulty-1' failed on row 2 \(id 'doc-00007'\)"):
+        mill.tag("faulty-1", "words-1")
+    mill.tag("words-1")
+    assert mill.ground == []
+
+
 def test_a_bool_is_written_as_a_number(mill: Mill) -> None:
     told(mill, "TRUE")
     mill.tag("faulty-1")

@@ -13,6 +13,7 @@ from tokenizers.pre_tokenizers import Split
 
 from gristmill.errors import StoreError
 from gristmill.lake.rows.document import Document, Span
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Tagger
 
 _PATIENCE = 120
@@ -56,6 +57,8 @@ def look(documents: Sequence[Document]) -> dict[str, list[Label]]:  # noqa: C901
                 raise BaseExceptionGroup("some", [SystemExit(0)])
             case ["SURROGATE", *_]:
                 raise LookupError("\ud800 alone")
+            case ["CHANGE", *_]:
+                Batch.of(documents).columns[0].words.starts[0] = 7
             case ["SLEEP", *_]:
                 time.sleep(0.5)
             case ["PRINT", *_]:
