@@ -1,0 +1,112 @@
+"""Folded texts: in one case and in NFC, with the way back to the offsets of the text as it is."""
+
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from gristmill.text.code_points import Numbers
+
+
+@dataclass(frozen=True)
+class Folded:
+    r"""A text to search in.
+
+    Letters are compared by their simple case: each code point gives one code point. So `ß` is not `ss`, `İ` and `I` are
+    `i`, and a final sigma is a sigma. Composed and decomposed letters are the same (NFC).
+
+    Args:
+        text: the folded text.
+        places: where the folded text's offsets differ from the text's: offsets in the folded text, ascending (C).
+        shifts: what to add to an offset from each of `places` on (C).
+
+    >>> folded = Folded.of("Cafe\\u0301 ΟΔΟΣ")
+    >>> folded.text, folded.back(5)
+    ('café οδοσ', 6)
+    """
+
+    text: str
+    places: Numbers
+    shifts: Numbers
+
+    @classmethod
+    def of(cls, text: str) -> "Folded":
+        """Folds a text. A lone surrogate becomes U+FFFD."""
+        if text.isascii():
+            return cls(text.lower(), _NONE, _NONE)
+        places, shifts = _NONE, _NONE
+        if not unicodedata.is_normalized("NFC", text):
+            text, places, shifts = _composed(text)
+        return cls(_lowered(text), places, shifts)
+
+    def back(self, offset: int) -> int:
+        """The offset in the text of an offset in the folded text; one inside a changed letter is its end."""
+        if not len(self.places):
+            return offset
+        at = int(np.searchsorted(self.places, offset, side="right"))
+        return offset + (int(self.shifts[at - 1]) if at else 0)
+
+
+def _lowered(text: str) -> str:
+    """The text with each code point in lower case, in as many code points."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # with `İ`, whose lower case has two
+        lowered = text.translate(_cases())
+    try:
+        lowered.encode()
+    except UnicodeEncodeError:
+        lowered = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", lowered)
+    return lowered.replace("\N{GREEK SMALL LETTER FINAL SIGMA}", _SIGMA).replace("\N{LATIN SMALL LETTER LONG S}", "s")
+
+
+_SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NONE: Numbers = np.zeros(0, np.int64)
+
+
+def _composed(text: str) -> tuple[str, Numbers, Numbers]:
+    """A text in NFC, and where its offsets change by how much, all changes before included."""
+    pieces: list[str] = []
+    places: list[int] = []
+    shifts: list[int] = []
+    done = size = shift = 0
+    for found in _letters().finditer(text):
+        old, new = found[0], unicodedata.normalize("NFC", found[0])
+        if new != old:
+            before = text[done : found.start()]
+            pieces += (before, new)
+            size += len(before) + len(new)
+            done = found.end()
+            if len(new) != len(old):
+                shift += len(old) - len(new)
+                places.append(size)
+                shifts.append(shift)
+    pieces.append(text[done:])
+    return "".join(pieces), np.array(places, np.int64), np.array(shifts, np.int64)
+
+
+@cache
+def _letters() -> re.Pattern[str]:
+    """Whatever NFC may change: a code point with those that may join it, and single ones that have another form."""
+    joining: set[str] = set(map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))))  # of Hangul syllables
+    changed: set[str] = set()
+    for point in range(sys.maxunicode + 1):
+        character = chr(point)
+        if unicodedata.combining(character):
+            joining.add(character)
+        parts = unicodedata.decomposition(character)
+        if parts and parts[0] != "<":
+            joining.update(chr(int(part, 16)) for part in parts.split()[1:])
+            if unicodedata.normalize("NFC", character) != character:
+                changed.add(character)
+    more = "".join(map(re.escape, sorted(joining)))
+    return re.compile(f".[{more}]+|[{''.join(map(re.escape, sorted(changed)))}]", re.DOTALL)
+
+
+@cache
+def _cases() -> dict[int, str]:
+    """For each code point that is not in lower case the one that it is compared as."""
+    return {point: chr(point).lower()[0] for point in range(sys.maxunicode + 1) if chr(point).lower() != chr(point)}

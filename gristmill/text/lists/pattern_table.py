@@ -1,0 +1,77 @@
+"""PatternTable: regular expressions that a team brings, one a line, run by RE2 in time linear in the text."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import re2
+
+from gristmill.errors import RecipeError
+from gristmill.text.lists.word_lines import ListedWord
+
+MOST_PATTERNS = 10_000
+_ONE = 1 << 20
+_ALL = 64 << 20
+"""Bytes of memory that RE2 may take for one pattern, and for all."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class PatternTable:
+    """Patterns in one program.
+
+    Args:
+        program: finds any of them.
+
+    >>> table = PatternTable.of([ListedWord(r"v[i1]agr[a@]", "en", "en:1")])
+    >>> table.hits("Cheap V1AGRA!")
+    [(6, 12)]
+    """
+
+    program: Any
+
+    @classmethod
+    def of(cls, listed: Iterable[ListedWord]) -> "PatternTable":
+        """The table of patterns in RE2's syntax; case does not count.
+
+        Raises:
+            RecipeError: a line is no pattern of RE2, needs too much memory, or matches the empty text; or there are none
+                or too many.
+        """
+        patterns: dict[str, None] = {}
+        for line in listed:
+            try:
+                program = re2.compile(line.text, _options(_ONE))
+            except re2.error as error:
+                reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else error
+                raise RecipeError(
+                    f"{line.where}: {line.text[:80]!r} is no pattern that RE2 takes ({reason}); look-around and back "
+                    "references are not, nor are patterns that need more than 1 MB"
+                ) from error
+            if program.search(""):
+                raise RecipeError(f"{line.where}: {line.text[:80]!r} matches the empty text; make it find something")
+            patterns[line.text] = None
+            if len(patterns) > MOST_PATTERNS:
+                raise RecipeError(f"{line.where}: a list may have {MOST_PATTERNS:,} patterns; divide it")
+        if not patterns:
+            raise RecipeError("the list has no patterns; bring one with a pattern a line")
+        try:
+            return cls(re2.compile("|".join(f"(?:{pattern})" for pattern in patterns), _options(_ALL)))
+        except re2.error as error:
+            raise RecipeError(f"{len(patterns)} patterns together need more than 64 MB; divide the list") from error
+
+    def hits(self, text: str) -> list[tuple[int, int]]:
+        """All hits from left to right, which do not overlap, as offsets in code points. Hits of nothing are left out."""
+        if not text.isascii():
+            text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+        return [found.span() for found in self.program.finditer(text) if found.start() < found.end()]
+
+
+def _options(memory: int) -> Any:
+    options = re2.Options()
+    options.max_mem = memory
+    options.case_sensitive = False
+    options.log_errors = False
+    return options
