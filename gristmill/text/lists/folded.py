@@ -1,7 +1,6 @@
 """Folded texts: in one case and in NFC, with the way back to the offsets of the text as it is."""
 
 import re
-import sys
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +22,7 @@ class Folded:
         places: where the folded text's offsets differ from the text's: offsets in the folded text, ascending (C).
         shifts: what to add to an offset from each of `places` on (C).
 
-    >>> folded = Folded.of("Cafe\\u0301 ΟΔΟΣ")
+    >>> folded = Folded.of("Cafe\u0301 ΟΔΟΣ")
     >>> folded.text, folded.back(5)
     ('café οδοσ', 6)
     """
@@ -34,7 +33,7 @@ class Folded:
 
     @classmethod
     def of(cls, text: str) -> "Folded":
-        """Folds a text. A lone surrogate becomes U+FFFD."""
+        """The folded form of a text. A lone surrogate becomes U+FFFD."""
         if text.isascii():
             return cls(text.lower(), _NONE, _NONE)
         places, shifts = _NONE, _NONE
@@ -62,6 +61,7 @@ def _lowered(text: str) -> str:
     return lowered.replace("\N{GREEK SMALL LETTER FINAL SIGMA}", _SIGMA).replace("\N{LATIN SMALL LETTER LONG S}", "s")
 
 
+_PLANES = 0x30000  # above are no letters of two cases and no combining ones
 _SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NONE: Numbers = np.zeros(0, np.int64)
@@ -93,7 +93,7 @@ def _letters() -> re.Pattern[str]:
     """Whatever NFC may change: a code point with those that may join it, and single ones that have another form."""
     joining: set[str] = set(map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))))  # of Hangul syllables
     changed: set[str] = set()
-    for point in range(sys.maxunicode + 1):
+    for point in range(_PLANES):
         character = chr(point)
         if unicodedata.combining(character):
             joining.add(character)
@@ -109,4 +109,4 @@ def _letters() -> re.Pattern[str]:
 @cache
 def _cases() -> dict[int, str]:
     """For each code point that is not in lower case the one that it is compared as."""
-    return {point: chr(point).lower()[0] for point in range(sys.maxunicode + 1) if chr(point).lower() != chr(point)}
+    return {point: chr(point).lower()[0] for point in range(_PLANES) if chr(point).lower() != chr(point)}

@@ -37,8 +37,8 @@ class PatternTable:
         """The table of patterns in RE2's syntax; case does not count.
 
         Raises:
-            RecipeError: a line is no pattern of RE2, needs too much memory, or matches the empty text; or there are none
-                or too many.
+            RecipeError: a line is no pattern of RE2, needs too much memory, or matches the empty text; or there are
+                none or too many.
         """
         patterns: dict[str, None] = {}
         for line in listed:
@@ -63,7 +63,7 @@ class PatternTable:
             raise RecipeError(f"{len(patterns)} patterns together need more than 64 MB; divide the list") from error
 
     def hits(self, text: str) -> list[tuple[int, int]]:
-        """All hits from left to right, which do not overlap, as offsets in code points. Hits of nothing are left out."""
+        """All hits from left to right, which do not overlap: their offsets in code points. Empty hits are left out."""
         if not text.isascii():
             text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
         return [found.span() for found in self.program.finditer(text) if found.start() < found.end()]

@@ -58,7 +58,11 @@ class WordTable:
 
     @classmethod
     def of(cls, listed: Iterable[ListedWord], most: int = MOST_WORDS) -> "WordTable":
-        """The table of a list; a word may occur again.
+        """The table of a list.
+
+        Args:
+            listed: the list; a word may occur again.
+            most: words that a list may have.
 
         Raises:
             RecipeError: the list is empty, or has more than `most` words.

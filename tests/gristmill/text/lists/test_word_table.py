@@ -59,7 +59,7 @@ def test_words_stand_alone_but_where_a_script_has_no_spaces() -> None:
 
 
 def test_case_and_composition_do_not_count_and_offsets_are_those_of_the_text() -> None:
-    assert found(["café", "οδός", "ıi"], "😀 CAFE\u0301! ΟΔΌΣ") == ["CAFE\u0301", "ΟΔΌΣ"]
+    assert found(["café", "οδός"], "😀 CAFE\u0301! ΟΔΌΣ") == ["CAFE\u0301", "ΟΔΌΣ"]
     assert found(["iz"], "İz x\u0323\u0307 IZ") == ["İz", "IZ"]
     assert found(["a"], "\ud800 a \0 \u202ea\u202c") == ["a", "a"]
 
