@@ -106,7 +106,14 @@ class UrlTable:
         return cls(bytes(keys), np.concatenate(starts)[order].astype(np.uint32), found, _filter(found), pages)
 
     def find(self, strings: Sequence[str]) -> FoundUrls:
-        """What the list says about any strings."""
+        """What the list says about any strings.
+
+        Args:
+            strings: URLs, and what is taken for them.
+
+        Returns:
+            Whether each is a URL, and whether it is listed.
+        """
         found = FoundUrls(*(np.zeros(len(strings), np.bool_) for _ in range(3)))
         for first in range(0, len(strings), _URLS):
             part = slice(first, first + _URLS)
