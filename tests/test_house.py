@@ -136,6 +136,7 @@ UNTESTED: dict[str, str] = {
     "assets/raw.py": "a declaration: by tests/test_definitions.py",
     "assets/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill
+    "gristmill/text/characters/unicode_14.py": "by tests/gristmill/text/characters/test_sets.py",
     "gristmill/stages/export/codec.py": "nouns and protocols",
     "gristmill/stages/export/not_taken.py": "a type",
     "gristmill/stages/export/sample_start.py": "a type",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.text.characters.unicode_14 import assigned
 from gristmill.text.shared import close_arrays, shared
 
 Numbers = NDArray[np.int64]
@@ -79,7 +80,18 @@ class CodePoints:
     @classmethod
     def of(cls, texts: Sequence[str]) -> "CodePoints":
         """The column of one text or more. Lone surrogates are allowed."""
-        joined = "\n".join(texts) + "\n"
+        bounds = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) + 1 for text in texts], out=bounds[1:])
+        return cls.joined("\n".join(texts) + "\n", bounds)
+
+    @classmethod
+    def joined(cls, joined: str, bounds: Numbers) -> "CodePoints":
+        """The column of texts that are joined already.
+
+        Args:
+            joined: the texts, each followed by a line feed.
+            bounds: as those of the column (T + 1).
+        """
         if joined.isascii():
             raw = joined.encode("ascii")
             units: NDArray[Any] = np.frombuffer(raw, np.uint8)
@@ -90,8 +102,6 @@ class CodePoints:
             if int(units.max()) < _ASTRAL:
                 units = units.astype("<u2")
             raw = units.tobytes()
-        bounds = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) + 1 for text in texts], out=bounds[1:])
         chunks: Hashes = np.ndarray((len(raw),), "<u8", buffer=raw + bytes(_PAD), strides=(1,))
         return cls(units, bounds, kinds, chunks)
 
@@ -187,9 +197,10 @@ def _masks(width: int) -> Hashes:
 
 @cache
 def _kinds() -> NDArray[np.uint8]:
-    """The kind of every code point, by the Unicode tables of this Python (1.1 MB, computed once in 20 ms)."""
+    """The kind of every code point, by the tables of Unicode 14.0 (1.1 MB, computed once in 20 ms)."""
     characters = np.arange(0x110000, dtype=np.uint32).view("U1")
     kinds = np.strings.isspace(characters) * np.uint8(SPACE) | np.strings.isalpha(characters) * np.uint8(LETTER)
+    kinds *= assigned()
     kinds[[ord("#"), ELLIPSIS]] |= SYMBOL
     kinds[ord("\n")] |= BREAK
     return kinds

@@ -4,7 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gristmill.text.code_points import CodePoints, columns
+import numpy as np
+
+from gristmill.text.characters.normalized import normalized
+from gristmill.text.code_points import CodePoints, Numbers, columns
 from gristmill.text.lines import Lines
 from gristmill.text.paragraphs import Paragraphs
 from gristmill.text.runs import Runs
@@ -26,6 +29,8 @@ class TextColumn:
     >>> column = next(columns_of(["to be", "or not"]))
     >>> column.places, column.words.counts.tolist(), column.lines.counts.tolist()
     ([0, 1], [2, 2], [1, 1])
+    >>> column.first_words.tolist()
+    [0, 2, 4]
     """
 
     places: list[int]
@@ -55,6 +60,21 @@ class TextColumn:
     def unicode_words(self) -> UnicodeWords:
         """The pieces that UAX #29 divides the texts into."""
         return UnicodeWords.of(self.points)
+
+    @cached_property
+    def first_words(self) -> Numbers:
+        """The number of the first word of each line, and the number of all words at last (lines + 1).
+
+        Line i has the words from `first_words[i]` to before `first_words[i + 1]`: no word goes on in the next line.
+        """
+        firsts = np.full(len(self.lines.starts) + 1, len(self.words.starts), np.int64)
+        firsts[:-1] = np.searchsorted(self.words.starts, self.lines.starts)
+        return firsts
+
+    @cached_property
+    def normalized(self) -> "TextColumn":
+        """The texts without punctuation, in lower case, with marks apart; see `text/characters/normalized.py`."""
+        return TextColumn(self.places, normalized(self.points, self.lines.bounds))
 
 
 def columns_of(texts: Sequence[str], limit: int = CODE_POINTS) -> Iterator[TextColumn]:

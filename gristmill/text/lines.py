@@ -1,6 +1,7 @@
 """Lines: the lines of a column of texts, and those that repeat within a text."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -43,12 +44,29 @@ class Lines(Pieces):
 
     def repeated(self) -> Numbers:
         """The numbers of all lines that occur more than once in their text, ascending."""
+        alike, repeats = self._repeats
+        return alike[repeats.places]
+
+    def copies(self) -> Numbers:
+        r"""The numbers of all lines that occurred before in their text, ascending.
+
+        >>> Lines.of(CodePoints.of(["a\nb\na\na", "a"])).copies().tolist()
+        [2, 3]
+        """
+        alike, repeats = self._repeats
+        again = np.ones(len(repeats.places), np.bool_)
+        again[np.searchsorted(repeats.places, repeats.firsts)] = False
+        return alike[repeats.places[again]]
+
+    @cached_property
+    def _repeats(self) -> tuple[Numbers, Repeats]:
+        """Lines among which are all that repeat, and the repeats among these."""
         short = np.minimum(self.lengths, _START)
         keys = self._keys(self.starts, self.starts + short, np.arange(len(self.starts)))
         # Most lines differ from all others in their length or first letters, so only the rest is hashed completely.
         alike = Repeats.of(keys).places
         whole = self._keys(self.starts[alike], self.ends[alike], alike)
-        return alike[Repeats.of(whole).places]
+        return alike, Repeats.of(whole)
 
     def _keys(self, starts: Numbers, ends: Numbers, lines: Numbers) -> Hashes:
         keys = self.column.hashes(starts, ends)

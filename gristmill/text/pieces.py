@@ -55,8 +55,8 @@ class Pieces:
     def per_text(self, chosen: NDArray[np.bool_]) -> Numbers:
         """How many of the chosen pieces each text has (T); `chosen` has P entries."""
         before = np.zeros(len(chosen) + 1, np.int64)
-        np.cumsum(chosen, out=before[1:])
-        return np.diff(before[self.bounds])
+        before[1:] = chosen
+        return np.diff(np.cumsum(before, out=before)[self.bounds])  # ten times faster than from truth values
 
     def between(self, starts: Numbers, ends: Numbers) -> Numbers:
         """How many pieces begin in each stretch of the column (n).

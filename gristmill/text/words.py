@@ -135,5 +135,5 @@ def _longer(repeats: Repeats, near: Numbers) -> Repeats:
 def _summed(values: NDArray[np.int64] | NDArray[np.bool_]) -> Numbers:
     """For each index the sum of all values before it, and the sum of all values at last (one longer than `values`)."""
     sums = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(values, out=sums[1:])
-    return sums
+    sums[1:] = values
+    return np.cumsum(sums, out=sums)  # ten times faster than from truth values

@@ -1,0 +1,106 @@
+"""FINEWEB: what FineWeb's own rules measure, as scores, so that a rule of a mix sets the threshold.
+
+Source: Penedo et al. 2024, "The FineWeb Datasets", section 3.6. The values are those that `FineWebQualityFilter` of
+datatrove 0.10.1 (src/datatrove/pipeline/filters/fineweb_quality_filter.py) compares with its thresholds, and the labels
+have the names of its reasons. It removes a document with `line_punct_ratio` below 0.12, `short_line_ratio` above 0.67,
+`char_dup_ratio` above 0.01 or `list_ratio` above 0.3.
+
+`list_ratio` divides by words. datatrove splits English with spaCy, which also cuts off punctuation, so it finds about
+a sixth more words than there are between white space. `fineweb` takes a counter of words; with the same words the
+values are equal.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.recipes.batch import Batch
+from gristmill.recipes.tagger import Score, Tagger
+from gristmill.text.characters.sentence_ends import sentence_ends
+from gristmill.text.characters.sets import Characters, sums
+from gristmill.text.column import TextColumn
+from gristmill.text.scripts import unspaced
+
+Shares = NDArray[np.float64]
+Measures = Mapping[str, Shares]
+
+SHORT = 30
+"""The most code points of a short line."""
+
+
+def fineweb(
+    name: str = "fineweb-1",
+    *,
+    count_words: Callable[[str], int | None] | None = None,
+    splitter: str = "white space",
+    ends: str = "",
+) -> Tagger:
+    """The tagger of FineWeb's rules.
+
+    Args:
+        name: of the tagger; another `count_words` or `ends` takes another name.
+        count_words: the number of words of a text, None if it cannot tell; that of another splitter, such as
+            `lambda text: len(nlp(text))` with one of spaCy. By default words are between white space, and a text has
+            none if more than half of it is of scripts without spaces, such as Chinese or Thai.
+        splitter: what counts the words, for the recipe, with its version.
+        ends: the characters that end a sentence (`stop_chars`); by default those of all scripts.
+    """
+    terminal = Characters.of(ends) if ends else None
+
+    def tag(batch: Batch) -> dict[str, Shares]:
+        def measure(column: TextColumn) -> Measures:
+            counts = None if count_words is None else [count_words(batch.texts[place]) for place in column.places]
+            return _lines(column, terminal or sentence_ends()) | {"list_ratio": _list_ratio(column, counts)}
+
+        return batch.measured(measure)
+
+    return Tagger(
+        name=name,
+        batch=tag,
+        labels=LABELS,
+        parameters={"short": SHORT, "words": splitter, "ends": ends or "Sentence_Terminal 15.0"},
+        description="The line and repetition measures of FineWeb (Penedo et al. 2024).",
+    )
+
+
+def _lines(column: TextColumn, ends: Characters) -> dict[str, Shares]:
+    """The labels about lines. Lines of nothing but white space do not count."""
+    lines, units = column.lines, column.points.units
+    filled = np.diff(column.first_words) > 0
+    counts = np.diff(sums(filled)[lines.bounds])
+    (places,) = np.nonzero(filled)
+    ended = places[ends.among_units(units[lines.ends[places] - 1])]
+    short = np.flatnonzero(filled & (lines.lengths <= SHORT))
+    copies = lines.copies()
+    copies = copies[filled[copies]]
+    copied = np.bincount(lines.texts[copies], weights=lines.lengths[copies], minlength=len(lines.counts))
+    empty = counts == 0
+    shares = {
+        "line_punct_ratio": lines.count(ended) / np.maximum(counts, 1),
+        "short_line_ratio": lines.count(short) / np.maximum(counts, 1),
+        "char_dup_ratio": copied / np.maximum(column.points.lengths - lines.counts + 1, 1),
+    }
+    return {label: np.ma.MaskedArray(values, mask=empty) for label, values in shares.items()}
+
+
+def _list_ratio(column: TextColumn, counts: list[int | None] | None) -> Shares:
+    """Line feeds divided by words (T)."""
+    words = column.words.counts
+    unknown = unspaced(column.points)[0]
+    if counts is not None:
+        words = np.array([count or 0 for count in counts])
+        unknown = np.array([count is None for count in counts])
+    ratios: Shares = (column.lines.counts - 1) / np.maximum(words, 1)
+    return np.ma.MaskedArray(ratios, mask=unknown | (words == 0))
+
+
+LABELS = (
+    Score("line_punct_ratio", "share of lines that end with the end of a sentence", low=0, high=1, optional=True),
+    Score("short_line_ratio", f"share of lines with at most {SHORT} code points", low=0, high=1, optional=True),
+    Score("char_dup_ratio", "share of code points in lines that occurred before", low=0, high=1, optional=True),
+    Score("list_ratio", "line feeds divided by words", low=0, optional=True),
+)
+"""They are missing for a text without any line that has more than white space."""
+
+FINEWEB = fineweb()

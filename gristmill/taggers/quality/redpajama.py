@@ -1,0 +1,218 @@
+"""REDPAJAMA: the quality signals of RedPajama-Data v2 that say something about a whole document.
+
+Source: togethercomputer/RedPajama-Data, commit 855a8e02, app/src/core/quality_signals: natural_language.py,
+repetitions.py and content.py, with the normalization of app/src/utilities/text/normalization.py. Values are rounded to
+eight digits, as there. `redpajama-lines-1` has the signals of lines.
+
+The original splits every text at white space. Here a text has no label that needs words if more than half of it
+is of scripts without spaces. All others are equal; `rps_doc_unigram_entropy` may differ in the eighth digit,
+because its sum is taken in another order.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.recipes.batch import Batch
+from gristmill.recipes.tagger import Score, Tagger
+from gristmill.text.characters.sets import Characters, capitals, small_letters
+from gristmill.text.characters.word_punctuation import WordsAndPunctuation
+from gristmill.text.code_points import Numbers, mixed
+from gristmill.text.column import TextColumn
+from gristmill.text.ngrams import covered, most_common
+from gristmill.text.repeats import Repeats
+from gristmill.text.rounding import rounded
+from gristmill.text.scripts import unspaced
+from gristmill.text.words import Words
+
+Shares = NDArray[np.float64]
+
+_TOP = (2, 3, 4)
+_DUPLICATE = (5, 6, 7, 8, 9, 10)
+_DIGITS = 8
+_TEXT = np.uint64(0xD6E8FEB86659FD93)  # odd: makes the keys of one word in two texts differ
+_ASCII_LETTER, _CAPITAL, _SMALL, _END = 1, 2, 4, 8
+_LOREM = re.compile("lorem ipsum", re.IGNORECASE)
+
+
+def tag(batch: Batch) -> dict[str, Shares]:
+    """The signals of a batch of documents, as arrays; masked where a document has none."""
+    return batch.measured(lambda column: _measured(column, [batch.texts[place] for place in column.places]))
+
+
+def _measured(column: TextColumn, texts: Sequence[str]) -> dict[str, Shares]:
+    """The signals of the texts of one column."""
+    normalized, tokens = column.normalized.words, WordsAndPunctuation.of(column.points)
+    held, (unknown, _) = tokens.holding(_marks()), unspaced(column.points)
+    signals = {
+        "rps_doc_curly_bracket": _shares(_counts(texts, "{", "}"), column.points.lengths),
+        "rps_doc_lorem_ipsum": _lorem_ipsum(column.normalized),
+        "rps_doc_num_sentences": _sentences(tokens, held).astype(np.float64),
+        "rps_doc_frac_lines_end_with_ellipsis": _ellipses(column),
+    }
+    of_words = _of_words(normalized) | _of_tokens(tokens, held, texts) | _of_ngrams(normalized)
+    for label, (values, missing) in of_words.items():
+        signals[label] = np.ma.MaskedArray(rounded(values, _DIGITS), mask=missing | unknown)
+    return signals
+
+
+def _shares(parts: Numbers | Shares, wholes: Numbers) -> Shares:
+    return rounded(parts / np.maximum(wholes, 1), _DIGITS)
+
+
+def _counts(texts: Sequence[str], *parts: str) -> Numbers:
+    """How often these strings occur in each text, without overlaps (T)."""
+    return np.array([sum(text.count(part) for part in parts) for text in texts], np.int64)
+
+
+def _lorem_ipsum(normalized: TextColumn) -> Shares:
+    """How often `lorem ipsum` occurs, divided by the length of the normalized text (T)."""
+    words = normalized.words
+    sizes = words.sizes + np.maximum(words.counts - 1, 0)  # with one space between words
+    found = np.zeros(len(sizes), np.int64)
+    for text in np.unique(words.texts[_ending(words, "lorem")]).tolist():
+        units = words.column.units[words.column.bounds[text] : words.column.bounds[text + 1]]
+        plain = " ".join("".join(map(chr, units.tolist())).split())
+        found[text] = len(_LOREM.findall(plain)) if "lorem ipsum" in plain else 0
+    return _shares(found, sizes)
+
+
+def _ending(words: Words, end: str) -> Numbers:
+    """The words that end so."""
+    units = words.column.units
+    chosen = np.flatnonzero(words.lengths >= len(end))
+    for back, character in enumerate(reversed(end), 1):
+        chosen = chosen[units[words.ends[chosen] - back] == ord(character)]
+    return chosen
+
+
+def _sentences(tokens: WordsAndPunctuation, held: NDArray[np.uint8]) -> Numbers:
+    """How many stretches between `.`, `!` and `?` have a letter, a digit or a low line (T)."""
+    ends = np.cumsum((held & _END) != 0)
+    words = np.flatnonzero(tokens.are_words)
+    stretches = ends[words] + tokens.texts[words]  # ascending, and apart for two texts
+    fresh = np.ones(len(words), np.bool_)
+    fresh[1:] = stretches[1:] != stretches[:-1]
+    return np.bincount(tokens.texts[words[fresh]], minlength=len(tokens.counts))
+
+
+def _ellipses(column: TextColumn) -> Shares:
+    """The share of lines that end with `...` or `…` and white space; none for an empty text (T)."""
+    lines, words = column.lines, column.words
+    dotted = np.zeros(len(words.starts), np.bool_)
+    dotted[_ending(words, "...")] = True
+    dotted[_ending(words, "…")] = True
+    places = np.flatnonzero(np.diff(column.first_words) > 0)
+    chosen = places[dotted[column.first_words[places + 1] - 1]]
+    counts = lines.counts - (lines.lengths[lines.bounds[1:] - 1] == 0)  # nothing after the last line feed is no line
+    return np.ma.MaskedArray(_shares(lines.count(chosen), counts), mask=counts == 0)
+
+
+def _of_words(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
+    """The signals about normalized words, and where they are missing."""
+    never, none = np.zeros(len(words.counts), np.bool_), words.counts == 0
+    counts = np.maximum(words.counts, 1)
+    repeats = Repeats.of(mixed(words.hashes + words.texts.astype(np.uint64) * _TEXT))
+    texts = words.texts[repeats.firsts]
+    again = np.bincount(texts, weights=repeats.counts, minlength=len(counts))
+    single = words.counts - again
+    shares = repeats.counts / counts[texts]
+    repeated = np.bincount(texts, weights=-shares * np.log(shares), minlength=len(counts))
+    entropy = repeated + single / counts * np.log(counts)
+    unique = single + np.bincount(texts, minlength=len(counts))
+    return {
+        "rps_doc_word_count": (words.counts.astype(np.float64), never),
+        "rps_doc_mean_word_length": (words.sizes / counts, none),
+        "rps_doc_frac_unique_words": (unique / counts, none),
+        "rps_doc_unigram_entropy": (np.maximum(entropy, 0.0), none),
+    }
+
+
+def _of_tokens(
+    tokens: WordsAndPunctuation, held: NDArray[np.uint8], texts: Sequence[str]
+) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
+    """The signals about tokens of the text as it is, and where they are missing."""
+    none, counts = tokens.counts == 0, np.maximum(tokens.counts, 1)
+    with_letter = tokens.per_text((held & _ASCII_LETTER) != 0)
+    shouted = tokens.per_text((held & (_CAPITAL | _SMALL)) == _CAPITAL)
+    return {
+        "rps_doc_symbol_to_word_ratio": (_counts(texts, "#", "...", "…") / counts, none),
+        "rps_doc_frac_no_alph_words": (1.0 - with_letter / counts, none),
+        "rps_doc_frac_all_caps_words": (shouted / counts, none),
+    }
+
+
+@cache
+def _marks() -> NDArray[np.uint8]:
+    """The bits of each code point."""
+    letters = Characters.of("", [(ord("A"), ord("Z")), (ord("a"), ord("z"))])
+    sets = {_ASCII_LETTER: letters, _CAPITAL: capitals(), _SMALL: small_letters(), _END: Characters.of(".!?")}
+    found = np.zeros(0x110000, np.uint8)
+    for bit, characters in sets.items():
+        found |= np.uint8(bit) * characters.table
+    return found
+
+
+def _of_ngrams(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
+    """The signals about normalized words in a row."""
+    never, sizes = np.zeros(len(words.counts), np.bool_), np.maximum(words.sizes, 1)
+    signals = {}
+    for n, repeats in words.repeats(_DUPLICATE[-1]):
+        if n in _TOP:
+            signals[f"rps_doc_frac_chars_top_{n}gram"] = (most_common(words, n, repeats) / sizes, never)
+        else:
+            signals[f"rps_doc_frac_chars_dupe_{n}grams"] = (covered(words, n, repeats) / sizes, never)
+    return signals
+
+
+_WORDS = "the normalized words (no ASCII punctuation, lower case, NFD)"
+_TOKENS = r"the tokens of `\w+|[^\w\s]+`"
+
+
+def _share(name: str, meaning: str, *, optional: bool = True) -> Score:
+    return Score(name, meaning, low=0, high=1, optional=optional, exact=True)
+
+
+REDPAJAMA = Tagger(
+    name="redpajama-1",
+    batch=tag,
+    labels=(
+        _share("rps_doc_curly_bracket", "share of code points that are `{` or `}`", optional=False),
+        _share("rps_doc_lorem_ipsum", "how often `lorem ipsum` occurs, for each code point", optional=False),
+        Score("rps_doc_num_sentences", "stretches of text between `.`, `!` and `?`", unit="sentences", low=0),
+        _share("rps_doc_frac_lines_end_with_ellipsis", "share of lines that end with `...` or `…`"),
+        Score("rps_doc_word_count", f"number of {_WORDS}", unit="words", low=0, optional=True),
+        Score("rps_doc_mean_word_length", "their mean length", unit="code points", low=0, optional=True, exact=True),
+        _share("rps_doc_frac_unique_words", "different words, divided by all words"),
+        Score("rps_doc_unigram_entropy", "entropy of the words", unit="nats", low=0, optional=True, exact=True),
+        Score(
+            "rps_doc_symbol_to_word_ratio",
+            f"how often `#`, `...` and `…` occur, divided by {_TOKENS}",
+            low=0,
+            optional=True,
+            exact=True,
+        ),
+        _share("rps_doc_frac_no_alph_words", "share of these tokens without a letter of ASCII"),
+        _share("rps_doc_frac_all_caps_words", "share of these tokens in capitals"),
+        *(
+            Score(
+                f"rps_doc_frac_chars_top_{n}gram",
+                f"count times length of the most common {n} words in a row, as a share of characters; 0 if none repeat;"
+                " overlaps count twice, so it can exceed 1",
+                low=0,
+                optional=True,
+                exact=True,
+            )
+            for n in _TOP
+        ),
+        *(
+            _share(f"rps_doc_frac_chars_dupe_{n}grams", f"share of characters in {n} words in a row that repeat")
+            for n in _DUPLICATE
+        ),
+    ),
+    parameters={"top": list(_TOP), "duplicate": list(_DUPLICATE), "digits": _DIGITS},
+    description="The signals of RedPajama-Data v2 about documents that need no list and no model.",
+)

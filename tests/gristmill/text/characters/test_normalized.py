@@ -1,0 +1,27 @@
+"""Normalized texts keep their lines, and are what Python's methods give for each text alone."""
+
+import string
+import unicodedata
+
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gristmill.text.column import columns_of
+
+TEXTS = st.text(st.sampled_from("aB.,'\n \rÉe\u0301ΣİIß\u037eǅ𐐀한人\ud800\u0344\u200d"), max_size=30)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=5))
+def test_each_line_is_normalized_as_if_it_were_alone(texts: list[str]) -> None:
+    for column in columns_of(texts):
+        found = column.normalized
+        joined = "".join(map(chr, found.points.units.tolist()))
+        parts = [joined[a : b - 1] for a, b in zip(found.points.bounds, found.points.bounds[1:], strict=False)]
+        assert parts == ["\n".join(map(plain, texts[place].split("\n"))) for place in column.places]
+        assert found.lines.bounds.tolist() == column.lines.bounds.tolist()
+
+
+def plain(text: str) -> str:
+    return unicodedata.normalize("NFD", text.translate(str.maketrans("", "", string.punctuation)).lower())
