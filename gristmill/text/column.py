@@ -11,6 +11,7 @@ from gristmill.text.code_points import CodePoints, Numbers, columns
 from gristmill.text.lines import Lines
 from gristmill.text.paragraphs import Paragraphs
 from gristmill.text.runs import Runs
+from gristmill.text.shared import shared
 from gristmill.text.unicode_words import UnicodeWords
 from gristmill.text.words import Words
 
@@ -61,7 +62,7 @@ class TextColumn:
         """The pieces that UAX #29 divides the texts into."""
         return UnicodeWords.of(self.points)
 
-    @cached_property
+    @shared
     def first_words(self) -> Numbers:
         """The number of the first word of each line, and the number of all words at last (lines + 1).
 
