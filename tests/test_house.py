@@ -39,7 +39,7 @@ STAGES = {
     )
 }
 ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
-SHELF = {"recipes", "readers", "text", "errors", "lake.rows"}
+SHELF = {"recipes", "readers", "text", "errors", "lake.rows", "formats.fasttext"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
     "reading", "trial", "peeking", "preparing", "watching", "templates", "formats.energon",
@@ -60,6 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formats.levanter": {"lake.store", "errors"},
     "formats.oscar": {"lake.rows", "text", "errors"},
     "formats.energon": {"errors"},
+    "formats.fasttext": {"errors"},
     "recipes": {"formats.levanter", "formats.energon", "text", *LAKE},
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
     "execution": {"installation", "formats.levanter", *LAKE},

@@ -1,26 +1,29 @@
 """LANGUAGE: the languages of each document, by fastText's model of 176 languages.
 
 Source: Joulin et al. 2016, "Bag of Tricks for Efficient Text Classification". The model is
-`gristmill/models/lid.176.ftz`; its origin and licence (CC BY-SA 3.0) are in the same folder.
+`gristmill/models/lid.176.ftz`; its origin and licence (CC BY-SA 3.0) are in the same folder. Labels and scores
+are those of `fasttext.predict(line, k=3, threshold=0.01)`, bit for bit.
 """
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from gristmill.errors import RecipeError
+from gristmill.formats.fasttext.model import FastTextModel
+from gristmill.formats.fasttext.reading import read_model
 from gristmill.lake.rows.document import Document
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Tagger
 
 _MODEL = Path(__file__).parents[1] / "models" / "lid.176.ftz"
 _SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
-_PREFIX = "__label__"
 
 _LANGUAGES = 3
 _LEAST = 0.01
 _DIGITS = 5
-_CODE_POINTS = 65_536  # 4 ms. Memory grows with the text's length, and the rest rarely changes the language
+_CODE_POINTS = 65_536  # memory grows with the text's length, and the rest rarely changes the language
 
 _CODES = """
 af als am an ar arz as ast av az azb ba bar bcl be bg bh bn bo bpy br bs bxr ca cbk ce ceb ckb co cs cv cy da de diq
@@ -32,7 +35,7 @@ si sk sl so sq sr su sv sw ta te tg th tk tl tr tt tyv ug uk ur uz vec vep vi vl
 """All languages of the model."""
 
 
-def tag(document: Document) -> dict[str, Label]:
+def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
     """A label for each of the three likeliest languages: the language's code, with its probability (0 to 1).
 
     Codes are the model's: ISO 639-1 (`en`) if there is one, else 639-3 (`ceb`). Languages below 0.01 are left out. A
@@ -42,25 +45,35 @@ def tag(document: Document) -> dict[str, Label]:
     Raises:
         RecipeError: the model's file is missing, or is another.
 
-    >>> labels = tag(Document(id="a", text="Once upon a time there was a mill by a slow river.", source="tales"))
-    >>> labels["en"] > 0.5
+    >>> labels = tag([Document(id="a", text="Once upon a time there was a mill by a slow river.", source="tales")])
+    >>> labels["en"][0] > 0.5
     True
     """
-    # For fastText both end a word. But it takes only one line, and Python does not strip a NUL.
-    line = document.text[:_CODE_POINTS].replace("\n", " ").replace("\0", " ")
-    if not line.isascii():
-        line = line.encode("utf-8", "replace").decode("utf-8")  # UTF-8 cannot encode a lone surrogate
-    if not line.strip():
-        return {}
-    codes, probabilities = model(_MODEL, _SHA256).predict(line, k=_LANGUAGES, threshold=_LEAST)
-    return {
-        code.removeprefix(_PREFIX): min(round(float(probability), _DIGITS), 1.0)  # sums of floats may exceed 1
-        for code, probability in zip(codes, probabilities, strict=True)
-    }
+    labels: dict[str, list[Label]] = {}
+    for place, found in enumerate(languages_of(Batch.of(documents).texts)):
+        for code, probability in found:
+            labels.setdefault(code, [None] * len(documents))[place] = probability
+    return labels
+
+
+def languages_of(texts: Sequence[str]) -> list[list[tuple[str, float]]]:
+    """The three likeliest languages of each text, the likeliest first; see `tag`.
+
+    Raises:
+        RecipeError: the model's file is missing, or is another.
+    """
+    found: list[list[tuple[str, float]]] = [[] for _ in texts]
+    beginnings = [text[:_CODE_POINTS] for text in texts]
+    places = [place for place, text in enumerate(beginnings) if text.replace("\0", " ").strip()]
+    likeliest = model(_MODEL, _SHA256).likeliest([beginnings[place] for place in places], _LANGUAGES, _LEAST)
+    for place, languages in zip(places, likeliest, strict=True):
+        # Sums of floats may exceed 1.
+        found[place] = [(code, min(round(probability, _DIGITS), 1.0)) for code, probability in languages]
+    return found
 
 
 @cache
-def model(path: Path, sha256: str) -> Any:
+def model(path: Path, sha256: str) -> FastTextModel:
     """The model. It is loaded once per process and path.
 
     Args:
@@ -79,14 +92,12 @@ def model(path: Path, sha256: str) -> Any:
             f"language-1: its model {path.name} has sha256 {digest}, not {sha256}; restore it, "
             "or declare a tagger of another name for another model"
         )
-    import fasttext  # noqa: PLC0415 - takes 30 ms, and only processes that tag languages need it
-
-    return fasttext.load_model(str(path))
+    return read_model(path)
 
 
 LANGUAGE = Tagger(
     name="language-1",
-    document=tag,
+    batch=tag,
     labels=tuple(
         Score(code, "probability of the language with this code", low=0, high=1, optional=True)
         for code in _CODES.split()
@@ -99,4 +110,6 @@ LANGUAGE = Tagger(
         "digits": _DIGITS,
     },
     description="The likeliest languages by fastText's lid.176, each with its probability.",
+    same_output=True,
+    reason="batches are computed with numpy: the scores have the same bits",
 )

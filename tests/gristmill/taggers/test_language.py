@@ -1,24 +1,48 @@
 import hashlib
-import subprocess
-import sys
+import os
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scriptrows import PARTS, SAMPLES, all_texts, edge_texts, short_texts
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.taggers.language import _MODEL, _SHA256, LANGUAGE, model, tag
+from gristmill.taggers.language import _MODEL, _SHA256, LANGUAGE, languages_of, model, tag
 
 ENGLISH = "All human beings are born free and equal in dignity and rights. They are endowed with reason.\n"
 
 
-def languages(text: str) -> dict[str, object]:
-    return dict(tag(Document(id="0", text=text, source="t")))
+def languages(text: str) -> dict[str, float]:
+    """The labels of one text, whose order is lost, as a batch gives them."""
+    (found,) = languages_of([text])
+    labels = tag([Document(id="0", text=text, source="t")])
+    assert labels == {code: [probability] for code, probability in found}
+    return dict(found)
 
 
 def likeliest(text: str) -> str:
-    found = tag(Document(id="0", text=text, source="t"))
-    return max(found, key=lambda code: float(found[code]))  # type: ignore[arg-type] # only floats are given
+    found = languages(text)
+    return max(found, key=lambda code: found[code])
+
+
+def by_engine(text: str) -> list[tuple[str, float]]:
+    """What fastText says of one text: the tagger as it was before it computed batches."""
+    line = text[:65_536].replace("\n", " ").replace("\0", " ").encode("utf-8", "replace").decode()
+    if not line.strip():
+        return []
+    found = engine().predict(line, k=3, threshold=0.01)
+    return [
+        (code.removeprefix("__label__"), min(round(float(score), 5), 1.0)) for code, score in zip(*found, strict=True)
+    ]
+
+
+@cache
+def engine() -> Any:
+    import fasttext
+
+    return fasttext.load_model(str(_MODEL))
 
 
 @pytest.mark.parametrize(
@@ -75,18 +99,46 @@ def test_a_missing_model_is_refused(tmp_path: Path) -> None:
         model(tmp_path / "lid.176.ftz", str(LANGUAGE.parameters["model"]))
 
 
-def test_importing_the_tagger_loads_no_engine() -> None:
-    probe = "import sys, gristmill.taggers.language; sys.exit('fasttext' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
+def test_a_batch_has_the_labels_of_its_documents() -> None:
+    texts = [ENGLISH, "", "人人生而自由", ENGLISH, "\ud800"]
+    labels = LANGUAGE.look([Document(id=text, text=text, source="t") for text in texts])
+    for place, text in enumerate(texts):
+        assert {code: values[place] for code, values in labels.items() if values[place] is not None} == languages(text)
 
 
-def test_the_tagger_is_declared_in_document_form() -> None:
-    assert LANGUAGE.name == "language-1"
-    assert LANGUAGE.document is tag
-    assert LANGUAGE.batch is None
+def test_labels_and_scores_are_those_of_fasttext_on_texts_by_hand() -> None:
+    long = [ENGLISH * 900, "é" * 70_000, "人" * 65_535 + "👪 \ud800", "x" * 1_000_000, " " * 65_536 + "end"]
+    ends = [
+        "</s>",
+        "a </s> b",
+        "a </s>b",
+        "__label__en free",
+        "__label__ __label__x",
+        "free</s> __label",
+        "\x1c\x85 \xa0",
+    ]
+    texts = [*edge_texts(), *long, *ends]
+    assert languages_of(texts) == [by_engine(text) for text in texts]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SAMPLES not in os.environ, reason="no sample data")
+def test_labels_and_scores_are_those_of_fasttext_on_texts_in_all_scripts() -> None:
+    sample = Path(os.environ[SAMPLES])
+    texts = [*short_texts(sample), *PARTS["udhr"](sample)]  # the declarations in 500 languages, uncut
+    assert len(texts) > 20_000
+    assert languages_of(texts) == [by_engine(text) for text in texts]
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.skipif(SAMPLES not in os.environ, reason="no sample data")
+def test_labels_and_scores_are_those_of_fasttext_on_all_sample_data() -> None:
+    for text in all_texts(Path(os.environ[SAMPLES])):
+        assert languages_of([text]) == [by_engine(text)]
 
 
 def test_every_language_of_the_model_is_declared_and_no_other() -> None:
-    known = {label.removeprefix("__label__") for label in model(_MODEL, _SHA256).get_labels()}
+    known = set(model(_MODEL, _SHA256).labels)
     assert set(LANGUAGE.declared or ()) == known
     assert len(known) == 176

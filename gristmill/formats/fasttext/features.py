@@ -1,0 +1,155 @@
+"""Features: which rows of a model's input matrix the words of texts and their n-grams are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Words32 = NDArray[np.uint32]
+
+END = b"</s>"
+"""The word that fastText adds to each text. Where it stands in a text, the text ends."""
+
+LABEL = b"__label__"
+"""Words that begin so are labels, and are left out."""
+
+# FNV-1a of 32 bits. fastText takes bytes as signed, so those from 128 on set all higher bits.
+_BASIS = np.uint32(2166136261)
+_PRIME = np.uint32(16777619)
+_NOTHING = np.uint32(1)
+
+_LEADS = (0xC0, 0xE0, 0xF0)  # from this first byte on, a character has a second, a third, a fourth
+_BREAK = ord("\n")
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """The rows of T texts.
+
+    Args:
+        rows: of the input matrix, in fastText's order: a word, then its n-grams by their first character (R).
+        bounds: text t has `rows[bounds[t]:bounds[t + 1]]` (T + 1).
+    """
+
+    rows: NDArray[Any]
+    bounds: Numbers
+
+
+@dataclass(frozen=True)
+class Features:
+    """What of texts a model knows.
+
+    Args:
+        words: the row of each known word.
+        shortest, longest: characters of n-grams, which are those of `<word>`; a longest of 0 means no n-grams.
+        buckets: the row of each hash of an n-gram; `missing` if the model has none for it.
+        missing: a number that is no row.
+
+    >>> features = Features({b"mill": 0}, 1, 0, np.zeros(0, np.uint16), 1)
+    >>> rows = features.of([b"a mill and a mill"])
+    >>> rows.rows.tolist(), rows.bounds.tolist()
+    ([0, 0], [0, 2])
+    """
+
+    words: Mapping[bytes, int]
+    shortest: int
+    longest: int
+    buckets: NDArray[Any]
+    missing: int
+
+    def of(self, texts: Sequence[bytes]) -> TextRows:
+        """The rows of texts in UTF-8, each without a zero byte."""
+        pieces: list[bytes] = []
+        numbers: list[Sequence[int]] = []
+        sizes = np.zeros(len(texts) + 1, np.int64)
+        for place, text in enumerate(texts, 1):
+            words = _words(text)
+            if words:
+                numbers.append(list(map(self.words.get, words, repeat(self.missing))))
+                pieces.append(b">\n<".join(words))
+                sizes[place] = len(pieces[-1]) + 3
+        if not pieces:
+            return TextRows(np.zeros(0, self.buckets.dtype), sizes)
+        joined = b"<" + b">\n<".join(pieces) + b">\n" + b"\n" * self.longest
+        known = np.fromiter(chain.from_iterable(numbers), self.buckets.dtype)
+        return self._found(joined, np.cumsum(sizes), known)
+
+    def _found(self, joined: bytes, bounds: Numbers, known: NDArray[Any]) -> TextRows:
+        """The rows of words that stand as `<word>` and a line feed; `known` is the row of each word."""
+        raw = np.frombuffer(joined, np.uint8)
+        starts = None if joined.isascii() else np.flatnonzero((raw & 0xC0) != 0x80)  # of characters
+        characters = raw if starts is None else raw.take(starts)
+        count = len(characters) - self.longest
+        lengths = range(self.shortest, self.longest + 1) if self.longest else range(0)
+        found = np.full((count, 1 + len(lengths)), self.missing, self.buckets.dtype)
+        breaks = characters == _BREAK
+        heads = np.zeros(len(known), np.int64)
+        (ends,) = np.nonzero(breaks[:count])
+        heads[1:] = ends[: len(known) - 1] + 1
+        found[heads, 0] = known
+        if lengths:
+            across = np.zeros(count, np.bool_)
+            for length, hashes in enumerate(self._hashes(raw, starts, characters, count), 1):
+                across |= breaks[length - 1 : length - 1 + count]
+                if length in lengths:
+                    rows = self.buckets.take(hashes)
+                    rows[across] = self.missing
+                    if length == 1:  # `<` and `>` alone are no n-grams
+                        rows[heads] = self.missing
+                        rows[ends[: len(known)] - 1] = self.missing
+                    found[:, 1 + length - self.shortest] = rows
+        flat = found.ravel()
+        (at,) = np.nonzero(flat != self.missing)
+        if starts is not None:
+            bounds = np.searchsorted(starts, bounds)
+        return TextRows(flat.take(at), np.searchsorted(at, bounds * found.shape[1]))
+
+    def _hashes(self, raw: NDArray[np.uint8], starts: Numbers | None, characters: NDArray[np.uint8], count: int) -> Any:
+        """For n = 1 to `longest` the bucket of the n characters from each character on."""
+        steps = _steps(raw, starts, characters)
+        modulus = np.uint32(max(len(self.buckets), 1))
+        hashes = np.full(count, _BASIS)
+        buckets = np.empty(count, np.uint32)
+        for place in range(self.longest):
+            for signed, primes in steps:
+                hashes ^= signed[place : place + count]
+                hashes *= _PRIME if primes is None else primes[place : place + count]
+            np.floor_divide(hashes, modulus, out=buckets)  # numpy divides fast, but its remainder is slow
+            buckets *= modulus
+            np.subtract(hashes, buckets, out=buckets)
+            yield buckets
+
+
+def _words(text: bytes) -> list[bytes]:
+    """The words of a text; bytes are white space as in fastText, which is ASCII's."""
+    words = text.split()
+    if END in text and END in words:
+        del words[words.index(END) :]
+    if LABEL in text:
+        words = [word for word in words if not word.startswith(LABEL)]
+    return words
+
+
+def _steps(
+    raw: NDArray[np.uint8], starts: Numbers | None, characters: NDArray[np.uint8]
+) -> list[tuple[Words32, Words32 | None]]:
+    """For each byte that a character may have: that byte, signed, and the prime to multiply by.
+
+    A character without this byte has a 0 and a 1, which change no hash.
+    """
+    signed = raw.view(np.int8).astype(np.int32).view(np.uint32)
+    if starts is None:
+        return [(signed, None)]
+    steps: list[tuple[Words32, Words32 | None]] = [(signed.take(starts), None)]
+    largest = int(raw.max())
+    for further, lead in enumerate(_LEADS, 1):
+        if largest >= lead:
+            has = characters >= lead
+            own = signed.take(np.minimum(starts + further, len(raw) - 1))
+            own *= has
+            steps.append((own, np.where(has, _PRIME, _NOTHING)))
+    return steps

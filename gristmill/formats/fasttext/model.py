@@ -1,0 +1,116 @@
+"""FastTextModel: a fastText classifier, computed for many texts at once, bit for bit as fastText computes it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gristmill.formats.fasttext.exponential import exponential
+from gristmill.formats.fasttext.features import Features
+from gristmill.formats.fasttext.huffman import HuffmanTree
+from gristmill.formats.fasttext.model_file import Floats
+
+BYTES = 100_000
+"""Bytes of texts that are computed together, so that their arrays stay in the processor's cache."""
+
+_LITTLE = 1e-5
+
+
+@dataclass(frozen=True)
+class FastTextModel:
+    """A classifier with L labels, over vectors of D numbers.
+
+    Args:
+        labels: names, without fastText's `__label__` (L).
+        features: the rows of texts.
+        vectors: the input matrix (rows, D).
+        outputs: the output matrix (L, D).
+        tree: of the labels, for a model with hierarchical softmax; None for softmax.
+        end: the row of the word that ends each text; None if the model does not know it.
+    """
+
+    labels: tuple[str, ...]
+    features: Features
+    vectors: Floats
+    outputs: Floats
+    tree: HuffmanTree | None
+    end: int | None
+
+    def likeliest(self, texts: Sequence[str], most: int, least: float) -> list[list[tuple[str, float]]]:
+        """The likeliest labels of each text, as `fasttext.predict(text, k=most, threshold=least)` gives them.
+
+        In place of a line feed or a zero, which `predict` refuses or cuts at, a text may have either: they end a word.
+        Of labels that are equally likely the first in `labels` is taken. A text without a feature has no label.
+
+        Args:
+            texts: any texts. A lone surrogate is read as `?`.
+            most: labels of a text at most.
+            least: no label has a lower probability.
+
+        Returns:
+            For each text its labels with their probabilities, the likeliest first.
+        """
+        found: list[list[tuple[str, float]]] = [[] for _ in texts]
+        lowest = np.float32(np.log(float(np.float32(least)) + _LITTLE))
+        for places, coded in _columns(texts):
+            means, filled = self._means(coded)
+            logs = self._logarithms(means, lowest)
+            labels, columns = np.nonzero(logs >= lowest)
+            order = np.lexsort((labels, -logs[labels, columns], columns))
+            labels, columns = labels[order], columns[order]
+            ranks = np.arange(len(columns)) - np.searchsorted(columns, columns)
+            chosen = (ranks < most) & filled[columns]
+            labels, columns = labels[chosen], columns[chosen]
+            scores = exponential(logs[labels, columns])
+            for label, column, score in zip(labels.tolist(), columns.tolist(), scores.tolist(), strict=True):
+                found[places[column]].append((self.labels[label], score))
+        return found
+
+    def _means(self, texts: Sequence[bytes]) -> tuple[Floats, Any]:
+        """The mean vector of each text, shape (T, D), and whether it has a feature (T)."""
+        rows = self.features.of(texts)
+        vectors = self.vectors.take(rows.rows, axis=0)
+        sums = np.zeros((len(texts), self.vectors.shape[1]), np.float32)
+        bounds = rows.bounds.tolist()
+        for text in range(len(texts)):
+            # Along the first axis numpy adds row after row, as fastText does. Another order gives other bits.
+            np.add.reduce(vectors[bounds[text] : bounds[text + 1]], axis=0, out=sums[text])
+        counts = np.diff(rows.bounds)
+        if self.end is not None:
+            sums += self.vectors[self.end]
+            counts += 1
+        sums *= (1.0 / np.maximum(counts, 1)).astype(np.float32)[:, None]
+        return sums, counts > 0
+
+    def _logarithms(self, means: Floats, lowest: np.float32) -> Floats:
+        """The logarithm of each label's probability, shape (L, T)."""
+        outputs = np.zeros((len(self.outputs), len(means)), np.float32)
+        for weights, column in zip(self.outputs.T, np.ascontiguousarray(means.T), strict=True):
+            outputs += weights[:, None] * column  # in fastText's order
+        if self.tree is not None:
+            return self.tree.logarithms(outputs, lowest)
+        outputs -= outputs.max(axis=0)
+        powers = exponential(outputs)
+        powers /= np.add.reduce(powers, axis=0)
+        logs: Floats = np.log(powers.astype(np.float64) + _LITTLE).astype(np.float32)
+        return logs
+
+
+def _columns(texts: Sequence[str]) -> Iterator[tuple[list[int], list[bytes]]]:
+    """Texts with their places, about BYTES of them together. Those in ASCII are apart, because they take less work."""
+    waiting: dict[bool, tuple[list[int], list[bytes]]] = {True: ([], []), False: ([], [])}
+    sizes = {True: 0, False: 0}
+    for place, text in enumerate(texts):
+        ascii_only = text.isascii()
+        coded = text.encode("utf-8", "replace").replace(b"\0", b" ")
+        if sizes[ascii_only] and sizes[ascii_only] + len(coded) > BYTES:
+            yield waiting[ascii_only]
+            waiting[ascii_only], sizes[ascii_only] = ([], []), 0
+        places, column = waiting[ascii_only]
+        places.append(place)
+        column.append(coded)
+        sizes[ascii_only] += len(coded) + 1
+    for places, column in waiting.values():
+        if places:
+            yield places, column
