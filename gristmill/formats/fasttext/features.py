@@ -27,7 +27,7 @@ _BREAK = ord("\n")
 
 
 @dataclass(frozen=True)
-class TextRows:
+class InputRows:
     """The rows of T texts.
 
     Args:
@@ -61,7 +61,7 @@ class Features:
     buckets: NDArray[Any]
     missing: int
 
-    def of(self, texts: Sequence[bytes]) -> TextRows:
+    def of(self, texts: Sequence[bytes]) -> InputRows:
         """The rows of texts in UTF-8, each without a zero byte."""
         pieces: list[bytes] = []
         numbers: list[Sequence[int]] = []
@@ -73,12 +73,12 @@ class Features:
                 pieces.append(b">\n<".join(words))
                 sizes[place] = len(pieces[-1]) + 3
         if not pieces:
-            return TextRows(np.zeros(0, self.buckets.dtype), sizes)
+            return InputRows(np.zeros(0, self.buckets.dtype), sizes)
         joined = b"<" + b">\n<".join(pieces) + b">\n" + b"\n" * self.longest
         known = np.fromiter(chain.from_iterable(numbers), self.buckets.dtype)
         return self._found(joined, np.cumsum(sizes), known)
 
-    def _found(self, joined: bytes, bounds: Numbers, known: NDArray[Any]) -> TextRows:
+    def _found(self, joined: bytes, bounds: Numbers, known: NDArray[Any]) -> InputRows:
         """The rows of words that stand as `<word>` and a line feed; `known` is the row of each word."""
         raw = np.frombuffer(joined, np.uint8)
         starts = None if joined.isascii() else np.flatnonzero((raw & 0xC0) != 0x80)  # of characters
@@ -106,7 +106,7 @@ class Features:
         (at,) = np.nonzero(flat != self.missing)
         if starts is not None:
             bounds = np.searchsorted(starts, bounds)
-        return TextRows(flat.take(at), np.searchsorted(at, bounds * found.shape[1]))
+        return InputRows(flat.take(at), np.searchsorted(at, bounds * found.shape[1]))
 
     def _hashes(self, raw: NDArray[np.uint8], starts: Numbers | None, characters: NDArray[np.uint8], count: int) -> Any:
         """For n = 1 to `longest` the bucket of the n characters from each character on."""
