@@ -1,0 +1,104 @@
+"""REDPAJAMA_CODE: the statistics by which RedPajama filters code: line lengths, letters and digits.
+
+Source: Together Computer 2023, RedPajama-Data; as `code_redpajama_taggers_v1` of the Dolma toolkit 1.2.1 computes them
+(`dolma/taggers/code/code_taggers.py`). The values are equal, except for texts with code points that are newer than the
+Unicode 14 of Python 3.11.
+"""
+
+import unicodedata
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.lake.rows.document import Document
+from gristmill.recipes.tagger import Label, Score, Tagger
+from gristmill.text.stretches import stretches
+
+_WORD, _MARK, _ALNUM, _ALPHA = 1, 2, 4, 8
+# Letters among the symbols: they are alphabetic for Unicode, and in `\w` of the package `regex`.
+_CIRCLED = (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0x1F150, 0x1F16A), *range(0x1F170, 0x1F18A))
+
+
+def tag(document: Document) -> dict[str, Label]:
+    r"""Four statistics. Lines are those of `str.splitlines`.
+
+    * `max_line_length_doc`, `avg_line_length_doc`: code points of the longest line, and of all lines on average.
+    * `alnum_prop_doc`: share of code points that are letters or digits (`str.isalnum`).
+    * `alpha_token_prop_doc`: letters divided by tokens. A token is a run of `\w`, or of what is neither `\w` nor white
+      space; one is added, as RedPajama does.
+
+    >>> tag(Document(id="a", text="x = [1, 2]\ny = x", source="code"))["max_line_length_doc"]
+    10.0
+    """
+    longest, lines, characters = _lines(document.text)
+    alnum = alpha = tokens = before = 0
+    for stretch in stretches(document.text):
+        kinds = _kinds_of(stretch)
+        alnum += int(np.count_nonzero(kinds & _ALNUM))
+        alpha += int(np.count_nonzero(kinds & _ALPHA))
+        runs = kinds & (_WORD | _MARK)
+        tokens += int(np.count_nonzero((runs[1:] != 0) & (runs[1:] != runs[:-1])))
+        if len(runs):
+            tokens += int(runs[0] not in {0, before})
+            before = int(runs[-1])
+    return {
+        "max_line_length_doc": float(longest),
+        "avg_line_length_doc": characters / lines if lines else 0.0,
+        "alnum_prop_doc": alnum / len(document.text) if document.text else 0.0,
+        "alpha_token_prop_doc": alpha / (tokens + 1),
+    }
+
+
+def _lines(text: str) -> tuple[int, int, int]:
+    """The length of the longest line, the number of lines, and the length of all."""
+    longest = count = total = 0
+    begun: int | None = None  # the length so far of a line that goes on in the next stretch
+    for stretch in stretches(text) if text else ():
+        lengths = [len(line) for line in stretch.splitlines()]
+        lengths[0] += begun or 0
+        begun = lengths.pop() if stretch[-1].splitlines()[0] else None
+        longest = max(longest, *lengths, 0)
+        count, total = count + len(lengths), total + sum(lengths)
+    if begun is not None:
+        longest, count, total = max(longest, begun), count + 1, total + begun
+    return longest, count, total
+
+
+def _kinds_of(text: str) -> NDArray[np.uint8]:
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii").translate(_kinds()[:256].tobytes()), np.uint8)
+    kinds: NDArray[np.uint8] = _kinds().take(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"))
+    return kinds
+
+
+@cache
+def _kinds() -> NDArray[np.uint8]:
+    """For every code point: whether it is in a token, of which kind, and whether it is a letter or a digit."""
+    characters = np.arange(0x110000, dtype=np.uint32).view("U1")
+    alpha, alnum = np.strings.isalpha(characters), np.strings.isalnum(characters)
+    space = np.strings.isspace(characters)
+    space[0x1C:0x20] = False  # separators of files and records are white space for Python alone
+    word = alnum & ~_of("No") | _of("Mn", "Mc", "Me", "Pc")
+    word[[*_CIRCLED, 0x200C, 0x200D]] = True
+    kinds = np.where(word, _WORD, np.where(space, 0, _MARK)) | alnum * _ALNUM | alpha * _ALPHA
+    return kinds.astype(np.uint8)
+
+
+def _of(*categories: str) -> NDArray[np.bool_]:
+    """Which code points are of these categories of Unicode."""
+    return np.fromiter((unicodedata.category(chr(point)) in categories for point in range(0x110000)), np.bool_)
+
+
+REDPAJAMA_CODE = Tagger(
+    name="code-redpajama-1",
+    document=tag,
+    labels=(
+        Score("max_line_length_doc", "length of the longest line", unit="code points", low=0),
+        Score("avg_line_length_doc", "average length of the lines", unit="code points", low=0),
+        Score("alnum_prop_doc", "share of code points that are letters or digits", low=0, high=1),
+        Score("alpha_token_prop_doc", "letters divided by one more than the tokens", low=0),
+    ),
+    parameters={"lines": "str.splitlines", "tokens": r"\w+|[^\w\s]+"},
+    description="Line lengths and shares of letters and digits, as RedPajama filters code.",
+)
