@@ -66,9 +66,8 @@ def _lines(text: str) -> tuple[int, int, int]:
 
 
 def _kinds_of(text: str) -> NDArray[np.uint8]:
-    if text.isascii():
-        return np.frombuffer(text.encode("ascii").translate(_kinds()[:256].tobytes()), np.uint8)
-    kinds: NDArray[np.uint8] = _kinds().take(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"))
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    kinds: NDArray[np.uint8] = _kinds()[points]
     return kinds
 
 
