@@ -24,8 +24,8 @@ def simhash(text: str) -> int:
 
     A shingle is 8 code points in a row, in lower case, with one space for each run of white space. Each is hashed to 64
     bits. A bit of the result is 1 if more than half of the shingles have it. So it works for every script. A text of
-    fewer than 8 code points has one shingle, itself. A huge text is read in stretches of 2^20 code points; shingles that
-    two of them share are not counted.
+    fewer than 8 code points has one shingle, itself. A huge text is read in stretches of 2^20 code points; shingles
+    that two of them share are not counted.
 
     Source: Charikar 2002, "Similarity Estimation Techniques from Rounding Algorithms".
 
@@ -35,7 +35,8 @@ def simhash(text: str) -> int:
     Returns:
         A number below 2^64; 0 for a text of nothing but white space.
 
-    >>> one, other = simhash("the mill grinds all the grain of the valley"), simhash("The mill grinds all the grain of a valley.")
+    >>> one = simhash("the mill grinds the grain of the valley")
+    >>> other = simhash("The mill grinds the grain of a valley.")
     >>> distance(one, other) < distance(one, simhash("an entirely different sentence about nothing at all"))
     True
     """

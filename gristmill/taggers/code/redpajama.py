@@ -1,8 +1,8 @@
 """REDPAJAMA_CODE: the statistics by which RedPajama filters code: line lengths, letters and digits.
 
 Source: Together Computer 2023, RedPajama-Data; as `code_redpajama_taggers_v1` of the Dolma toolkit 1.2.1 computes them
-(`dolma/taggers/code/code_taggers.py`). The values are equal, except for texts with code points that are newer than the
-Unicode 14 of Python 3.11.
+(`dolma/taggers/code/code_taggers.py`). The values are equal, except for texts with code points that Unicode 14.0 does
+not assign: here they are no letters.
 """
 
 import unicodedata
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
+from gristmill.text.characters.unicode_14 import assigned
 from gristmill.text.stretches import stretches
 
 _WORD, _MARK, _ALNUM, _ALPHA = 1, 2, 4, 8
@@ -75,13 +76,14 @@ def _kinds_of(text: str) -> NDArray[np.uint8]:
 def _kinds() -> NDArray[np.uint8]:
     """For every code point: whether it is in a token, of which kind, and whether it is a letter or a digit."""
     characters = np.arange(0x110000, dtype=np.uint32).view("U1")
-    alpha, alnum = np.strings.isalpha(characters), np.strings.isalnum(characters)
+    alpha, alnum = np.strings.isalpha(characters) & assigned(), np.strings.isalnum(characters) & assigned()
     space = np.strings.isspace(characters)
     space[0x1C:0x20] = False  # separators of files and records are white space for Python alone
-    word = alnum & ~_of("No") | _of("Mn", "Mc", "Me", "Pc")
+    word = (alnum & ~_of("No") | _of("Mn", "Mc", "Me", "Pc")) & assigned()
     word[[*_CIRCLED, 0x200C, 0x200D]] = True
-    kinds = np.where(word, _WORD, np.where(space, 0, _MARK)) | alnum * _ALNUM | alpha * _ALPHA
-    return kinds.astype(np.uint8)
+    tokens = np.where(word, _WORD, np.where(space, 0, _MARK))
+    kinds: NDArray[np.uint8] = (tokens | alnum * _ALNUM | alpha * _ALPHA).astype(np.uint8)
+    return kinds
 
 
 def _of(*categories: str) -> NDArray[np.bool_]:

@@ -32,25 +32,30 @@ def tag(document: Document) -> dict[str, Label]:
     """
     if not document.text:
         return {"ratio": None}
-    compressor = _compressor()
+    pack = compressor().compress
     size = packed = 0
     for stretch in stretches(document.text):
         data = stretch.encode("utf-8", "surrogatepass")
         size += len(data)
-        packed += len(compressor.compress(data))
+        packed += len(pack(data))
     return {"ratio": packed / size}
 
 
 @cache
-def _compressor() -> zstandard.ZstdCompressor:
-    compressor = zstandard.ZstdCompressor(level=_LEVEL)
-    size = len(compressor.compress(_KNOWN))
+def compressor() -> zstandard.ZstdCompressor:
+    """The compressor. It is made once per process.
+
+    Raises:
+        RecipeError: it compresses otherwise than the one that this tagger was measured with.
+    """
+    made = zstandard.ZstdCompressor(level=_LEVEL)
+    size = len(made.compress(_KNOWN))
     if size != _KNOWN_SIZE:
         raise RecipeError(
-            f"compression-1: this release of zstandard packs a known text into {size} bytes, not {_KNOWN_SIZE}; install "
-            "the release that the lock file names, or declare a tagger of the next number"
+            f"compression-1: this release of zstandard packs a known text into {size} bytes, not {_KNOWN_SIZE}; "
+            "install the release that the lock file names, or declare a tagger of the next number"
         )
-    return compressor
+    return made
 
 
 COMPRESSION = Tagger(
