@@ -10,7 +10,7 @@ import re
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.stretches import stretches
+from gristmill.text.characters.stretches import stretches
 
 _HEAD = 4096
 """Code points of the beginning in which markers are looked for."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
+from gristmill.text.characters.stretches import stretches
 from gristmill.text.characters.unicode_14 import assigned
-from gristmill.text.stretches import stretches
 
 _WORD, _MARK, _ALNUM, _ALPHA = 1, 2, 4, 8
 # Letters among the symbols: they are alphabetic for Unicode, and in `\w` of the package `regex`.

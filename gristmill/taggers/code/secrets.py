@@ -16,7 +16,7 @@ import re2
 
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
-from gristmill.text.stretches import stretches
+from gristmill.text.characters.stretches import stretches
 
 _KEYS = {
     "aws": r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}",

@@ -11,7 +11,7 @@ import zstandard
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.stretches import stretches
+from gristmill.text.characters.stretches import stretches
 
 _LEVEL = 3
 _KNOWN = b"".join(b"%d bottles of %d kinds\n" % (number * number % 97, number) for number in range(2000))

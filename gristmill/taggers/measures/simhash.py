@@ -1,12 +1,12 @@
 """SIMHASH: a fingerprint of 64 bits, by which near duplicates are found.
 
-Source: Charikar 2002, "Similarity Estimation Techniques from Rounding Algorithms"; see gristmill/text/fingerprints.py
-for the shingles.
+Source: Charikar 2002, "Similarity Estimation Techniques from Rounding Algorithms". The shingles are described in
+gristmill/text/fingerprints/simhash.py.
 """
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.fingerprints import SHINGLE, simhash
+from gristmill.text.fingerprints.simhash import SHINGLE, simhash
 
 _HALF = 32
 _MASK = (1 << _HALF) - 1

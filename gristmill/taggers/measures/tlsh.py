@@ -10,7 +10,7 @@ from typing import Any
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.fingerprints import bytes_of, numbers_of
+from gristmill.text.fingerprints.stored import bytes_of, numbers_of
 
 SIZE = 35
 """Bytes of a hash."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gristmill.lake.rows.document import Document
 from gristmill.taggers.code import redpajama
 from gristmill.taggers.code.redpajama import REDPAJAMA_CODE, tag
-from gristmill.text import stretches
+from gristmill.text.characters import stretches
 
 tag(Document(id="a", text="é", source="s"))  # makes its table, which the first example should not wait for
 MIXED = st.text(st.sampled_from("ab1_ +(\n\r\v\x1c\x85\u2028é字\u0301²½Ⓐ\u0661\u200d😀\ud800"), max_size=30)

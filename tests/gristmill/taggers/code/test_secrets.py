@@ -3,7 +3,7 @@ import pytest
 from gristmill.lake.rows.document import Document
 from gristmill.taggers.code import secrets
 from gristmill.taggers.code.secrets import SECRETS
-from gristmill.text import stretches
+from gristmill.text.characters import stretches
 
 LONG = "A1b2C3d4E5f6G7h8I9j0KlMnOpQrStUvWxYz0123456789abcdefghijABCDEFGHIJ" * 2
 LETTERS = "abcdefghijKLMNOPqrstuvwxyzABCDEFGH"

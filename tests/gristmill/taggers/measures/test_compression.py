@@ -5,7 +5,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.taggers.measures import compression
 from gristmill.taggers.measures.compression import COMPRESSION
-from gristmill.text import stretches
+from gristmill.text.characters import stretches
 
 
 def ratio(text: str) -> object:

@@ -1,6 +1,6 @@
 from gristmill.lake.rows.document import Document
 from gristmill.taggers.measures.simhash import SIMHASH
-from gristmill.text.fingerprints import simhash
+from gristmill.text.fingerprints.simhash import simhash
 
 
 def test_two_whole_numbers_give_the_fingerprint_back() -> None:

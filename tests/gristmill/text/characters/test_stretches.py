@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.text.stretches import stretches
+from gristmill.text.characters.stretches import stretches
 
 
 @given(st.text(st.sampled_from("a\r\n"), max_size=20), st.integers(1, 6))

@@ -1,17 +1,12 @@
-"""Fingerprints of texts: SimHash, and the numbers that fingerprints are stored as."""
-
-from collections.abc import Sequence
+"""SimHash: a fingerprint of 64 bits that differs in few bits for similar texts."""
 
 import numpy as np
 
+from gristmill.text.characters.stretches import stretches
 from gristmill.text.code_points import Hashes, mixed
-from gristmill.text.stretches import stretches
 
 SHINGLE = 8
 """Code points of a shingle."""
-
-BYTES = 6
-"""Bytes of a fingerprint that are stored as one number. Every whole number below 2^53 is exact as a score."""
 
 _TOGETHER = 1 << 16  # shingles whose bits are counted together
 _BITS = 64
@@ -74,26 +69,3 @@ def distance(one: int, other: int) -> int:
     2
     """
     return (one ^ other).bit_count()
-
-
-def numbers_of(fingerprint: bytes) -> list[int]:
-    """The numbers below 2^48 that a fingerprint is stored as: six bytes each, the last may have fewer.
-
-    >>> numbers_of(bytes.fromhex("0000000000ff01"))
-    [255, 1]
-    """
-    return [int.from_bytes(fingerprint[at : at + BYTES]) for at in range(0, len(fingerprint), BYTES)]
-
-
-def bytes_of(numbers: Sequence[float], size: int) -> bytes:
-    """The fingerprint whose numbers are given. It reverses `numbers_of`.
-
-    Args:
-        numbers: as an attribute set has them: whole numbers.
-        size: bytes of the fingerprint: 8 for SimHash, 35 for TLSH.
-
-    >>> bytes_of([255.0, 1.0], 7).hex()
-    '0000000000ff01'
-    """
-    sizes = [min(BYTES, size - at) for at in range(0, size, BYTES)]
-    return b"".join(int(number).to_bytes(width) for number, width in zip(numbers, sizes, strict=True))

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text import fingerprints
-from gristmill.text.fingerprints import bytes_of, distance, numbers_of, simhash
+from gristmill.text.fingerprints import simhash as module
+from gristmill.text.fingerprints.simhash import distance, simhash
 
 ONES = (1 << 64) - 1
 
@@ -42,11 +42,5 @@ def test_similar_texts_differ_in_few_bits_in_any_script() -> None:
 def test_shingles_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "the mill grinds all the grain of the valley"
     whole = simhash(text)
-    monkeypatch.setattr(fingerprints, "_TOGETHER", 5)
+    monkeypatch.setattr(module, "_TOGETHER", 5)
     assert simhash(text) == whole
-
-
-@given(st.binary(max_size=40))
-def test_numbers_give_the_fingerprint_back(fingerprint: bytes) -> None:
-    numbers = [float(number) for number in numbers_of(fingerprint)]
-    assert bytes_of(numbers, len(fingerprint)) == fingerprint
