@@ -36,6 +36,7 @@ STAGES = {
         "token_cache",
         "packing",
         "export",
+        "dolma_tagging",
     )
 }
 ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
@@ -79,6 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.conversion": {"raw_data", *BELOW_STAGES},
     "stages.adoption": {"raw_data", *BELOW_STAGES},
     "stages.tagging": BELOW_STAGES,
+    "stages.dolma_tagging": {"formats.energon", "taggers", *BELOW_STAGES},
     "stages.mixing": BELOW_STAGES,
     "stages.tokenization": BELOW_STAGES,
     "stages.chat_templates": {"recipes", "errors"},
@@ -138,6 +140,11 @@ UNTESTED: dict[str, str] = {
     "assets/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill
     "gristmill/text/characters/unicode_14.py": "by tests/gristmill/text/characters/test_sets.py",
+    "gristmill/stages/dolma_tagging/spans.py": "by tests/real_dolma/test_real_tag.py",
+    "gristmill/stages/dolma_tagging/lengths.py": "by tests/real_dolma/test_real_tag.py",
+    "gristmill/stages/dolma_tagging/rules.py": "by tests/real_dolma/test_real_tag.py",
+    "gristmill/stages/dolma_tagging/grinder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
+    "gristmill/stages/dolma_tagging/records.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
     "gristmill/stages/export/codec.py": "nouns and protocols",
     "gristmill/stages/export/not_taken.py": "a type",
     "gristmill/stages/export/sample_start.py": "a type",

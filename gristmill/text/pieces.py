@@ -80,3 +80,8 @@ class Pieces:
         spans = list(zip((self.starts - begins).tolist(), (self.ends - begins).tolist(), scores.tolist(), strict=True))
         bounds = self.bounds.tolist()
         return [spans[first:last] for first, last in pairwise(bounds)]
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Pieces":
+        """The chosen pieces alone; `chosen` has P entries."""
+        starts = self.starts[chosen]
+        return Pieces(self.column, starts, self.ends[chosen], np.searchsorted(starts, self.column.bounds))

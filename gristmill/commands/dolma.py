@@ -1,0 +1,117 @@
+"""`dolma tag -c CONFIG`: tags files of documents as the Dolma toolkit does, on plain paths, without a lake.
+
+It takes the toolkit's configuration (YAML or JSON) or the same options, and writes the same files of attributes with
+the same labels. A file appears when it is complete. A run that was stopped is continued by the same command; files that
+are done stay. A file that this command has not made is never replaced without --force.
+"""
+
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from pathlib import Path
+from typing import Any
+
+from gristmill.commands._shared.progress import Progress
+from gristmill.commands._shared.terminal import add_options, show
+from gristmill.engines.open import open_engine
+from gristmill.environment import read_environment
+from gristmill.errors import RecipeError
+from gristmill.lake.store.endpoint import check_options
+from gristmill.lake.store.open import open_store
+from gristmill.stages.dolma_tagging.config import FIELDS, TagConfig, read_config, tag_config
+from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging
+
+HELP = "the Dolma toolkit's command line on plain paths: tag"
+
+_MEANINGS = {
+    "documents": "paths or patterns of documents, or addresses such as s3://bucket/documents/*.gz",
+    "destination": "where the attributes go, one for each of --documents",
+    "taggers": "names of Dolma's taggers",
+    "experiment": "first part of the labels' names, and folder below attributes/",
+    "processes": "files that are tagged at the same time",
+    "ignore_existing": "make files again that this command has finished",
+    "dryrun": "show what would be done",
+}
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the subcommand."""
+    parser.add_argument("-c", "--config", dest="config_before", default="", metavar="FILE", help="as of tag")
+    below = parser.add_subparsers(required=True, metavar="tag")
+    one = below.add_parser("tag", help="write attributes of documents", description=__doc__)
+    one.add_argument("-c", "--config", default="", metavar="FILE", help="the toolkit's configuration, YAML or JSON")
+    for name, kind in FIELDS.items():
+        words = _MEANINGS.get(name, "accepted, as the toolkit has it")
+        if kind is bool:
+            one.add_argument(f"--{name}", action=BooleanOptionalAction, default=None, help=words)
+        elif kind is list:
+            one.add_argument(f"--{name}", nargs="*", default=None, metavar="NAME", help=words)
+        else:
+            one.add_argument(f"--{name}", type=kind, default=None, metavar="VALUE", help=words)
+    one.add_argument("--force", action="store_true", help="replace files that others made, and records that do not fit")
+    add_options(one)
+
+
+def run(arguments: Namespace) -> int:
+    """Tags what is missing, and returns 0.
+
+    Raises:
+        RecipeError: the configuration is not valid, or the attributes were made by other taggers.
+        DataError: a file cannot be read, or an output is not of this command.
+        StoreError: a store does not answer.
+    """
+    options = _options(arguments)
+    config = tag_config(_fields(arguments, options))
+    plan = plan_tagging(config, options, force=arguments.force)
+    for pattern in plan.missed:
+        show(f"no file matches {pattern}")
+    for output in plan.outputs:
+        show(f"{output.spec.root}: {', '.join(name for name, _ in output.spec.taggers)}")
+    show(f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done")
+    if config.dryrun:
+        return 0
+    documents = _run(plan, config, options)
+    show(f"{documents:,} documents in {len(plan.items):,} files tagged")
+    return 0
+
+
+def _run(plan: Any, config: TagConfig, options: dict[str, str]) -> int:
+    progress = Progress()
+    engine = open_engine("local", min(config.processes, max(1, len(plan.items))))
+    try:
+        return run_tagging(plan, engine, options, progress)
+    finally:
+        engine.close()
+        progress.end()
+
+
+def _fields(arguments: Namespace, options: dict[str, str]) -> dict[str, Any]:
+    """The fields of the configuration; options of the command line come before those of the file."""
+    path = arguments.config or arguments.config_before
+    found = read_config(_read(path, options), path) if path else {}
+    given = {name: getattr(arguments, name) for name in FIELDS}
+    return found | {name: value for name, value in given.items() if value is not None}
+
+
+def _read(path: str, options: dict[str, str]) -> bytes:
+    if path.startswith("s3://"):
+        folder, _, name = path.rpartition("/")
+        return open_store(folder, options).read(name)
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise RecipeError(f"{path}: {error.strerror or error}; give the path of a configuration") from error
+
+
+def _options(arguments: Namespace) -> dict[str, str]:
+    """The options of the bucket's client.
+
+    Raises:
+        RecipeError: one is not valid.
+    """
+    options = read_environment().options
+    for option in arguments.option:
+        key, equals, value = str(option).partition("=")
+        if not key or not equals:
+            raise RecipeError("--option takes KEY=VALUE, such as endpoint=http://host:port")
+        check_options("--option", {key: value})
+        options[key] = value
+    return options

@@ -1,0 +1,153 @@
+"""The configuration of `dolma tag`, as the toolkit's file and its options give it.
+
+Source: github.com/allenai/dolma, release 1.2.1, `cli/tagger.py` (TaggerConfig) and `core/runtime.py`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gristmill.errors import RecipeError, known_names
+from gristmill.formats.energon.yaml_text import read_yaml
+
+FIELDS: Mapping[str, type] = {
+    "documents": list,
+    "destination": list,
+    "tagger_modules": list,
+    "taggers": list,
+    "experiment": str,
+    "processes": int,
+    "ignore_existing": bool,
+    "debug": bool,
+    "dryrun": bool,
+    "profile.enable": bool,
+    "profile.output": str,
+    "profile.steps": int,
+    "profile.sort_key": str,
+    "profile.lines": int,
+    "work_dir.input": str,
+    "work_dir.output": str,
+}
+"""The toolkit's options, a dot before the second part of a name."""
+
+
+@dataclass(frozen=True)
+class TagConfig:
+    """What is tagged, and how.
+
+    Attributes:
+        documents: paths or patterns of files, folders or addresses in a bucket.
+        taggers: names of Dolma's taggers.
+        experiment: the first part of the labels' names; None: each tagger's own name.
+        destination: a folder for each entry of `documents`; None: `documents` becomes `attributes/<experiment>`.
+        processes: how many files are tagged at the same time.
+        ignore_existing: whether files that this command has finished before are made again.
+        dryrun: whether nothing is done.
+    """
+
+    documents: tuple[str, ...]
+    taggers: tuple[str, ...]
+    experiment: str | None = None
+    destination: tuple[str, ...] | None = None
+    processes: int = 1
+    ignore_existing: bool = False
+    dryrun: bool = False
+
+
+def read_config(data: bytes, where: str) -> dict[str, Any]:
+    """The fields of a configuration file, YAML or JSON, with the names of FIELDS.
+
+    Args:
+        data: of the file.
+        where: its path, for messages.
+
+    Raises:
+        DataError: it is not valid YAML.
+        RecipeError: a key is not known, or a value has a wrong type.
+    """
+    found: dict[str, Any] = {}
+    for key, value in read_yaml(data, where).items():
+        if key in {"profile", "work_dir"} and isinstance(value, dict):
+            found |= {f"{key}.{part}": each for part, each in value.items()}
+        else:
+            found[key] = value
+    return {key: _checked(key, value, where) for key, value in found.items()}
+
+
+def _checked(key: str, value: Any, where: str) -> Any:
+    if key not in FIELDS:
+        raise RecipeError(f"{where}: unknown key {key!r}; {known_names(key, FIELDS)}")
+    kind = FIELDS[key]
+    if kind is list and isinstance(value, str):
+        raise RecipeError(f"{where}: {key}: give a list, such as [{value}]")
+    many = value if isinstance(value, list) else [value]
+    if any(isinstance(each, str) and "${" in each for each in many):
+        raise RecipeError(f"{where}: {key}: references such as ${{...}} are not resolved; write the value itself")
+    fits = value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
+    if not fits or (kind is list and not all(isinstance(each, str) for each in value or ())):
+        raise RecipeError(f"{where}: {key}: {value!r:.100} is not {_KINDS[kind]}")
+    return value
+
+
+_KINDS = {list: "a list of strings", str: "a string", int: "an integer", bool: "true or false"}
+
+
+def tag_config(fields: Mapping[str, Any]) -> TagConfig:
+    """The configuration of the merged fields of file and options.
+
+    Args:
+        fields: by the names of FIELDS; null is the default.
+
+    Raises:
+        RecipeError: a field is missing, or asks for what only the toolkit itself can do.
+    """
+    given = {key: value for key, value in fields.items() if value is not None}
+    if given.get("tagger_modules"):
+        raise RecipeError(
+            "tagger_modules: modules for the toolkit need the toolkit; write a tagger for Gristmill instead"
+            " (docs/how-to/add-a-tagger.md)"
+        )
+    if given.get("profile.enable") or given.get("profile.steps"):
+        raise RecipeError("profile: not supported; `gristmill try` measures a tagger, and py-spy a run")
+    for key in ("documents", "taggers"):
+        if not given.get(key):
+            raise RecipeError(f"{key}: give at least one, in the configuration or by --{key}")
+    processes = given.get("processes", 1)
+    if processes < 1:
+        raise RecipeError(f"processes: {processes} is less than 1")
+    destination = given.get("destination")
+    if destination is not None and len(destination) != len(given["documents"]):
+        raise RecipeError(
+            f"destination: {len(destination)} paths for {len(given['documents'])} entries of documents; give as many"
+        )
+    experiment = given.get("experiment")
+    if experiment is not None and ("/" in experiment or experiment in {"", ".", ".."}):
+        raise RecipeError(f"experiment: {experiment!r} is not a name; it becomes the name of a folder")
+    return TagConfig(
+        documents=tuple(given["documents"]),
+        taggers=tuple(dict.fromkeys(given["taggers"])),
+        experiment=experiment,
+        destination=None if destination is None else tuple(destination),
+        processes=1 if given.get("debug") else processes,
+        ignore_existing=given.get("ignore_existing", False),
+        dryrun=given.get("dryrun", False),
+    )
+
+
+def variable_name(name: str) -> str:
+    """A name as a part of a label's key: what is no letter, digit or `_` becomes `_`.
+
+    Args:
+        name: of an experiment, a tagger or a label.
+
+    Raises:
+        RecipeError: it begins with a digit, which the toolkit refuses too.
+
+    >>> variable_name("dclm-oh-eli5")
+    'dclm_oh_eli5'
+    """
+    changed = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+    if not changed or changed[0].isdigit():
+        raise RecipeError(f"{name!r}: a name of an experiment, a tagger or a label begins with a letter")
+    return changed

@@ -1,0 +1,72 @@
+"""PackedUpload: a file of JSON lines that is written as its name says: gzip, Zstandard, bzip2, xz, or not packed."""
+
+import bz2
+import hashlib
+import lzma
+from collections.abc import Callable, Mapping
+
+import zstandard
+
+from gristmill.lake.rows.shard_file import MEMBER, gzip_bytes, suffix
+from gristmill.lake.store.protocol import ObjectVersion, Store
+
+_PACK: Mapping[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip_bytes,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    **dict.fromkeys((".zst", ".zstd"), lambda data: zstandard.ZstdCompressor().compress(data)),
+}
+
+
+class PackedUpload:
+    """Writes rows to an object, which appears at close(). Equal rows give equal bytes.
+
+    Args:
+        store: receives the object.
+        path: of the object; its ending names the packing.
+
+    Attributes:
+        rows: how many were written.
+    """
+
+    def __init__(self, store: Store, path: str) -> None:
+        self._upload = store.upload(path)
+        self._pack = _PACK.get(suffix(path), bytes)
+        self._sha256 = hashlib.sha256()
+        self._waiting = bytearray()
+        self._begun = False
+        self.rows = 0
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 (hex) of what is written; of the object after close()."""
+        return self._sha256.hexdigest()
+
+    def write(self, row: bytes) -> None:
+        """Appends a row, without its line feed."""
+        self._waiting += row
+        self._waiting += b"\n"
+        self.rows += 1
+        if len(self._waiting) >= MEMBER:
+            self._cut()
+
+    def _cut(self) -> None:
+        packed = self._pack(bytes(self._waiting))
+        self._waiting.clear()
+        self._begun = True
+        self._sha256.update(packed)
+        self._upload.write(packed)
+
+    def close(self) -> ObjectVersion:
+        """Publishes the object.
+
+        Returns:
+            Its version.
+        """
+        if self._waiting or not self._begun:
+            self._cut()
+        return self._upload.close().version
+
+    def abort(self) -> None:
+        """Removes what is written."""
+        self._upload.abort()

@@ -1,0 +1,185 @@
+"""Which files are tagged, and where their attributes go: the toolkit's rules.
+
+Source: github.com/allenai/dolma, release 1.2.1, `core/runtime.py` (_make_paths_from_substitution), `core/paths.py`
+(glob_path, make_relative) and `core/parallel.py` (_get_all_paths). One rule surprises: a file keeps only those folders
+in its name that differ among the files of its pattern.
+"""
+
+import glob
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import ObjectVersion, Store
+
+_GLOB = re.compile(r"[*?[\]]")
+_BUCKET = "s3://"
+
+
+class TaggedFile(msgspec.Struct, frozen=True):
+    """A file of documents, and where its attributes go.
+
+    Attributes:
+        root: folder or address that holds the file.
+        path: of the file below its root.
+        version: as a listing shows it.
+        output: folder or address below which the attributes go.
+        name: of the attributes' file below `output`.
+    """
+
+    root: str
+    path: str
+    version: ObjectVersion
+    output: str
+    name: str
+
+    @property
+    def url(self) -> str:
+        """The path or address of the file."""
+        return f"{self.root.rstrip('/')}/{self.path}"
+
+
+def tagged_files(
+    documents: Sequence[str], outputs: Sequence[str], options: Mapping[str, str]
+) -> tuple[list[TaggedFile], list[str]]:
+    """The files of all patterns.
+
+    Args:
+        documents: the patterns.
+        outputs: for each pattern where its attributes go.
+        options: of the bucket's client.
+
+    Returns:
+        The files, and the patterns that match none.
+
+    Raises:
+        RecipeError: no pattern matches a file, or two files have one output.
+        StoreError: the store does not answer.
+    """
+    files: list[TaggedFile] = []
+    missed: list[str] = []
+    for pattern, output in zip(documents, outputs, strict=True):
+        root, found = _matches(pattern, options)
+        if not found:
+            missed.append(pattern)
+        shared = _shared([f"{root}/{path}" for path in found])
+        for path, version in sorted(found.items()):
+            name = f"{root}/{path}"[shared:]
+            files.append(TaggedFile(root, path, version, output, name))
+    if not files:
+        raise RecipeError(f"no file matches {', '.join(documents)}; give paths or patterns of Dolma documents")
+    homes: dict[tuple[str, str], str] = {}
+    for file in files:
+        other = homes.setdefault((file.output, file.name), file.url)
+        if other != file.url:
+            raise RecipeError(f"{other} and {file.url} have the same output {file.output}/{file.name}; tag them apart")
+        if f"{file.output}/{file.name}" == file.url:
+            raise RecipeError(f"{file.url}: the attributes would replace the documents; give another destination")
+    return list({file.url + file.output: file for file in files}.values()), missed
+
+
+def output_of(pattern: str, folder: str) -> str:
+    """Where the attributes of a pattern go if no destination is given: its fixed folders, `documents` replaced.
+
+    Args:
+        pattern: of documents.
+        folder: what replaces the first folder named `documents`, such as `attributes/exp`.
+
+    Raises:
+        RecipeError: no folder is named `documents`.
+
+    >>> output_of("s3://b/wiki/v0/documents/en/*.gz", "attributes/exp"), output_of("wiki/documents/0.json.gz", "a")
+    ('s3://b/wiki/v0/attributes/exp/en', 'wiki/a')
+    """
+    scheme = _BUCKET if pattern.startswith(_BUCKET) else ""
+    parts = pattern.removeprefix(scheme).split("/")
+    fixed = _fixed(parts) if _GLOB.search(pattern) else parts[: -2 if not parts[-1] else -1]
+    if "documents" not in fixed:
+        raise RecipeError(
+            f"{pattern}: no folder named `documents` is before the file or the first `*`, so it is not clear where the"
+            " attributes go; give a destination"
+        )
+    at = fixed.index("documents")
+    return scheme + "/".join([*fixed[:at], folder, *fixed[at + 1 :]])
+
+
+def _fixed(parts: Sequence[str]) -> list[str]:
+    """The folders before the first part with a wildcard."""
+    return list(parts[: next(number for number, part in enumerate(parts) if _GLOB.search(part))])
+
+
+def _shared(urls: Sequence[str]) -> int:
+    """How many characters the folders have that all files share, with the closing slash."""
+    if not urls:
+        return 0
+    folders = [url.split("/")[:-1] for url in urls]
+    first, last = min(folders), max(folders)
+    count = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return len("/".join(first[:count])) + 1
+
+
+def _matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, ObjectVersion]]:
+    """The root that holds the files of a pattern, and their versions by path."""
+    if pattern.startswith(_BUCKET):
+        parts = pattern.removeprefix(_BUCKET).split("/")
+        bucket, rest = parts[0], parts[1:]
+        if _GLOB.search(bucket) or not rest:
+            raise RecipeError(f"{pattern}: name the bucket, and objects in it")
+        root = f"{_BUCKET}{bucket}"
+        return root, dict(_objects(open_store(root, options), "/".join(rest)))
+    if "://" in pattern:
+        raise RecipeError(f"{pattern}: give a path, or an address such as s3://bucket/documents/*.gz")
+    root = str(
+        Path("/".join(_fixed(pattern.split("/"))) or ("/" if pattern.startswith("/") else "."))
+        if _GLOB.search(pattern)
+        else Path(pattern)
+        if Path(pattern).is_dir()
+        else Path(pattern).parent
+    )
+    chosen = f"{glob.escape(pattern)}/*" if Path(pattern).is_dir() and not _GLOB.search(pattern) else pattern
+    found: dict[str, ObjectVersion] = {}
+    store = open_store(str(Path(root).absolute()))
+    for name in sorted(glob.glob(chosen, recursive=True)):  # noqa: PTH207 - Dolma's rules of patterns
+        path = Path(name)
+        if path.is_file() and not path.name.startswith("."):
+            relative = path.relative_to(root).as_posix()
+            entry = store.head(relative)
+            if entry is None:
+                raise DataError(f"{name}: a link out of {root} is not followed; give the path of the file itself")
+            found[relative] = entry.version
+    return str(Path(root).absolute()), found
+
+
+def _objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
+    if not _GLOB.search(pattern):
+        entry = store.head(pattern) if pattern and not pattern.endswith("/") else None
+        if entry:
+            yield entry.path, entry.version
+            return
+        pattern = f"{pattern.rstrip('/')}/*"
+    fixed = "".join(f"{part}/" for part in _fixed(pattern.split("/")))
+    matches = re.compile(_regex(pattern)).fullmatch
+    for entry in store.list(fixed):
+        if matches(entry.path) and not entry.path.rpartition("/")[2].startswith("."):
+            yield entry.path, entry.version
+
+
+def _regex(pattern: str) -> str:
+    """The regular expression of a pattern: `**` alone is any folders, `*` and `?` do not pass a slash."""
+    rules = (("**/", "(?:[^/]+/)*"), ("**", ".*"), ("*", "[^/]*"), ("?", "[^/]"))
+    out, at = "", 0
+    while at < len(pattern):
+        rule = next((rule for rule in rules if pattern.startswith(rule[0], at)), None)
+        closing = pattern.find("]", at + 2) if pattern[at] == "[" else -1
+        if rule:
+            out, at = out + rule[1], at + len(rule[0])
+        elif closing > 0:
+            inner = pattern[at + 1 : closing].replace("\\", "\\\\")
+            out, at = f"{out}[{'^' + inner[1:] if inner[0] == '!' else inner}]", closing + 1
+        else:
+            out, at = out + re.escape(pattern[at]), at + 1
+    return out

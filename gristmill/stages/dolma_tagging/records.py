@@ -1,0 +1,126 @@
+"""Records of what `dolma tag` has made: a receipt for each file while it works, a manifest when all is done.
+
+They lie in `.dolma-tag/` below the folder of the attributes. An output is only replaced if a record says that this
+command made it. So no file of anybody else is lost.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.identity import digest_of
+from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.protocol import ObjectVersion, Store
+
+FOLDER = ".dolma-tag"
+MANIFEST = f"{FOLDER}/manifest.json"
+RECEIPTS = f"{FOLDER}/receipts/"
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """How one file of attributes was made.
+
+    Attributes:
+        input: path or address of the documents.
+        version: of the documents.
+        input_sha256: of the documents (hex); empty while the file is being made.
+        recipe: digest of the taggers that made it.
+        rows: how many it has.
+        sha256: of the attributes' file (hex); empty while it is being made.
+        output: version of the attributes' file; None while it is being made.
+    """
+
+    input: str
+    version: ObjectVersion
+    recipe: str
+    input_sha256: str = ""
+    rows: int = 0
+    sha256: str = ""
+    output: ObjectVersion | None = None
+
+
+class TagManifest(msgspec.Struct, frozen=True):
+    """All files of attributes below one folder.
+
+    Attributes:
+        made_by: always `gristmill dolma tag`.
+        experiment: the first part of the labels' names.
+        taggers: for each of Dolma's names the tagger that made its labels, and its digest.
+        files: the records, by name.
+        digest: of all other fields, so that an edit is found.
+    """
+
+    made_by: str
+    experiment: str
+    taggers: dict[str, str]
+    files: dict[str, FileRecord]
+    digest: str = ""
+
+    def sealed(self) -> "TagManifest":
+        """The manifest with its digest."""
+        return msgspec.structs.replace(self, digest=self._digest())
+
+    def _digest(self) -> str:
+        plain = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
+        return digest_of(plain)
+
+    @property
+    def intact(self) -> bool:
+        """Whether nobody has edited it."""
+        return self.digest == self._digest()
+
+
+def read_manifest(store: Store) -> TagManifest | None:
+    """The manifest below a store's root, or None.
+
+    Raises:
+        DataError: it is not one, or was edited.
+    """
+    if store.head(MANIFEST) is None:
+        return None
+    where = f"{store.url}/{MANIFEST}"
+    mend = "move the folder of these attributes away, or run with --force"
+    manifest = decode_object(store.read(MANIFEST), TagManifest, where, "the manifest of a tagging", mend)
+    if not manifest.intact:
+        raise DataError(f"{where}: it was edited, so it proves nothing; {mend}")
+    return manifest
+
+
+def write_manifest(store: Store, manifest: TagManifest) -> None:
+    """Writes the manifest, and removes the receipts that are in it.
+
+    Args:
+        store: of the attributes.
+        manifest: of all files.
+    """
+    store.put(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest.sealed(), order="sorted")) + b"\n")
+    store.delete([f"{RECEIPTS}{name}.json" for name in manifest.files])
+
+
+def leave_record(store: Store, name: str, record: FileRecord) -> None:
+    """Writes the receipt of a file.
+
+    Args:
+        store: of the attributes.
+        name: of the file.
+        record: of the file.
+    """
+    store.put(f"{RECEIPTS}{name}.json", msgspec.json.encode(record, order="sorted"))
+
+
+def receipts(store: Store) -> Mapping[str, FileRecord]:
+    """The receipts below a store's root, by the names of their files.
+
+    Raises:
+        DataError: a receipt is not one.
+    """
+    return dict(_receipts(store))
+
+
+def _receipts(store: Store) -> Iterator[tuple[str, FileRecord]]:
+    for entry in store.list(RECEIPTS):
+        name = entry.path.removeprefix(RECEIPTS).removesuffix(".json")
+        mend = "remove it; its file is then made again with --force"
+        where = f"{store.url}/{entry.path}"
+        yield name, decode_object(store.read(entry.path), FileRecord, where, "a receipt of a tagging", mend)

@@ -1,0 +1,53 @@
+"""The command `dolma tag`: its options, what it prints, and its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gristmill.__main__ import main
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents/0.jsonl").write_text('{"id":"1","text":"one","source":"s"}\n')
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("documents: [documents/*.jsonl]\ntaggers: [char_length_v1]\nprocesses: 4\n")
+    return tmp_path
+
+
+def test_a_configuration_is_run_and_then_nothing_is_left(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dolma", "tag", "-c", "config.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert "1 files to tag, 0 files of attributes are done\n" in out
+    assert out.endswith("1 documents in 1 files tagged\n")
+    row = json.loads((home / "attributes/char_length_v1/0.jsonl").read_text())
+    assert row["attributes"] == {"char_length_v1__char_length_v1__length": [[0, 3, 3.0]]}
+    assert main(["dolma", "-c", "config.yaml", "tag"]) == 0
+    assert "0 files to tag, 1 files of attributes are done\n" in capsys.readouterr().out
+
+
+def test_options_come_before_the_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["dolma", "tag", "-c", "config.yaml", "--experiment", "e", "--taggers", "doc_count_v1"]
+    assert main([*words, "--dryrun"]) == 0
+    assert capsys.readouterr().out.startswith(f"{home}/attributes/e: doc_count_v1\n1 files to tag")
+    assert not (home / "attributes").exists()
+    assert main(words) == 0
+    assert (home / "attributes/e/0.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["-c", "no.yaml"], "no.yaml: No such file"),
+        (["--taggers", "gopher_v1"], "documents: give at least one"),
+        (["-c", "config.yaml", "--taggers", "gofer_v1"], "unknown tagger 'gofer_v1'; did you mean 'gopher_v"),
+        (["-c", "config.yaml", "--taggers", "cld3_en_doc_v2"], "cld3_en_doc_v2: "),
+        (["-c", "config.yaml", "--option", "x"], "--option takes KEY=VALUE"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_an_error_is_exit_code_2(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dolma", "tag", *words]) == 2
+    assert error in capsys.readouterr().err
