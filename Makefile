@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 WITH_LEVANTER = GRISTMILL_LEVANTER_PYTHON="$$(ls $(CURDIR)/.cache/levanter/bin/python 2>/dev/null)"
 WITH_ENERGON = GRISTMILL_ENERGON_PYTHON="$$(ls $(CURDIR)/.cache/energon/bin/python 2>/dev/null)"
 WITH_DOLMA = GRISTMILL_DOLMA_PYTHON="$$(ls $(CURDIR)/.cache/dolma/bin/python 2>/dev/null)"
-WITH_PEERS = $(WITH_LEVANTER) $(WITH_ENERGON) $(WITH_DOLMA)
-PEERS := .cache/levanter/.done .cache/energon/.done .cache/dolma/.done
+WITH_DATATROVE = GRISTMILL_DATATROVE_PYTHON="$$(ls $(CURDIR)/.cache/datatrove/bin/python 2>/dev/null)"
+WITH_PEERS = $(WITH_LEVANTER) $(WITH_ENERGON) $(WITH_DOLMA) $(WITH_DATATROVE)
+PEERS := .cache/levanter/.done .cache/energon/.done .cache/dolma/.done .cache/datatrove/.done
 PEER_ENVIRONMENT := tests/support/drivers/peer_environment.py
 BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
 SCALE := journey s3 sensor many-shards definitions tick engines
@@ -92,6 +93,11 @@ live: $(VENV)/.test  ## a running Dagster: automation, backfills, cancelling, Po
 	@mkdir -p .cache/dolma
 	@$(PYTHON) $(PEER_ENVIRONMENT) dolma .cache/dolma >/dev/null && touch $@ || \
 	  echo "the comparisons with real Dolma are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
+
+.cache/datatrove/.done: bench/harness/requirements-datatrove.txt
+	@mkdir -p .cache/datatrove
+	@$(PYTHON) $(PEER_ENVIRONMENT) datatrove .cache/datatrove >/dev/null && touch $@ || \
+	  echo "the comparisons with real datatrove are skipped: they need a Python 3.11 (GRISTMILL_PYTHON311)"
 
 faults: $(VENV)/.test  ## 200 kills and other mishaps, at most 30 minutes; SEED=n repeats, BUDGET=minutes, ONLY=words
 	@PYTHONPATH=$(PYTHONPATH):$(CURDIR)/tests/support/drivers:$(CURDIR)/tests/support/lakes:$(CURDIR)/tests/support/servers:$(CURDIR)/tests/support/shelves $(BIN)/python -m mishaps.suite

@@ -106,15 +106,16 @@ def run(folder: Path) -> tuple[list[Span], list[float]]:
     levanter = Step("install Levanter", ["make", ".cache/levanter/.done"], log=folder / "levanter.log", install=True)
     energon = Step("install Energon", ["make", ".cache/energon/.done"], log=folder / "energon.log", install=True)
     dolma = Step("install Dolma", ["make", ".cache/dolma/.done"], log=folder / "dolma.log", install=True)
+    trove = Step("install datatrove", ["make", ".cache/datatrove/.done"], log=folder / "datatrove.log", install=True)
     wheel = Step("install for the wheel", [sys.executable, WHEEL], log=folder / "wheel.log", install=True)
     spans = [packages.wait()]
     if not spans[0].ok:
         packages.show()
-        return [*spans, levanter.wait(), energon.wait(), dolma.wait(), wheel.wait()], yardsticks
+        return [*spans, levanter.wait(), energon.wait(), dolma.wait(), trove.wait(), wheel.wait()], yardsticks
     spans.append(Step(FAST, FAST.split()).wait())
     yardsticks.append(yardstick())
     live = Step("make live", ["make", "live", f"ARGS={LIVE}"], log=folder / "live.log")
-    for install in (levanter, energon, dolma, wheel):
+    for install in (levanter, energon, dolma, trove, wheel):
         spans.append(install.wait())
         if not spans[-1].ok:
             install.show()

@@ -1,10 +1,12 @@
-"""Makes the environment of a real peer: `python tests/support/drivers/peer_environment.py levanter|energon|dolma DIR`.
+"""Makes the environment of a real peer: `python tests/support/drivers/peer_environment.py NAME DIR`.
 
-Writes the new environment's Python to stdout, for GRISTMILL_LEVANTER_PYTHON, GRISTMILL_ENERGON_PYTHON or
-GRISTMILL_DOLMA_PYTHON. What is already installed there is kept.
+Writes the new environment's Python to stdout, for GRISTMILL_LEVANTER_PYTHON, GRISTMILL_ENERGON_PYTHON,
+GRISTMILL_DOLMA_PYTHON or GRISTMILL_DATATROVE_PYTHON. NAME is levanter, energon, dolma or datatrove. What is already
+installed there is kept.
 
 Levanter needs a Python 3.12, 2 minutes and 1.9 GB; Energon a Python 3.11, 2 minutes and 1.3 GB; Dolma a Python 3.11,
-1 minute and 0.6 GB. The Python is found by GRISTMILL_PYTHON312 or GRISTMILL_PYTHON311, on PATH or among pyenv's.
+1 minute and 0.6 GB; datatrove a Python 3.11, 1 minute and 0.7 GB. The Python is found by GRISTMILL_PYTHON312 or
+GRISTMILL_PYTHON311, on PATH or among pyenv's.
 
 On Linux, Energon needs PyTorch's CPU build: tell pip where it is, by PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS.
 """
@@ -32,6 +34,7 @@ RECIPES = {
     "levanter": Recipe("3.12", "levanter", ("requirements/levanter.txt",)),
     "energon": Recipe("3.11", "megatron.energon", ("requirements/energon.txt", "requirements/torch.txt")),
     "dolma": Recipe("3.11", "dolma", ("bench/harness/requirements-dolma.txt",)),
+    "datatrove": Recipe("3.11", "datatrove", ("bench/harness/requirements-datatrove.txt",)),
 }
 
 
