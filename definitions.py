@@ -17,6 +17,7 @@ from assets.exports import export_assets, export_index_asset
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
+from assets.models import folder_asset_of
 from assets.packing import packing_asset
 from assets.raw import raw_spec
 from assets.support.step_graphs import define_steps
@@ -63,6 +64,8 @@ def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.Asse
         assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         assets += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         assets += [export_index_asset(catalogue, mix, export) for export in catalogue.exports_of(mix)]
+    assets += [folder_asset_of(labelled) for labelled in catalogue.labels.values()]
+    assets += [folder_asset_of(model) for model in catalogue.models.values()]
     assets += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
     return assets
 

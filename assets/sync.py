@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
+from assets.support.folder_facts import folder_facts
 from assets.support.indexes import index_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
@@ -20,7 +21,7 @@ from gristmill.lake.address import (
     raw_asset,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import ledgers_folder
+from gristmill.lake.asset_kinds import LABELS, MODEL, ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Ledger
@@ -29,6 +30,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.mixing.index import read_index
+from gristmill.stages.models.ledger import find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 from resources.lake import LakeResource
 
@@ -132,7 +134,7 @@ def sync(
 
 
 def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue, report: Report) -> int:
-    """The same for the assets without partitions: tokenizers and indexes."""
+    """The same for the assets without partitions: tokenizers, labelled sets, models and indexes."""
     reported = 0
     for tokenizer in catalogue.tokenizers:
         ledger_of = read_tokenizer_ledger(store, tokenizer)
@@ -140,6 +142,14 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
             _forget(instance, tokenizer_asset(tokenizer), set())
         else:
             reported += _report_whole(instance, ledger_of.asset, _of_tokenizer(ledger_of), report)
+    for address in _folders(catalogue):
+        folder = find_folder(store, address)
+        if folder is None:
+            _forget(instance, address, set())
+        else:
+            reported += _report_whole(
+                instance, address, LedgerEntry(folder.fingerprint, folder_facts(store, folder)), report
+            )
     for address in catalogue.indexes():
         index = read_index(store, address)
         if index is None:
@@ -188,8 +198,15 @@ def _everything(catalogue: Catalogue) -> Iterator[str]:
     yield from (raw_asset(source) for source in catalogue.sources)
     yield from (asset for asset, _ in catalogue.slices())
     yield from (tokenizer_asset(tokenizer) for tokenizer in catalogue.tokenizers)
+    yield from _folders(catalogue)
     yield from catalogue.indexes()
     yield from _packings(catalogue)
+
+
+def _folders(catalogue: Catalogue) -> Iterator[str]:
+    """The addresses of labelled sets and models."""
+    yield from (LABELS.at(labels=name) for name in catalogue.labels)
+    yield from (MODEL.at(model=name) for name in catalogue.models)
 
 
 def _packings(catalogue: Catalogue) -> Iterator[str]:

@@ -36,7 +36,18 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
-SHELVES = ("sources", "taggers", "mixes", "tokenizers", "exports", "watched_folders", "lake", "stages")
+SHELVES = (
+    "sources",
+    "taggers",
+    "mixes",
+    "tokenizers",
+    "labels",
+    "models",
+    "exports",
+    "watched_folders",
+    "lake",
+    "stages",
+)
 
 
 def name(page: Path) -> str:

@@ -62,6 +62,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (raw / source / "raw" / "2024").mkdir(parents=True)
         for file_name, text in files.items():
             (raw / source / "raw" / "2024" / file_name).write_text(text)
+    rude = ["you are a fool", "what a stupid liar", "shut up idiot", "nobody likes this clown", "get lost you coward"]
+    calm = [
+        "the garden is green",
+        "we opened the library",
+        "she wrote a letter",
+        "the bread was warm",
+        "thank you for the map",
+    ]
+    remarks = (f"{value},{text} {n}\n" for n in range(12) for value, texts in ((0, rude), (2, calm)) for text in texts)
+    (top / "labeled_data.csv").write_text("class,tweet\n" + "".join(remarks))
     letters = raw / "letters" / "raw" / "2024"
     letters.mkdir(parents=True)
     with tarfile.open(letters / "box.tar.gz", "w:gz") as archive:
@@ -85,7 +95,7 @@ def rows(project: Path) -> dict[str, int]:
     lake = open_lake(str(project / "lake"))
     made: dict[str, int] = {}
 
-    for target in ("tales", "letters", "helpdesk", "bedtime", "quiet", "talks"):
+    for target in ("tales", "letters", "helpdesk", "bedtime", "quiet", "talks", "polite"):
         made.update((ledger.asset, ledger.totals["rows"]) for ledger in make(lake, target))
     catalogue = read_catalogue()
     packed = plan_cache(
@@ -99,8 +109,8 @@ def test_the_pages_declare_sound_recipes(project: Path) -> None:
     assert project.exists()
     catalogue = read_catalogue()
     assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "tales"]
-    assert sorted(catalogue.taggers) == ["length-1", "shouting-1"]
-    assert sorted(catalogue.mixes) == ["bedtime", "quiet", "talks"]
+    assert sorted(catalogue.taggers) == ["length-1", "shouting-1", "toxic-1"]
+    assert sorted(catalogue.mixes) == ["bedtime", "polite", "quiet", "talks"]
     assert sorted(catalogue.tokenizers) == ["bedtime-bpe-1", "brought-1", "talks-bpe-1"]
     assert [type(each[name]) for each, name in (
         (catalogue.sources, "tales"), (catalogue.taggers, "shouting-1"), (catalogue.mixes, "quiet"),
@@ -131,6 +141,7 @@ def test_sources_mixes_and_tokenizers_of_the_pages_make_what_one_can_count(rows:
     assert rows["sources/tales/v1/documents"] == 2  # the title is too short
     assert rows["mixes/bedtime/documents/tales"] == 2
     assert rows["mixes/quiet/documents/tales"] == 1  # the other shouts twice
+    assert rows["sources/tales/v1/attributes/toxic-1"] == rows["mixes/polite/documents/tales"] == 2
     assert rows["token_caches/bedtime/bedtime-bpe-1/tales"] == 2
     assert rows["token_caches/talks/talks-bpe-1/helpdesk"] == 8
 

@@ -26,12 +26,16 @@ from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect, survey_steps
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.planner import IndexTask, Planner, TokenizerTask
+from gristmill.pipeline.models import look_at_folder
+from gristmill.pipeline.planner import FolderTask, IndexTask, Planner, TokenizerTask
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 
 Build = Callable[..., dg.Definitions]
@@ -97,7 +101,7 @@ class Mill:
         together: list[Prospect] = []
         slice_: tuple[str, str] | None = None
         for task in planner.tasks():
-            here = None if isinstance(task, TokenizerTask | IndexTask) else self._slice(task)
+            here = None if isinstance(task, TokenizerTask | FolderTask | IndexTask) else self._slice(task)
             if here is None or here != slice_:  # what comes next is surveyed after what it is made from
                 self._launch(planner, together)
             slice_ = here
@@ -226,6 +230,15 @@ class Mill:
         node = "__".join(key_of(tokenizer_asset(tokenizer.name)).path).replace("-", "_")
         config = {"ops": {node: {"config": {"snapshots": {k: list(v) for k, v in slices.items()}}}}} if slices else {}
         self.run(f"{plain(tokenizer.name)}_train", config=config)
+
+    def fit(self, recipe: LabelledSet | Model) -> None:
+        """A labelled set or a model, if it is not there as its recipe says."""
+        address, found = address_of(recipe), look_at_folder(self.store, recipe)
+        if found.state == "finished":
+            self.kept += 1
+            self.say(f"{address} is there; nothing to do")
+            return
+        self.materialize([address], None)
 
     def close(self, mix: Mix) -> None:
         """The indexes of a mix, its caches and its exports, unless they are as they would be closed now."""

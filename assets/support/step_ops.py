@@ -111,7 +111,7 @@ class StepAssets:
     @property
     def upstream(self) -> tuple[str, ...]:
         """Addresses of the assets that it reads."""
-        return self.outputs[0].step.reads
+        return tuple(dict.fromkeys(address for output in self.outputs for address in output.step.reads))
 
     @property
     def commits(self) -> dict[str, Output]:

@@ -18,7 +18,7 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.due_sets import DueSets
 from gristmill.pipeline.estimate import Estimate, Estimator
-from gristmill.pipeline.planner import IndexTask, Planner, TokenizerTask
+from gristmill.pipeline.planner import FolderTask, IndexTask, Planner, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue, known
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
@@ -104,7 +104,7 @@ def show_estimate(planner: Planner, estimator: Estimator) -> int:
     for task in planner.tasks():
         prospects = planner.survey(task)
         match task:
-            case TokenizerTask():
+            case TokenizerTask() | FolderTask():
                 trained += prospects[0].state in {"make", "follow"}
             case IndexTask():
                 pass
@@ -113,7 +113,7 @@ def show_estimate(planner: Planner, estimator: Estimator) -> int:
     for estimate in estimator.estimates.values():
         show(_estimate(estimate))
     if trained:
-        show(f"{counted(trained, 'tokenizer')}: not measured")
+        show(f"{counted(trained, 'tokenizer or model')}: not measured")
     total = estimator.total()
     if total.partitions:
         show(_estimate(total))

@@ -176,6 +176,10 @@ MIX_INDEX = AssetKind(
     closes=MIX,
 )
 TOKENIZER = AssetKind(name="tokenizer", address="tokenizers/{tokenizer}", ledger="tokenizers/{tokenizer}/ledger.json")
+LABELS = AssetKind(
+    name="labelled set", address="labels/{labels}", ledger="labels/{labels}/ledger.json", made_by="labels/{labels}"
+)
+MODEL = AssetKind(name="model", address="models/{model}", ledger="models/{model}/ledger.json", made_by="models/{model}")
 TOKEN_CACHE = AssetKind(
     name="token cache",
     address="token_caches/{mix}/{tokenizer}/{stream}",
@@ -230,20 +234,9 @@ EXPORT_INDEX = AssetKind(
 )
 
 KINDS = (
-    RAW,
-    DOCUMENTS,
-    ATTRIBUTES,
-    BLOCKLIST,
-    MIX,
-    MIX_INDEX,
-    TOKENIZER,
-    TOKEN_CACHE,
-    TOKEN_CACHE_INDEX,
-    CONSOLIDATED,
-    PACKING,
-    EXPORT,
-    EXPORT_INDEX,
-)
+    RAW, DOCUMENTS, ATTRIBUTES, BLOCKLIST, LABELS, MODEL, MIX, MIX_INDEX, TOKENIZER, TOKEN_CACHE, TOKEN_CACHE_INDEX,
+    CONSOLIDATED, PACKING, EXPORT, EXPORT_INDEX,
+)  # fmt: skip
 """In the order in which they are made, verified and reported. Kinds below one first folder follow each other."""
 
 _TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS))

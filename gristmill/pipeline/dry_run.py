@@ -10,13 +10,17 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import Survey, survey
 from gristmill.lake.address import mix_asset, place, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import MIX, kind_of, names_of
+from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
+from gristmill.pipeline.models import look_at_folder, made_of
 from gristmill.pipeline.tokenizers import TokenizerState, look_at
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
 
 State = Literal["finished", "make", "note", "follow", "wait", "refused", "wrong"]
@@ -90,33 +94,52 @@ class Prospects:
         """
         asset = tokenizer_asset(tokenizer.name)
         found: TokenizerState = look_at(self._store, tokenizer)
+        training = tokenizer.training
+        streams = training.snapshots.items() if training else ()
+        data = [(mix_asset(training.mix if training else "", stream), key) for stream, keys in streams for key in keys]
+        return self._by_hand(asset, found, data, "" if needed or named else "no mix uses it", named=named)
+
+    def folder(self, recipe: LabelledSet | Model, *, needed: bool = True, named: bool = False) -> Prospect:
+        """The state of a labelled set or a model. What it is made of must be surveyed before it.
+
+        Args:
+            recipe: the recipe.
+            needed: whether a tagger needs it. One that is not needed waits for a person.
+            named: see tokenizer().
+        """
+        found = look_at_folder(self._store, recipe)
+        unused = "" if needed or named else "no tagger uses it"
+        return self._by_hand(address_of(recipe), found, list(made_of(recipe)), unused, named=named)
+
+    def _by_hand(
+        self, asset: str, found: TokenizerState, data: Sequence[tuple[str, str]], unused: str, *, named: bool
+    ) -> Prospect:
+        """The state of what is made by hand. `data`: what it is trained on; `unused`: why nobody needs it, or empty."""
         if found.state != "missing":
             state: State = "make" if found.state == "changed" and named else _SHOWN.get(found.state, "finished")
-            self._states[asset, ""] = "finished" if found.state == "changed" else state
+            self._states[asset, ""] = "finished" if found.state == "changed" and not named else state
             return Prospect(asset, "", state, why=found.why)
-        stuck, due = self._training_data(tokenizer)
+        stuck, due = self._training_data(data)
         if stuck:
             why = (*found.why, *(f"for {each}, to train it on" for each in stuck))
             return self._noted(Prospect(asset, "", "wait", why=why))
-        if not (needed or named):
-            why = (*found.why, f"no mix uses it; `gristmill make LAKE {asset}` makes it")
+        if unused:
+            why = (*found.why, f"{unused}; `gristmill make LAKE {asset}` makes it")
             return self._noted(Prospect(asset, "", "wait", why=why))
         after = tuple(f"after {each}" for each in due)
         return self._noted(Prospect(asset, "", "follow" if due else "make", why=(*after, *found.why)))
 
-    def _training_data(self, tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
-        """The snapshots that a tokenizer is trained on: those that nothing can make, and those that are made first."""
+    def _training_data(self, data: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+        """Of what something is trained on: what nothing can make, and what is made first."""
         stuck: list[str] = []
         due: list[str] = []
-        training = tokenizer.training
-        for stream, keys in training.snapshots.items() if training else ():
-            asset = mix_asset(training.mix if training else "", stream)
-            for key in keys:
-                state = self._states.get((asset, key))
-                if state in _DUE:
-                    due.append(f"{asset} ({key})")
-                elif state in _STUCK or (state is None and self._store.head(place(asset, key).ledger) is None):
-                    stuck.append(f"{asset} ({key})")
+        for asset, key in data:
+            state = self._states.get((asset, key))
+            ledger = place(asset, key).ledger if key else ledger_of_asset(asset)
+            if state in _DUE:
+                due.append(f"{asset} ({key})" if key else asset)
+            elif state in _STUCK or (state is None and self._store.head(ledger) is None):
+                stuck.append(f"{asset} ({key})" if key else asset)
         return stuck, due
 
     def step(self, step: Step) -> list[Prospect]:
@@ -173,6 +196,9 @@ class Prospects:
         return prospect
 
     def _survey(self, step: Step) -> list[Prospect]:
+        parts = list(step.apart()) if isinstance(step, TaggingStep) else []
+        if len(parts) > 1:
+            return [prospect for part in parts for prospect in self._survey(part)]
         due, stuck = self._above(step)
         failed = [asset for asset in stuck if self._state(asset, step.snapshot) == "failed"]
         if failed:

@@ -13,17 +13,19 @@ from gristmill.lake.address import (
     mix_index,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import kind_of, names_of
+from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, ledger_of_asset, names_of
 from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.models import folder_of, made_of
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
 from gristmill.pipeline.targets import Targets, addresses_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
+from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import ledger_path
 
 Node = tuple[str, str]
-"""An asset, and a snapshot; the snapshot of tokenizers and indexes is empty."""
+"""An asset, and a snapshot; the snapshot of tokenizers, models, labelled sets and indexes is empty."""
 
 
 class RecipeGraph:
@@ -91,7 +93,8 @@ class RecipeGraph:
             for above in self._inputs.get(asset, ()):
                 todo += self._nodes(above, targets, known) if _closes(asset) else [self._node(above, snapshot)]
             training = self._training(asset, store, targets)
-            todo += [(above, key) for above, key in training if key in known.get(self._source[above], ())]
+            partitions = ((above, key, self._source.get(above)) for above, key in training)
+            todo += [(above, key) for above, key, of in partitions if of is None or key in known.get(of, ())]
         return found
 
     def _node(self, asset: str, snapshot: str) -> Node:
@@ -104,7 +107,12 @@ class RecipeGraph:
         return [(asset, key) for key in known.get(self._source[asset], ()) if targets.asks_for_snapshot(key)]
 
     def _training(self, asset: str, store: Store, targets: Targets) -> list[Node]:
-        """What a tokenizer must be trained on: nothing if the lake has it, unless it was asked for by name."""
+        """What a tokenizer or model must be trained on: nothing if the lake has it, unless it was asked for by name."""
+        kind = kind_of(asset)
+        if kind in {LABELS, MODEL}:
+            made = store.head(ledger_of_asset(asset)) is not None and not targets.names(asset)
+            recipe = folder_of(self._catalogue, asset)
+            return [] if recipe is None or made else list(made_of(recipe))
         tokenizer = self._catalogue.tokenizers.get(names_of(asset).get("tokenizer", ""))
         if tokenizer is None or asset != tokenizer_asset(tokenizer.name) or tokenizer.training is None:
             return []
@@ -119,7 +127,8 @@ class RecipeGraph:
         found: dict[str, tuple[str, ...]] = {}
         for source in self._catalogue.sources.values():
             for step in source_steps(self._catalogue, source, "", self._shelves):
-                found |= dict.fromkeys(step.makes, step.reads)
+                for each in step.apart() if isinstance(step, TaggingStep) else (step,):
+                    found |= dict.fromkeys(each.makes, each.reads)
         for mix in self._catalogue.mixes.values():
             for step in self._steps(mix):
                 found |= dict.fromkeys(step.makes, step.reads)

@@ -13,8 +13,11 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_receipts
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect
-from gristmill.pipeline.planner import IndexTask, Planner, TokenizerTask
+from gristmill.pipeline.planner import FolderTask, IndexTask, Planner, TokenizerTask
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.models.training import make_folder
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.training import make_tokenizer
 
@@ -60,7 +63,7 @@ class Maker:
         lake: the lake.
         engine: where shards are ground.
         say: takes lines of progress.
-        made: number of partitions, tokenizers and indexes that were made.
+        made: number of partitions, tokenizers, models and indexes that were made.
         seen: number of those that were surveyed.
         not_made: what could not be made, in order.
     """
@@ -95,6 +98,8 @@ class Maker:
             match task:
                 case TokenizerTask():
                     self._tokenizer(task.tokenizer, prospects[0])
+                case FolderTask():
+                    self._folder(task.recipe, prospects[0])
                 case IndexTask():
                     self._index(task, prospects)
                 case _:
@@ -187,6 +192,19 @@ class Maker:
             f"trained on {ledger.documents:,} documents" if tokenizer.training else f"imported from {tokenizer.file}"
         )
         self.say(f"made {prospect.asset}: {ledger.vocabulary:,} entries, {source}")
+
+    def _folder(self, recipe: LabelledSet | Model, prospect: Prospect) -> None:
+        if prospect.state != "make":
+            if prospect.state != "finished":
+                self._left(prospect)
+            return
+        self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
+        try:
+            make_folder(self.lake.store(), recipe, self.say)
+        except GristmillError as error:
+            self._failed(prospect, error)
+            return
+        self._done(prospect)
 
     def _index(self, task: IndexTask, prospects: Sequence[Prospect]) -> None:
         for prospect in prospects:

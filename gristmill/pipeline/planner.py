@@ -7,10 +7,12 @@ from functools import cached_property
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.lake.address import raw_asset, tokenizer_asset
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
 from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
+from gristmill.pipeline.models import folder_of, made_of, needed_folders
 from gristmill.pipeline.steps import (
     all_snapshots,
     cache_steps,
@@ -26,9 +28,12 @@ from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.unclaimed import unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.blocklist_matches import unmatched_entries
+from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
 
 
@@ -48,6 +53,21 @@ class TokenizerTask:
 
 
 @dataclass(frozen=True)
+class FolderTask:
+    """A labelled set or a model.
+
+    Attributes:
+        recipe: the recipe.
+        needed: whether a tagger needs it.
+        named: whether a person asked for it by name.
+    """
+
+    recipe: LabelledSet | Model
+    needed: bool
+    named: bool
+
+
+@dataclass(frozen=True)
 class IndexTask:
     """The index of a mix, of a token cache or of an export."""
 
@@ -55,7 +75,7 @@ class IndexTask:
     address: str
 
 
-Task = Step | TokenizerTask | IndexTask
+Task = Step | TokenizerTask | FolderTask | IndexTask
 
 
 class Planner:
@@ -146,6 +166,8 @@ class Planner:
         match task:
             case TokenizerTask():
                 return [self.states.tokenizer(task.tokenizer, needed=task.needed, named=task.named)]
+            case FolderTask():
+                return [self.states.folder(task.recipe, needed=task.needed, named=task.named)]
             case IndexTask():
                 found = self.states.index(task.indexes, task.address)
                 return [found] if found else []
@@ -153,16 +175,51 @@ class Planner:
                 return self.states.step(task)
 
     def tasks(self) -> Iterator[Task]:
-        """What makes the targets and their inputs, in order: documents and sets, tokenizers, tokens, indexes."""
+        """What makes the targets and their inputs, in order: documents and sets, tokenizers, tokens, indexes.
+
+        Labelled sets and models come before the sets that need them.
+        """
+        passed: set[tuple[str, str]] = set()
         for source in self._catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
-                yield from self._only_wanted(self._steps(source, snapshot))
+                yield from self._journey(source, snapshot, passed)
+        recipes: list[LabelledSet | Model] = [*self._catalogue.models.values(), *self._catalogue.labels.values()]
+        for recipe in recipes:
+            yield from self._folder(recipe, passed)
         yield from self._tokenizers()
         for source in self._catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
                 yield from self._tokens(source, snapshot)
         for mix in self._catalogue.mixes.values():
             yield from self._indexes(mix)
+
+    def _journey(self, source: Source, snapshot: str, passed: set[tuple[str, str]]) -> Iterator[Task]:
+        """The steps of a snapshot, and before each what its taggers read. What has passed does not come again."""
+        if (source.name, snapshot) in passed:
+            return
+        passed.add((source.name, snapshot))
+        for step in self._only_wanted(self._steps(source, snapshot)):
+            for tagger in step.taggers if isinstance(step, TaggingStep) else ():
+                for name in tagger.models:
+                    yield from self._folder(self._catalogue.models[name], passed)
+            yield step
+
+    def _folder(
+        self, recipe: LabelledSet | Model, passed: set[tuple[str, str]], *, needed: bool = False
+    ) -> Iterator[Task]:
+        """A labelled set or a model, and before it what it is made of. `needed`: by a model that was asked for."""
+        asset = address_of(recipe)
+        named = self._targets.names(asset)
+        needed = needed or asset in needed_folders(self._catalogue)
+        if (asset, "") in passed or not self._is_wanted(asset):
+            return
+        passed.add((asset, ""))
+        for above, key in made_of(recipe):
+            if key:
+                yield from self._journey(self._catalogue.sources[names_of(above)["source"]], key, passed)
+            elif (labelled := folder_of(self._catalogue, above)) is not None:
+                yield from self._folder(labelled, passed, needed=needed or named)
+        yield FolderTask(recipe, needed, named)
 
     def _snapshots(self, source: Source) -> list[str]:
         """The keys of the snapshots of a source. If its raw data cannot be listed: those that have a ledger."""

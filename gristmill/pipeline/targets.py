@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, LABELS, MIX, MODEL, TOKEN_CACHE, names_of
 from gristmill.recipes.catalogue import Catalogue
 
 _OF_A_MIX = (MIX, TOKEN_CACHE, EXPORT)
@@ -19,7 +19,7 @@ class Targets:
 
     Attributes:
         addresses: addresses, or the beginnings of addresses up to a `/`. None: all assets, but no tokenizer that no
-            mix uses.
+            mix uses, and no model that no tagger uses.
         snapshots: keys of snapshots. Empty: all.
     """
 
@@ -47,8 +47,9 @@ def read_targets(catalogue: Catalogue, words: Sequence[str], snapshots: Sequence
     """The targets that some words mean.
 
     A word is the name of a source (all its versions and attribute sets), a mix (its documents, token caches, exports,
-    and their indexes), a tokenizer, an attribute set (in all sources and versions), or an export (of all its mixes);
-    `source/version`, `mix/tokenizer` or `mix/export`; or an address or its beginning, such as `sources/wiki/v1`.
+    and their indexes), a tokenizer, a model, a labelled set, an attribute set (in all sources and versions), or an
+    export (of all its mixes); `source/version`, `mix/tokenizer` or `mix/export`; or an address or its beginning, such
+    as `sources/wiki/v1`.
     `mixes/NAME` means the same as the mix's name.
 
     Args:
@@ -90,14 +91,23 @@ def _meanings(catalogue: Catalogue, word: str) -> dict[str, tuple[str, ...]]:
         found["mix"] = tuple(f"{kind.top}{word.removeprefix(MIX.top)}" for kind in _OF_A_MIX)
     if word in catalogue.exports:
         found["export"] = tuple(f"{EXPORT.top}{mix}/{word}" for mix in catalogue.exports[word].mixes)
-    if word in catalogue.tokenizers:
-        found["tokenizer"] = (tokenizer_asset(word),)
+    found |= dict(_by_hand(catalogue, word))
     if sets := tuple(_sets(catalogue, word)):
         found["attribute set"] = sets
     for top in ("", DOCUMENTS.top, TOKEN_CACHE.top, EXPORT.top) if "/" in word and not found else ():
         if any(f"{address}/".startswith(f"{top}{word}/") for address in addresses_of(catalogue)):
             found[f"address below {top or 'the lake'}"] = (f"{top}{word}",)
     return found
+
+
+def _by_hand(catalogue: Catalogue, word: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The assets without partitions that have this name, each with its kind."""
+    if word in catalogue.tokenizers:
+        yield "tokenizer", (tokenizer_asset(word),)
+    if word in catalogue.models:
+        yield "model", (MODEL.at(model=word),)
+    if word in catalogue.labels:
+        yield "labelled set", (LABELS.at(labels=word),)
 
 
 def _sets(catalogue: Catalogue, name: str) -> Iterator[str]:
@@ -110,6 +120,8 @@ def addresses_of(catalogue: Catalogue) -> Iterator[str]:
     yield from (address for address, _ in catalogue.slices())
     yield from catalogue.indexes()
     yield from (tokenizer_asset(name) for name in catalogue.tokenizers)
+    yield from (LABELS.at(labels=name) for name in catalogue.labels)
+    yield from (MODEL.at(model=name) for name in catalogue.models)
 
 
 def _known(catalogue: Catalogue, word: str) -> str:
@@ -120,8 +132,12 @@ def _known(catalogue: Catalogue, word: str) -> str:
         "tokenizers": catalogue.tokenizers,
         "attribute sets": catalogue.taggers,
     }
-    if catalogue.exports:
-        shelves["exports"] = catalogue.exports
+    others: dict[str, Iterable[str]] = {
+        "exports": catalogue.exports,
+        "models": catalogue.models,
+        "labelled sets": catalogue.labels,
+    }
+    shelves |= {kind: names for kind, names in others.items() if names}
     every = [*(name for shelf in shelves.values() for name in shelf), *addresses_of(catalogue)]
     near = get_close_matches(word, every, 3)
     listed = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in shelves.items())

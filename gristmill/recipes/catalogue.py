@@ -19,6 +19,8 @@ from gristmill.lake.address import (
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import ALL, Mix, Stream
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
 from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Source
@@ -37,6 +39,8 @@ class Catalogue:
         taggers: see Tagger.
         mixes: see Mix.
         tokenizers: see Tokenizer.
+        labels: see LabelledSet.
+        models: see Model.
         exports: see Export.
         watched_folders: see WatchedFolder.
     """
@@ -47,6 +51,8 @@ class Catalogue:
     tokenizers: dict[str, Tokenizer]
     exports: dict[str, Export] = field(default_factory=dict)
     watched_folders: dict[str, WatchedFolder] = field(default_factory=dict)
+    labels: dict[str, LabelledSet] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks that every name in a recipe exists.
@@ -58,6 +64,7 @@ class Catalogue:
         for tagger in self.taggers.values():
             tagged = f"tagger {tagger.name!r} (only=)"
             _ = [known("source", self.sources, name, tagged) for name in sorted(tagger.only) if not name.endswith("*")]
+            _ = [known("model", self.models, name, f"tagger {tagger.name!r}") for name in tagger.models]
         for mix in self.mixes.values():
             self._check_mix(mix)
         for export in self.exports.values():
@@ -82,6 +89,18 @@ class Catalogue:
             self._check_adopted(source)
         for tokenizer in self.tokenizers.values():
             self._check_training(tokenizer)
+        self._check_models()
+
+    def _check_models(self) -> None:
+        """Checks the labelled sets that models are trained on, and the sources that these draw documents from."""
+        for model in self.models.values():
+            if model.training is not None:
+                known("labelled set", self.labels, model.training.labels, f"model {model.name!r}")
+        for labelled in self.labels.values():
+            for drawn in (each for places in labelled.drawn.values() for each in places):
+                source = known("source", self.sources, drawn.source, f"labelled set {labelled.name!r}")
+                versions = dict.fromkeys(source.versions)
+                known("version", versions, drawn.version, f"labelled set {labelled.name!r}, {drawn.source}")
 
     def _check_training(self, tokenizer: Tokenizer) -> None:
         """Checks the mix and the streams that a tokenizer is trained on."""
@@ -277,4 +296,6 @@ def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
         tokenizers=read_shelf("tokenizers", Tokenizer, packages),
         exports=read_shelf("exports", Export, packages),
         watched_folders=read_shelf("watched_folders", WatchedFolder, packages),
+        labels=read_shelf("labels", LabelledSet, packages),
+        models=read_shelf("models", Model, packages),
     )

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 HOME = "gristmill"
 
-KINDS = ("sources", "taggers", "mixes", "tokenizers", "exports", "watched_folders")
+KINDS = ("sources", "taggers", "mixes", "tokenizers", "labels", "models", "exports", "watched_folders")
 """The folders of a package that are shelves."""
 
 

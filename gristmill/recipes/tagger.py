@@ -1,9 +1,9 @@
 """What a tagger declares: a named, versioned function from documents to labels, and what the labels mean."""
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,13 @@ from gristmill.errors import DataError, GristmillError, RecipeError, StoreError,
 from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
-from gristmill.lake.rows.label_values import ANY, Bounds, Kind, declared_as, is_label_name, wrong_label
+from gristmill.lake.rows.label_values import Bounds, declared_as, is_label_name, wrong_label
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_same_output
+from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.option_types import Json, check_types
+
+__all__ = ["TAGGING", "Column", "Label", "Labels", "Score", "Spans", "Tagger", "TaggerFailed"]
 
 TAGGING = 1
 """Version of the way we write attribute sets. Raising it rebuilds all of them."""
@@ -28,85 +31,6 @@ Labels = Mapping[str, Sequence[Label]]
 
 Column = Sequence[Label] | NDArray[Any]
 """One label per document: a list, or an array of numbers, in which a masked one (`numpy.ma`) is None."""
-
-
-@dataclass(frozen=True)
-class _Declared:
-    """What Score and Spans share."""
-
-    kind: ClassVar[Kind]
-
-    name: str
-    meaning: str
-    _: KW_ONLY
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
-    optional: bool = False
-    exact: bool = False
-
-    def __post_init__(self) -> None:
-        what = f"label {self.name!r}"
-        check_types(self, what)
-        if self.name.endswith(ANY) and not self.optional:
-            raise RecipeError(f"{what} may be any number of labels, even zero: declare it optional=True")
-        if not is_label_name(self.name):
-            raise RecipeError(f"{what}: give a name without white space, such as word_count")
-        if not self.meaning.strip():
-            raise RecipeError(
-                f"{what}: say what it means, such as {type(self).__name__}({self.name!r}, 'share of ...')"
-            )
-        bounds = [bound for bound in (self.low, self.high) if bound is not None]
-        if not all(map(math.isfinite, bounds)) or bounds != sorted(bounds):
-            raise RecipeError(
-                f"{what}: low is {self.low} and high is {self.high}; give finite numbers, the lower first"
-            )
-
-
-@dataclass(frozen=True)
-class Score(_Declared):
-    """A label that is one number for the whole document. A rule reads it by `score("<set>__<name>")`.
-
-    Args:
-        name: of the label, without the set's name. A name that ends with `*` means all labels whose names begin so.
-        meaning: one line for people: what the number says about the document.
-        unit: for people, such as `words`; empty for a share or a probability.
-        low: the lowest score that the tagger may give; None is no bound.
-        high: the highest.
-        optional: whether a document may have no score: the tagger leaves it out or gives None.
-        exact: whether scores are written with all their digits. By default they are rounded to five decimals.
-
-    Raises:
-        RecipeError: the name, the meaning or a bound is not valid.
-
-    >>> Score("share", "share of letters that are capitals", low=0, high=1, optional=True).kind
-    'score'
-    """
-
-    kind = "score"
-
-
-@dataclass(frozen=True)
-class Spans(_Declared):
-    """A label that is a list of spans, each with a score. A rule reads it by `spans("<set>__<name>")`.
-
-    Args:
-        name: of the label, without the set's name. A name that ends with `*` means all labels whose names begin so.
-        meaning: one line for people: what the spans are, and what their scores say.
-        unit: of the scores, for people; empty for a share or a probability.
-        low: the lowest score of a span that the tagger may give; None is no bound.
-        high: the highest.
-        optional: whether a document may have no label. A document in which nothing was found has one: the empty list.
-        exact: as in Score.
-
-    Raises:
-        RecipeError: the name, the meaning or a bound is not valid.
-
-    >>> Spans("words", "each word in capitals", low=1, high=1).kind
-    'spans'
-    """
-
-    kind = "spans"
 
 
 class TaggerFailed(DataError):  # noqa: N818 - as in gristmill.errors
@@ -129,14 +53,19 @@ class TaggerFailed(DataError):  # noqa: N818 - as in gristmill.errors
 class Tagger:
     """A named, versioned function from documents to labels. Its results are the attribute set of that name.
 
-    Give exactly one of `document` and `batch`. `document` takes one document and returns a label per name. `batch`
-    takes a sequence of documents and returns, for each name, a list with one label per document, in their order, or an
-    array of numbers; a masked one (`numpy.ma`) is None. Use `batch` for vectorised code.
+    Give exactly one of `document`, `batch` and `open`. `document` takes one document and returns a label per name.
+    `batch` takes a sequence of documents and returns, for each name, a list with one label per document, in their
+    order, or an array of numbers; a masked one (`numpy.ma`) is None. Use `batch` for vectorised code. `open` takes the
+    files of models, and returns a function like `batch`.
 
     Attributes:
         name: ends in a number (`toxicity-1`). If the meaning changes, take the next number.
         document: one document to its labels.
         batch: documents to their labels. It gets a Batch, which all taggers of a run share.
+        open: takes the path of each model in `models`, by its name, and returns what `batch` is. It is called once a
+            process. The path is that of the model's one file, or of the folder of a model that was brought as one.
+        models: names of the models that `open` reads. Each is an input of the set: a model that is made anew makes the
+            sets of its taggers out of date, and no others.
         labels: what the tagger returns: a Score or Spans for each name. Every result is compared with them, and so is
             every rule that names a label. None declares nothing, so nothing is compared. They are for checks and for
             people: a change of them rebuilds nothing.
@@ -152,6 +81,8 @@ class Tagger:
     name: str
     document: Callable[[Document], Mapping[str, Label]] | None = None
     batch: Callable[[Batch], Mapping[str, Any]] | None = None
+    open: Callable[[Mapping[str, Path]], Callable[[Batch], Mapping[str, Any]]] | None = None
+    models: tuple[str, ...] = ()
     labels: Sequence[Score | Spans] | None = None
     parameters: Json = field(default_factory=dict)
     description: str = ""
@@ -170,8 +101,12 @@ class Tagger:
         check_types(self, what)
         check_numbered(self.name, "tagger")
         check_same_output(what, same_output=self.same_output, reason=self.reason)
-        if (self.document is None) == (self.batch is None):
-            raise RecipeError(f"{what}: give exactly one of document= and batch=")
+        if [self.document, self.batch, self.open].count(None) != 2:
+            raise RecipeError(f"{what}: give exactly one of document=, batch= and open=")
+        if (self.open is None) != (not self.models):
+            raise RecipeError(f"{what}: give open= and the models= that it reads together, or neither")
+        for model in self.models:
+            check_numbered(model, f"{what}: model")
         if self.labels is None:
             return
         names = [label.name for label in self.labels]
@@ -190,7 +125,25 @@ class Tagger:
     def recipe(self) -> Recipe:
         """The recipe of the attribute set, for a ledger."""
         exact = sorted(label.name for label in self.labels or () if label.exact)
-        return Recipe(self.name, TAGGING, {**self.parameters, **({"exact": exact} if exact else {})}, self.draft)
+        models = {"models": list(self.models)} if self.models else {}
+        parameters = {**self.parameters, **({"exact": exact} if exact else {}), **models}
+        return Recipe(self.name, TAGGING, parameters, self.draft)
+
+    def opened(self, files: Mapping[str, Path]) -> "Tagger":
+        """The tagger with its models: what it opened is its `batch`. A tagger without models is returned as it is.
+
+        Args:
+            files: see `open`.
+
+        Raises:
+            RecipeError: `open` returned no function.
+        """
+        if self.open is None:
+            return self
+        batch = self.open(files)
+        if not callable(batch):
+            raise RecipeError(f"tagger {self.name!r}: open= returned {_type(batch)}; return a function like batch=")
+        return replace(self, open=None, models=(), batch=batch)
 
     def applies_to(self, source: str) -> bool:
         """Whether the documents of a source are tagged."""
@@ -219,6 +172,7 @@ class Tagger:
                 out of its range.
             DataError: it returned no mapping, or another number of labels than documents.
             StoreError: a store did not answer.
+            RecipeError: the tagger reads models, and was not opened with them.
 
         >>> doubt = Tagger(name="doubt-1", document=lambda document: {"questions": float(document.text.count("?"))})
         >>> doubt.look([Document(id=text, text=text, source="tales") for text in ("Why? How?", "So.")])
@@ -239,6 +193,7 @@ class Tagger:
             TaggerFailed: as in `look`.
             DataError: as in `look`.
             StoreError: a store did not answer.
+            RecipeError: as in `look`.
         """
         batch = Batch.of(documents)
         if self.batch is not None:
@@ -249,8 +204,10 @@ class Tagger:
             for wrong in (name for name in names if not is_label_name(name)):
                 raise TaggerFailed(next(i for i, row in enumerate(rows) if wrong in row), _misnamed(wrong))
             labels = {name: [row.get(name) for row in rows] for name in sorted(names)}
-        else:  # pragma: no cover - __post_init__ forbids it
-            labels = {}
+        else:
+            raise RecipeError(
+                f"tagger {self.name!r}: it reads {', '.join(self.models)}; look with tagger.opened(files)"
+            )
         self._check(labels, batch.lengths.tolist())
         return labels
 

@@ -18,7 +18,9 @@ from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
     DOCUMENTS,
     EXPORT,
+    LABELS,
     MIX,
+    MODEL,
     TOKEN_CACHE,
     TOKENIZER,
     AssetKind,
@@ -28,6 +30,7 @@ from gristmill.lake.asset_kinds import (
 )
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.models.proof import folder_findings
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.census import due_ledgers
 from gristmill.verification.documents import document_findings
@@ -114,6 +117,8 @@ def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False)
         findings = PROOFS.get(partition.kind, partition_findings)(store, partition, say)
     elif whole and kind is TOKENIZER:
         findings = tokenizer_findings(store, names_of(whole)["tokenizer"], say)
+    elif whole and kind in {LABELS, MODEL}:
+        findings = folder_findings(store, whole, say)
     elif kind is not None:
         findings = index_findings(store, path)
     else:

@@ -5,11 +5,24 @@ from collections.abc import Iterator
 from gristmill.errors import DataError
 from gristmill.execution.work import Say
 from gristmill.lake.address import place_of_ledger
-from gristmill.lake.asset_kinds import KINDS, RAW, TOKENIZER, kind_of, ledger_of_object, rank_of, whole_asset_of
+from gristmill.lake.asset_kinds import (
+    KINDS,
+    LABELS,
+    MODEL,
+    RAW,
+    TOKENIZER,
+    kind_of,
+    ledger_of_object,
+    rank_of,
+    whole_asset_of,
+)
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Store
 
 TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.ledger))
+
+_FLAT = {TOKENIZER.top, LABELS.top, MODEL.top}
+"""The first folders of kinds whose files lie in the asset's folder itself."""
 
 
 def due_ledgers(store: Store, prefix: str, say: Say, tell: Tell | None = None) -> list[str]:
@@ -53,5 +66,5 @@ def _objects(store: Store, tell: Tell | None) -> Iterator[str]:
             for each in store.folders(folder):
                 if kind_of(each.rstrip("/")) is not RAW:
                     yield from (entry.path for entry in store.list(each, "", tell))
-            if top == TOKENIZER.top:  # its files lie in the folder itself
+            if top in _FLAT:
                 yield from (entry.path for entry in store.list(folder, "", tell))

@@ -11,7 +11,7 @@ from gristmill.execution.in_flight import in_flight
 from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place
-from gristmill.lake.asset_kinds import RAW, TOKENIZER, AssetKind, kind_of, names_of
+from gristmill.lake.asset_kinds import MODEL, RAW, TOKENIZER, AssetKind, kind_of, names_of
 from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import (
     compose,
@@ -27,6 +27,7 @@ from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 
 
@@ -116,14 +117,16 @@ class LedgerProof:
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
                 yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
-            elif kind is not TOKENIZER:
+            elif kind not in {TOKENIZER, MODEL}:
                 yield from self._inputs(upstream)
 
     def _now(self, upstream: Upstream) -> str | None:
         """The fingerprint of an input today; None if it does not exist."""
-        found: Ledger | TokenizerLedger | None
+        found: Ledger | TokenizerLedger | FolderLedger | None
         if kind_of(upstream.asset) is TOKENIZER:
             found = read_tokenizer_ledger(self._store, names_of(upstream.asset)["tokenizer"])
+        elif kind_of(upstream.asset) is MODEL:
+            found = find_folder(self._store, upstream.asset)
         else:
             found = read_head(self._store, place(upstream.asset, upstream.snapshot))
         return found.fingerprint if found else None

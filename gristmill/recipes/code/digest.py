@@ -28,7 +28,7 @@ from gristmill.recipes.code.reachable import imported, reachable, without_docstr
 PUBLIC = ("api", "errors", "lake", "readers", "recipes", "text")
 """The rooms of gristmill that recipes use. Their versions are in the recipes, so they are not part of the digest."""
 
-FUNCTIONS = ("convert", "document", "batch")
+FUNCTIONS = ("convert", "document", "batch", "open")
 """The fields of recipes that are functions. All other fields are options, which a ledger records by themselves."""
 
 HOME = "gristmill"

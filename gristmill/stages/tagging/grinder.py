@@ -1,5 +1,7 @@
 """The grinder of tagging: it reads a shard of documents once, and writes its shard of each missing attribute set."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, defined_at, is_failure
@@ -7,6 +9,7 @@ from gristmill.execution.runner import failure_of
 from gristmill.execution.work import Failed, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.identity import IdDigest
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
@@ -19,6 +22,8 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_worker, code_of
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger, TaggerFailed
+from gristmill.stages.models.ledger import read_folder
+from gristmill.stages.models.local_copy import local_files
 from gristmill.stages.tagging.label_lines import LabelLines
 
 
@@ -31,6 +36,7 @@ class SetSpec(msgspec.Struct, frozen=True):
         token: token of the run that has claimed it.
         recipe: digest of the tagger's recipe.
         code: digest of the tagger's code; empty: not known.
+        models: the fingerprint of each model that the tagger reads, by name.
     """
 
     tagger: str
@@ -38,6 +44,7 @@ class SetSpec(msgspec.Struct, frozen=True):
     token: str
     recipe: str
     code: str = ""
+    models: Mapping[str, str] = {}
 
 
 class TaggingSpec(msgspec.Struct, frozen=True):
@@ -107,7 +114,7 @@ class _SetOutput:
     def _mend(self) -> str:
         declares = self._tagger.labels is not None
         mend = "mend the tagger and give it the next number" + (", or mend its labels=" if declares else "")
-        return f"{mend} ({defined_at(self._tagger.document or self._tagger.batch)})"
+        return f"{mend} ({defined_at(self._tagger.document or self._tagger.batch or self._tagger.open)})"
 
     def close(self) -> Receipt:
         written = self._writer.close()
@@ -132,21 +139,48 @@ class TaggingGrinder:
                 raise RecipeError(f"tagger {tagger.name!r}: this worker has another recipe than the run; update it")
             check_worker(code_of(tagger), spec.code)
             self._taggers[spec.tagger] = tagger
+        self._ready: dict[str, Tagger | BaseException] = {}
 
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=TaggingItem)
         names = set(body.taggers)
         specs = [spec for spec in self._spec.sets if spec.tagger in names]
         ids = IdDigest()
-        inputs = (Input(self._spec.documents.asset, item.name, body.documents.content),)
-        outputs = [_SetOutput(self._store, s, self._taggers[s.tagger], item.name, ids, inputs) for s in specs]
+        read = Input(self._spec.documents.asset, item.name, body.documents.content)
+        outputs: list[_SetOutput] = []
         failed: list[Failed] = []
+        for spec in specs:
+            tagger = self._opened(spec)
+            if isinstance(tagger, Tagger):
+                models = (Input(MODEL.at(model=name), "model", digest) for name, digest in spec.models.items())
+                outputs.append(_SetOutput(self._store, spec, tagger, item.name, ids, (read, *models)))
+            else:
+                failed.append(failure_of(tagger, item.name, spec.place.asset))
         ground = write_shards(self._store, outputs, lambda: self._read(body, ids, outputs, failed))
         return Outcome(ground, failed=tuple(failed))
+
+    def _opened(self, spec: SetSpec) -> Tagger | BaseException:
+        """The tagger of a set with its models, opened once a process; or why its models cannot be opened."""
+        if spec.tagger not in self._ready:
+            tagger = self._taggers[spec.tagger]
+            try:
+                for name in tagger.models:
+                    if name not in spec.models:
+                        read_folder(self._store, MODEL.at(model=name))  # tells why it could not be read
+                self._ready[spec.tagger] = tagger.opened(local_files(self._store, spec.models))
+            except StoreError:
+                raise
+            except BaseException as error:  # a model that cannot be opened must fail its own set only
+                if not is_failure(error):
+                    raise
+                self._ready[spec.tagger] = error
+        return self._ready[spec.tagger]
 
     def _read(self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
         store, path = shard_file(self._store, self._spec.documents, body.documents)
+        if not outputs:
+            return
         for first, documents in read_rows(store, path, body.documents.sha256, Document):
             batch = Batch.of(documents)
             lines = LabelLines(batch)

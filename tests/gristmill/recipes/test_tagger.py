@@ -21,9 +21,9 @@ def silent(_: Document) -> dict[str, Any]:
 def test_a_tagger_needs_a_number_and_one_function() -> None:
     with pytest.raises(RecipeError, match="must end in its number"):
         Tagger(name="words", document=silent)
-    with pytest.raises(RecipeError, match="exactly one of document= and batch="):
+    with pytest.raises(RecipeError, match="exactly one of document=, batch= and open="):
         Tagger(name="words-1")
-    with pytest.raises(RecipeError, match="exactly one of document= and batch="):
+    with pytest.raises(RecipeError, match="exactly one of document=, batch= and open="):
         Tagger(name="words-1", document=silent, batch=lambda documents: {"a": [None] * len(documents)})
 
 

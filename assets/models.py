@@ -1,0 +1,38 @@
+"""Labelled sets and models: made by hand only. A model that is made anew makes the sets of its taggers out of date."""
+
+import dagster as dg
+
+from assets.support.folder_facts import folder_facts
+from assets.support.keys import key_of
+from assets.support.lake_identity import check_lake
+from assets.support.report import failures
+from gristmill.pipeline.models import made_of
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
+from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.training import make_folder
+from resources.lake import LakeResource
+
+
+def folder_asset_of(recipe: LabelledSet | Model) -> dg.AssetsDefinition:
+    """The asset of a labelled set or a model. It has no automation: it is made by hand."""
+    address = address_of(recipe)
+
+    @dg.asset(
+        key=key_of(address),
+        deps=[key_of(each) for each in dict.fromkeys(above for above, _ in made_of(recipe))],
+        group_name="models",
+        description=recipe.description or recipe.name,
+        kinds={"model" if isinstance(recipe, Model) else "jsonl"},
+        pool="train",
+    )
+    def make(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        store = lake.store()
+        with failures(lake):
+            check_lake(context.instance, store)
+            ledger, made = make_folder(store, recipe, context.log.info)
+            facts = folder_facts(store, ledger)
+        said = {"this run": "made it" if made else "kept the one that was in the lake"}
+        return dg.MaterializeResult(metadata={**facts, **said}, data_version=dg.DataVersion(ledger.fingerprint))
+
+    return make

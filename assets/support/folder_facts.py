@@ -1,0 +1,35 @@
+"""What Dagster shows of a labelled set or a model."""
+
+import base64
+from typing import Any
+
+import dagster as dg
+
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.models.ledger import FolderLedger, read_file
+from gristmill.stages.models.training import PLOT, read_metrics
+
+
+def folder_facts(store: Store, ledger: FolderLedger) -> dict[str, Any]:
+    """The metadata of a labelled set or a model: its counts, and the measures of a model that was trained here."""
+    facts: dict[str, Any] = {
+        "fingerprint": ledger.fingerprint,
+        "files": ", ".join(sorted(ledger.files)),
+        "folder": dg.MetadataValue.path(f"{store.url}/{ledger.asset}"),
+        "made from": ", ".join(f"{asset} {snapshot}".strip() for asset, snapshot, _ in ledger.inputs) or "brought",
+        **{name: dg.MetadataValue.json(v) if isinstance(v, dict) else v for name, v in ledger.facts.items()},
+    }
+    metrics = read_metrics(store, ledger)
+    if metrics is None:
+        return facts
+    half = metrics.at_half()
+    image = base64.b64encode(read_file(store, ledger, PLOT)).decode()
+    return facts | {
+        "auc": metrics.auc,
+        "auc of the number of words": metrics.baseline,
+        "accuracy": metrics.accuracy,
+        "accuracy of the commonest label": metrics.commonest,
+        "precision at 0.5": half.precision if half.precision is not None else "no text is flagged",
+        "recall at 0.5": half.recall,
+        "thresholds and confusion": dg.MetadataValue.md(f"![{ledger.asset}](data:image/svg+xml;base64,{image})"),
+    }

@@ -1,0 +1,98 @@
+"""Labelled sets and models: what they are made of, who needs them, and their state in the lake."""
+
+from collections.abc import Iterator
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.address import documents_asset
+from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, names_of
+from gristmill.lake.ledger.files import changed_fields
+from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.tokenizers import TokenizerState
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
+from gristmill.stages.models.brought import brought_files
+from gristmill.stages.models.labels import drawn_inputs
+from gristmill.stages.models.ledger import FolderLedger, address_of, find_folder
+from gristmill.stages.models.training import has_other_labels
+
+
+def folder_of(catalogue: Catalogue, asset: str) -> LabelledSet | Model | None:
+    """The recipe of a labelled set or a model, by its address; None if it is on no shelf, or of another kind."""
+    kind, names = kind_of(asset), names_of(asset)
+    if kind is MODEL:
+        return catalogue.models.get(names["model"])
+    return catalogue.labels.get(names["labels"]) if kind is LABELS else None
+
+
+def made_of(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
+    """What a labelled set or a model is made of: addresses, each with a snapshot; that of a labelled set is empty."""
+    if isinstance(recipe, Model):
+        if recipe.training is not None:
+            yield LABELS.at(labels=recipe.training.labels), ""
+        return
+    for drawn in (each for places in recipe.drawn.values() for each in places):
+        yield from ((documents_asset(drawn.source, drawn.version), key) for key in drawn.snapshots)
+
+
+def needed_folders(catalogue: Catalogue) -> set[str]:
+    """The addresses of the models that taggers read, and of the labelled sets that these are trained on."""
+    models = {name for tagger in catalogue.taggers.values() for name in tagger.models}
+    recipes = [catalogue.models[name] for name in models]
+    return {address for recipe in recipes for address in (address_of(recipe), *(each for each, _ in made_of(recipe)))}
+
+
+def look_at_folder(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
+    """The state of a labelled set or a model: whether the lake has it, whole and of this recipe.
+
+    Args:
+        store: the lake.
+        recipe: the recipe.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    asset = address_of(recipe)
+    try:
+        ledger = find_folder(store, asset)
+        if ledger is None:
+            return _missing(store, recipe)
+        lost = next((name for name in ledger.files if store.head(f"{asset}/{name}") is None), None)
+        if lost is not None:
+            return TokenizerState("wrong", (f"{asset}/{lost}: lost; restore it, or remove {asset}/ and make it again",))
+        return _compared(store, recipe, ledger)
+    except DataError as error:
+        return TokenizerState("wrong", (str(error),))
+
+
+def _missing(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
+    if isinstance(recipe, Model) and recipe.training is None:
+        try:
+            brought_files(store, recipe)
+        except RecipeError as error:
+            return TokenizerState("refused", (str(error),))
+    return TokenizerState("missing", ("never made",))
+
+
+def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -> TokenizerState:
+    """Whether the recipe is that of the ledger, and what it was made of is as it was."""
+    mend = f"`gristmill make LAKE {ledger.asset}` makes it again"
+    changed = changed_fields(ledger.recipe, recipe.recipe)
+    if changed:
+        words = f"the recipe changed: {', '.join(changed)}"
+        if ledger.recipe.draft and recipe.recipe.draft:
+            return TokenizerState("changed", (f"{words}; {mend}",))
+        return TokenizerState("refused", (f"{words}; it was not made by a draft: take the next number",))
+    if isinstance(recipe, Model):
+        if recipe.draft and has_other_labels(store, ledger):
+            return TokenizerState("changed", (f"{ledger.inputs[0][0]} changed; {mend}",))
+    elif _is_drawn_anew(store, recipe, ledger):
+        return TokenizerState("changed", (f"the documents that it is drawn from changed; {mend}",))
+    return TokenizerState("finished")
+
+
+def _is_drawn_anew(store: Store, recipe: LabelledSet, ledger: FolderLedger) -> bool:
+    try:
+        return drawn_inputs(store, recipe) != ledger.inputs
+    except DataError:  # documents that are not there any more have not changed
+        return False

@@ -1,0 +1,240 @@
+"""Puts a labelled set into the lake: rows of a file, or documents of the lake, each with its label and its split."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.execution.work import Say
+from gristmill.lake.address import Place, documents_asset, place
+from gristmill.lake.asset_kinds import LABELS
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.rows.batches import TextRow, read_rows
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.draw import fraction
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.models.labelled_set import Draw, LabelledSet, check_label
+from gristmill.recipes.raw_object import Copied, LeftOut, RawObject, Refused
+from gristmill.stages.models.brought import IN_LAKE
+from gristmill.stages.models.ledger import FolderLedger, Inputs, find_folder, read_file, read_folder, write_folder
+
+ROWS = "rows.jsonl"
+TRAIN: Literal["train"] = "train"
+HELD_OUT: Literal["held-out"] = "held-out"
+LARGEST = 2 << 30
+"""Code points of all texts of a set: they are held in memory."""
+
+
+class LabelledText(msgspec.Struct, frozen=True, gc=False):
+    """A row of a labelled set.
+
+    Attributes:
+        id: of the document.
+        source: of the document; for a file, the set's name.
+        label: its label.
+        split: whether it trains models or measures them.
+        text: the text.
+    """
+
+    id: str
+    source: str
+    label: str
+    split: Literal["train", "held-out"]
+    text: str
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLedger, bool]:
+    """Puts a labelled set into the lake. One that is there is kept, unless its recipe or its documents changed.
+
+    Args:
+        store: the lake.
+        labelled: the recipe.
+        say: receives lines of progress.
+
+    Returns:
+        The ledger, and whether it was made now.
+
+    Raises:
+        RecipeError: the file is not the one of the recipe, or a label is not valid.
+        DataError: there are no texts, or all have the same label; or documents are not in the lake.
+    """
+    asset = LABELS.at(labels=labelled.name)
+    old = find_folder(store, asset)
+    inputs = drawn_inputs(store, labelled)
+    if old is not None and (old.recipe.digest, old.inputs) == (labelled.recipe.digest, inputs):
+        return old, False
+    dropped: Counter[str] = Counter()
+    found = _rows_of_file(store, labelled, dropped) if labelled.file else _documents(store, labelled)
+    rows = _split(found, labelled, dropped)
+    counts: Counter[tuple[str, str]] = Counter((row.split, row.label) for row in rows)
+    _check_labels(labelled, {label for _, label in counts})
+    facts = {
+        "rows": len(rows),
+        "labels": {split: _counts(counts, split) for split in (TRAIN, HELD_OUT)},
+        "left out": dict(sorted(dropped.items())),
+    }
+    data = b"".join(_encode(row) + b"\n" for row in rows)
+    ledger = write_folder(store, asset, labelled.recipe, inputs, {ROWS: data}, (ROWS,), facts)
+    left = ", ".join(f"{number:,} left out ({reason})" for reason, number in sorted(dropped.items()))
+    say(f"{asset}: {len(rows):,} texts{', ' if left else ''}{left}")
+    return ledger, True
+
+
+def read_labels(store: Store, name: str) -> tuple[FolderLedger, list[LabelledText]]:
+    """A labelled set of the lake: its ledger and its rows.
+
+    Raises:
+        DataError: the lake does not have it, or a file of it is damaged.
+    """
+    ledger = read_folder(store, LABELS.at(labels=name))
+    lines = read_file(store, ledger, ROWS).splitlines()
+    try:
+        return ledger, [msgspec.json.decode(line, type=LabelledText) for line in lines]
+    except msgspec.DecodeError as error:
+        raise DataError(
+            f"{ledger.asset}/{ROWS}: a row is no labelled text ({error}); make {ledger.asset} again"
+        ) from error
+
+
+def _counts(counts: Counter[tuple[str, str]], split: str) -> dict[str, int]:
+    return {label: number for (of, label), number in sorted(counts.items()) if of == split}
+
+
+def _check_labels(labelled: LabelledSet, labels: set[str]) -> None:
+    if len(labels) < 2:
+        found = f"all texts have the label {min(labels)!r}" if labels else "there is no labelled text"
+        raise DataError(f"labelled set {labelled.name!r}: {found}; a classifier needs two labels")
+    for label in sorted(labels):
+        check_label(label, f"labelled set {labelled.name!r}")
+
+
+def _split(
+    found: Iterable[tuple[LabelledText, str]], labelled: LabelledSet, dropped: Counter[str]
+) -> list[LabelledText]:
+    """The rows with their splits, each pair of text and label once. Texts that are held out do not train.
+
+    Args:
+        found: rows, each with the split that its file gives; empty if it gives none.
+        labelled: the recipe.
+        dropped: counts the rows that are left out.
+
+    Raises:
+        DataError: the texts are too many, or a split has another name.
+    """
+    rows: list[LabelledText] = []
+    seen: set[tuple[str, str]] = set()
+    held: set[str] = set()
+    size = 0
+    for row, given in found:
+        if given not in {"", TRAIN, HELD_OUT}:
+            raise DataError(
+                f"labelled set {labelled.name!r}: row {row.id!r} has the split {given!r}; give {TRAIN} or {HELD_OUT}"
+            )
+        drawn = HELD_OUT if fraction(("labels", row.text)) < labelled.held_out else TRAIN
+        split = HELD_OUT if given == HELD_OUT or (not given and drawn == HELD_OUT) else TRAIN
+        if not row.text.strip():
+            dropped["empty text"] += 1
+        elif (row.text, row.label) in seen:
+            dropped["the same text and label once more"] += 1
+        else:
+            seen.add((row.text, row.label))
+            rows.append(msgspec.structs.replace(row, split=split))
+            held |= {row.text} if split == HELD_OUT else set()
+            size += len(row.text)
+        if size > LARGEST:
+            raise DataError(
+                f"labelled set {labelled.name!r}: more than {LARGEST:,} characters; draw a smaller share=, or bring a"
+                " smaller file"
+            )
+    kept = [row for row in rows if row.split == HELD_OUT or row.text not in held]
+    if len(kept) < len(rows):
+        dropped["in both splits, so it does not train"] += len(rows) - len(kept)
+    return kept
+
+
+def _places(labelled: LabelledSet) -> Iterator[tuple[str, Draw, Place]]:
+    """The partitions that documents are drawn from, each with its label."""
+    for label, drawn in sorted(labelled.drawn.items()):
+        for each in drawn:
+            asset = documents_asset(each.source, each.version)
+            yield from ((label, each, place(asset, snapshot)) for snapshot in sorted(each.snapshots))
+
+
+def drawn_inputs(store: Store, labelled: LabelledSet) -> Inputs:
+    """The fingerprints of the partitions that documents are drawn from; none for a file.
+
+    Raises:
+        DataError: one is not in the lake.
+    """
+    heads = [read_ledger(store, where)[0] for _, _, where in _places(labelled)]
+    return tuple(dict.fromkeys((head.asset, head.snapshot, head.fingerprint) for head in heads))
+
+
+def _documents(store: Store, labelled: LabelledSet) -> Iterator[tuple[LabelledText, str]]:
+    """The drawn documents, in order of label, snapshot, shard and row."""
+    for label, drawn, where in _places(labelled):
+        for shard in read_ledger(store, where)[1]:
+            at, path = shard_file(store, where, shard)
+            for _, documents in read_rows(at, path, shard.sha256, TextRow):
+                for row in documents:
+                    if drawn.share >= 1 or fraction(row.pair) < drawn.share:
+                        source, id_ = row.pair
+                        yield LabelledText(id_, source, label, TRAIN, row.text), ""
+
+
+def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) -> Iterator[tuple[LabelledText, str]]:
+    """The rows of a brought file. It is hashed first: a reader sees only the file of the recipe."""
+    raw, where = _raw(store, labelled)
+    found = hashlib.sha256()
+    for piece in raw.chunks():
+        found.update(piece)
+    if found.hexdigest() != labelled.sha256:
+        raise RecipeError(
+            f"labelled set {labelled.name!r}: {where} has sha256 {found.hexdigest()}, the recipe says"
+            f" {labelled.sha256}; restore the file, or mend sha256="
+        )
+    raw, _ = _raw(store, labelled)
+    for row in labelled.read(raw) if labelled.read else ():
+        document = msgspec.json.decode(row.line, type=Document) if isinstance(row, Copied) else row
+        if isinstance(document, Refused | LeftOut):
+            dropped[f"refused: {document.reason}"] += 1
+            continue
+        metadata = document.metadata or {}
+        value = metadata.get(labelled.label)
+        named = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        label = labelled.labels.get(named) if labelled.labels else named
+        given = metadata.get(labelled.split) if labelled.split else ""
+        if value is None:
+            dropped[f"without {labelled.label}"] += 1
+        elif label is None:
+            dropped[f"{labelled.label} is none of labels="] += 1
+        else:
+            yield LabelledText(document.id, labelled.name, label, TRAIN, document.text), str(given)
+    for refused in raw.refused:
+        dropped[f"refused: {refused.reason}"] += 1
+
+
+def _raw(store: Store, labelled: LabelledSet) -> tuple[RawObject, str]:
+    """The file, and where it is."""
+    given = labelled.file or ""
+    if given.startswith(IN_LAKE):
+        path = given.removeprefix(IN_LAKE).strip("/")
+        found, where = store, f"{store.url}/{path}"
+    else:
+        local = Path(given).expanduser().absolute()
+        if not local.is_file():
+            raise RecipeError(f"labelled set {labelled.name!r}: no file {local}; mend file= of the recipe")
+        found, path, where = open_store(str(local.parent)), local.name, str(local)
+    entry = found.head(path)
+    if entry is None:
+        raise RecipeError(f"labelled set {labelled.name!r}: no file {where}; mend file= of the recipe")
+    return RawObject(found, path, path.rpartition("/")[2], entry.size), where

@@ -1,0 +1,187 @@
+"""The ledgers of labelled sets and models: each is a folder of files, with a ledger that is written last."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.asset_kinds import LABELS, MODEL, ledger_of_asset
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import changed_fields, dump
+from gristmill.lake.ledger.model import Recipe
+from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import Model
+
+Inputs = tuple[tuple[str, str, str], ...]
+"""What something was made from: (asset, snapshot, fingerprint)."""
+
+
+class FolderLedger(msgspec.Struct, frozen=True):
+    """The ledger of a labelled set or a model. It is written after all other files.
+
+    Attributes:
+        schema: 1.
+        asset: the address.
+        fingerprint: of the files that are read: the sha256 of the one file, else the digest of the names and sha256 of
+            all of them.
+        recipe: the recipe it was made from.
+        inputs: what it was made from.
+        files: hex sha256 of each file, by file name.
+        opened: names of the files that are read: those of a labelled set by training, those of a model by taggers.
+        folder: whether taggers get the folder of the opened files, and not the one file.
+        facts: counts and measures, for people.
+        digest: of all other fields.
+    """
+
+    schema: int
+    asset: str
+    fingerprint: str
+    recipe: Recipe
+    inputs: Inputs
+    files: dict[str, str]
+    opened: tuple[str, ...]
+    folder: bool = False
+    facts: dict[str, Any] = {}
+    digest: str = ""
+
+    def sealed(self) -> "FolderLedger":
+        """The same ledger with its digest."""
+        fields = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
+        return msgspec.structs.replace(self, digest=digest_of(fields))
+
+
+def address_of(recipe: LabelledSet | Model) -> str:
+    """The address of a labelled set or a model.
+
+    >>> from gristmill.recipes.models.model import FastTextTraining
+    >>> address_of(Model(name="rude-1", training=FastTextTraining(labels="insults", positive="rude")))
+    'models/rude-1'
+    """
+    return MODEL.at(model=recipe.name) if isinstance(recipe, Model) else LABELS.at(labels=recipe.name)
+
+
+def find_folder(store: Store, asset: str) -> FolderLedger | None:
+    """The ledger of a labelled set or a model; None if the lake does not have it.
+
+    Args:
+        store: the lake.
+        asset: its address.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote it.
+        DataError: the object is not such a ledger.
+    """
+    path = ledger_of_asset(asset)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        return None
+    refuse_newer(tagged[0], path)
+    ledger = decode_object(tagged[0], FolderLedger, path, "a ledger", f"remove it and make {asset} again")
+    if ledger.asset != asset or ledger.sealed() != ledger:
+        raise DataError(f"{path}: was changed by hand; remove it and make {asset} again")
+    return ledger
+
+
+def read_folder(store: Store, asset: str) -> FolderLedger:
+    """The ledger of a labelled set or a model.
+
+    Raises:
+        DataError: the lake does not have it, or its ledger is not valid.
+    """
+    ledger = find_folder(store, asset)
+    if ledger is None:
+        raise DataError(f"{asset}: not there yet; make it: `gristmill make LAKE {asset}`")
+    return ledger
+
+
+def check_same(old: FolderLedger, recipe: Recipe) -> None:
+    """Checks that something may be made again by a recipe.
+
+    Raises:
+        RecipeError: the recipe changed, and one of the two is not a draft.
+    """
+    if old.recipe.digest != recipe.digest and not (old.recipe.draft and recipe.draft):
+        raise RecipeError(
+            f"{old.asset} is there already, but its recipe changed: {', '.join(changed_fields(old.recipe, recipe))};"
+            " declare the change under the next number, or mark drafts with draft=True from the start"
+        )
+
+
+def write_folder(
+    store: Store,
+    asset: str,
+    recipe: Recipe,
+    inputs: Inputs,
+    files: Mapping[str, bytes],
+    opened: tuple[str, ...],
+    facts: Mapping[str, Any],
+    *,
+    folder: bool = False,
+) -> FolderLedger:
+    """Writes the files of a labelled set or a model, then its ledger. Files of an earlier one are removed last.
+
+    Args:
+        store: the lake.
+        asset: the address.
+        recipe: the recipe.
+        inputs: what it was made from.
+        files: bytes of each file, by name.
+        opened: see FolderLedger.
+        facts: see FolderLedger.
+        folder: see FolderLedger.
+    """
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    ledger = FolderLedger(
+        schema=1,
+        asset=asset,
+        fingerprint=fingerprint_of(digests, opened, folder=folder),
+        recipe=recipe,
+        inputs=inputs,
+        files=digests,
+        opened=opened,
+        folder=folder,
+        facts=dict(facts),
+    ).sealed()
+    for name, content in files.items():
+        store.put(f"{asset}/{name}", content)
+    store.put(ledger_of_asset(asset), dump(ledger))
+    store.delete(list(strays(store, ledger)))
+    return ledger
+
+
+def fingerprint_of(files: Mapping[str, str], opened: Sequence[str], *, folder: bool) -> str:
+    """The fingerprint of a labelled set or a model; see FolderLedger.
+
+    Args:
+        files: sha256 by file name.
+        opened: names of the files that are read.
+        folder: whether taggers get a folder.
+    """
+    return digest_of(sorted((name, files[name]) for name in opened)) if folder else files[opened[0]]
+
+
+def strays(store: Store, ledger: FolderLedger) -> Iterator[str]:
+    """The paths of the objects in a folder that its ledger does not name."""
+    folder = f"{ledger.asset}/"
+    for entry in store.list(folder):
+        if entry.path != ledger_of_asset(ledger.asset) and entry.path.removeprefix(folder) not in ledger.files:
+            yield entry.path
+
+
+def read_file(store: Store, ledger: FolderLedger, name: str) -> bytes:
+    """The bytes of a file that a ledger names, compared with its sha256.
+
+    Raises:
+        DataError: the file is lost, or has other bytes.
+    """
+    path = f"{ledger.asset}/{name}"
+    tagged = store.read_tagged(path)
+    if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != ledger.files[name]:
+        wrong = "lost" if tagged is None else "its sha256 is not the one of its ledger"
+        raise DataError(f"{path}: {wrong}; restore it, or remove {ledger.asset}/ and make it again")
+    return tagged[0]

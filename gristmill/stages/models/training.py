@@ -1,0 +1,171 @@
+"""Puts a model into the lake: trained on a labelled set and measured on its held-out texts, or brought.
+
+The same labelled set and recipe give the same bytes every time: one thread, a fixed seed, and an order of the texts
+that a hash decides.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError, RecipeError, known_names
+from gristmill.execution.work import Say
+from gristmill.lake.asset_kinds import MODEL
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.rows.draw import fraction
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.models.fasttext import PREFIX, line_of, load, probabilities
+from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.model import FastTextTraining, Model
+from gristmill.reports.classifier import draw_classifier, page
+from gristmill.stages.models.brought import brought_files
+from gristmill.stages.models.labels import HELD_OUT, TRAIN, LabelledText, make_labels, read_labels
+from gristmill.stages.models.ledger import FolderLedger, check_same, find_folder, read_file, write_folder
+from gristmill.stages.models.metrics import Metrics, measure
+
+METRICS, REPORT, PLOT = "metrics.json", "report.html", "report.svg"
+
+
+def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool]:
+    """Trains a model, or brings its files. One that is in the lake is kept, but not a draft that is out of date.
+
+    A draft is out of date if its recipe changed, or the labelled set that it was trained on.
+
+    Args:
+        store: the lake.
+        model: the recipe.
+        say: receives lines of progress.
+
+    Returns:
+        The ledger, and whether it was made now.
+
+    Raises:
+        RecipeError: the lake has another model of this name; or a file to bring is not valid.
+        DataError: the labelled set is not in the lake, or no classifier can be trained on it.
+    """
+    asset, recipe = MODEL.at(model=model.name), model.recipe
+    old = find_folder(store, asset)
+    if old is not None:
+        check_same(old, recipe)
+        if old.recipe.digest == recipe.digest and not (model.draft and has_other_labels(store, old)):
+            for name in old.opened:
+                read_file(store, old, name)
+            return old, False
+    if model.training is None:
+        files = brought_files(store, model)
+        ledger = write_folder(store, asset, recipe, (), files, tuple(files), {}, folder=model.is_folder)
+        say(f"{asset}: brought {', '.join(files)}")
+        return ledger, True
+    return _trained(store, model, model.training, say), True
+
+
+def make_folder(store: Store, recipe: LabelledSet | Model, say: Say) -> tuple[FolderLedger, bool]:
+    """Makes a labelled set or a model: see make_labels() and make_model()."""
+    return make_model(store, recipe, say) if isinstance(recipe, Model) else make_labels(store, recipe, say)
+
+
+def has_other_labels(store: Store, ledger: FolderLedger) -> bool:
+    """Whether the labelled set that a model was trained on has changed since. One that is lost has not changed."""
+    found = [(find_folder(store, asset), fingerprint) for asset, _, fingerprint in ledger.inputs]
+    return any(labels is not None and labels.fingerprint != fingerprint for labels, fingerprint in found)
+
+
+def read_metrics(store: Store, ledger: FolderLedger) -> Metrics | None:
+    """The measures of a model that was trained here; None if it was brought."""
+    if METRICS not in ledger.files:
+        return None
+    return msgspec.json.decode(read_file(store, ledger, METRICS), type=Metrics)
+
+
+def _trained(store: Store, model: Model, training: FastTextTraining, say: Say) -> FolderLedger:
+    labels, rows = read_labels(store, training.labels)
+    train = [row for row in rows if row.split == TRAIN]
+    held = [row for row in rows if row.split == HELD_OUT]
+    _check(training, train, held)
+    say(f"training on {len(train):,} texts of {labels.asset}")
+    with tempfile.TemporaryDirectory(prefix="gristmill-model-") as folder:
+        path = Path(folder) / training.file
+        _fit(training, train, path)
+        classifier = load(path, f"model {model.name!r}")
+        given = probabilities(classifier, [row.text for row in held])
+        data = path.read_bytes()
+    metrics = measure(training.positive, [row.label for row in held], given, [len(row.text.split()) for row in held])
+    facts: dict[str, Any] = {
+        "auc": metrics.auc,
+        "baseline": metrics.baseline,
+        "texts": len(train),
+        "held out": len(held),
+    }
+    plot = draw_classifier(metrics, model.name)
+    files = {
+        training.file: data,
+        METRICS: dump(metrics),
+        PLOT: plot.encode(),
+        REPORT: page(metrics, model.name, labels.asset, plot).encode(),
+    }
+    asset, inputs = MODEL.at(model=model.name), ((labels.asset, "", labels.fingerprint),)
+    ledger = write_folder(store, asset, model.recipe, inputs, files, (training.file,), facts)
+    say(f"{asset}: AUC {metrics.auc:.3f} on {len(held):,} held-out texts; by number of words {metrics.baseline:.3f}")
+    return ledger
+
+
+def _check(training: FastTextTraining, train: Sequence[LabelledText], held: Sequence[LabelledText]) -> None:
+    """Checks that there is something to learn, and something to measure.
+
+    Raises:
+        RecipeError: no text has the positive label.
+        DataError: the texts that train, or those that are held out, have only one label.
+    """
+    labels = sorted({row.label for row in train})
+    if training.positive not in labels:
+        raise RecipeError(
+            f"training on labels {training.labels!r}: positive={training.positive!r} is no label of a text that trains;"
+            f" {known_names(training.positive, dict.fromkeys(labels))}"
+        )
+    for what, rows in (("that train", train), ("that are held out", held)):
+        counts = Counter(row.label == training.positive for row in rows)
+        if len(counts) < 2:
+            raise DataError(
+                f"training on labels {training.labels!r}: of {len(rows)} texts {what}, {counts[True]} have the label"
+                f" {training.positive!r}; both this label and others are needed: add texts, or raise held_out="
+            )
+
+
+def _fit(training: FastTextTraining, rows: Sequence[LabelledText], path: Path) -> None:
+    """Trains a classifier, and writes its file.
+
+    Raises:
+        DataError: fastText cannot learn from these texts.
+    """
+    import fasttext  # noqa: PLC0415 - takes 30 ms, and only training needs it
+
+    lines = path.with_suffix(".txt")
+    mixed = sorted(rows, key=lambda row: (fraction(("training", row.text), training.seed), row.label, row.text))
+    with lines.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{PREFIX}{row.label} {line_of(row.text)}\n" for row in mixed)
+    try:
+        classifier = fasttext.train_supervised(
+            str(lines),
+            dim=training.dim,
+            epoch=training.epochs,
+            lr=training.rate,
+            wordNgrams=training.word_ngrams,
+            minCount=training.min_count,
+            minn=training.letters[0],
+            maxn=training.letters[1],
+            bucket=training.buckets,
+            seed=training.seed,
+            thread=1,  # threads would race for the vectors
+            verbose=0,
+        )
+        if training.quantize:
+            classifier.quantize()
+        classifier.save_model(str(path))
+    except (RuntimeError, ValueError) as error:  # such as NaN at a rate that is too high
+        raise DataError(
+            f"training on labels {training.labels!r}: fastText stopped ({error}); lower rate= or dim=, or add texts"
+        ) from error

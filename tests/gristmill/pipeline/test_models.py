@@ -1,0 +1,93 @@
+"""Labels, model, attribute set: what is made when, and that a model made anew concerns its own sets alone."""
+
+import hashlib
+from dataclasses import replace
+
+import pytest
+from remarks import PATH, planned, remarks, run, start
+from testkit import Mill
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.models.model import FastTextTraining
+from gristmill.stages.models.ledger import read_folder
+
+RUDE, LISTED = "attributes/rude-1", "attributes/listed-1"
+
+
+def scores(mill: Mill, name: str, label: str) -> dict[str, float]:
+    place = mill.attributes(name, source="notes")
+    rows = [row for shard in mill.table(place) for row in mill.rows(place.shard(shard))]
+    return {row["id"]: row["attributes"][f"{name}__{label}"][0][2] for row in rows}
+
+
+def test_a_set_makes_its_model_and_the_labels_first_and_has_its_scores(mill: Mill) -> None:
+    known = start(mill)
+    order = list(planned(mill, known))
+    assert order == ["documents", "labels/remarks", "models/rude-1", "models/list-1", RUDE, LISTED]
+    states = planned(mill, known)
+    assert states["models/rude-1"] == ("follow", ("after labels/remarks", "never made"))
+    assert states[RUDE] == ("follow", ("after sources/notes/v0/documents", "after models/rude-1"))
+    maker, made = run(mill, known)
+    assert maker.not_made == []
+    assert made == {"documents": 2, "rude-1": 2, "listed-1": 2}
+    assert scores(mill, "listed-1", "listed") == {"n1": 1.0, "n2": 0.0}
+    found = scores(mill, "rude-1", "rude")
+    assert (found["n1"] > 0.9, found["n2"] < 0.1) == (True, True)
+    assert {state for state, _ in planned(mill, known).values()} == {"finished"}
+    shard = next(iter(mill.table(mill.attributes("rude-1", source="notes")).values()))
+    model = read_folder(mill.store, "models/rude-1")
+    assert [(i.asset, i.shard, i.content) for i in shard.inputs[1:]] == [("models/rude-1", "model", model.fingerprint)]
+
+
+def test_a_model_made_anew_makes_its_own_sets_stale_and_no_others(mill: Mill) -> None:
+    known = start(mill)
+    run(mill, known)
+    data = remarks(60)
+    mill.store.put(PATH, data)
+    known.labels["remarks"] = replace(known.labels["remarks"], sha256=hashlib.sha256(data).hexdigest())
+    states = planned(mill, known)
+    assert {asset for asset, (state, _) in states.items() if state != "finished"} == {"labels/remarks"}
+    assert states["labels/remarks"][0] == "wait"  # by hand only
+    maker, made = run(mill, known, "labels/remarks")
+    assert (maker.made, made) == (1, {})
+    assert planned(mill, known)["models/rude-1"][1][0].startswith("labels/remarks changed")
+    maker, made = run(mill, known, "models/rude-1")
+    assert (maker.made, made) == (1, {})
+    stale = {asset: why for asset, (state, why) in planned(mill, known).items() if state != "finished"}
+    assert list(stale) == [RUDE]
+    assert "models/rude-1 changed" in stale[RUDE][0]
+    assert run(mill, known)[1] == {"rude-1": 2}
+
+
+def test_what_is_no_draft_is_kept_and_another_recipe_refused(mill: Mill) -> None:
+    known = start(mill)
+    known.models["rude-1"] = replace(known.models["rude-1"], draft=False)
+    run(mill, known)
+    known.models["rude-1"] = replace(
+        known.models["rude-1"], training=FastTextTraining(labels="remarks", positive="rude", dim=8, buckets=1000)
+    )
+    state, why = planned(mill, known)["models/rude-1"]
+    assert (state, why[0].partition(";")[0]) == ("refused", "the recipe changed: dim, epochs")
+    maker, _ = run(mill, known, "models/rude-1")
+    with pytest.raises(RecipeError, match="the recipe changed: dim, epochs"):
+        maker.raise_failures()
+
+
+def test_a_missing_model_fails_its_own_set_alone_and_says_what_makes_it(mill: Mill) -> None:
+    known = start(mill)
+    mill.store.delete(["inputs/words.txt"])
+    maker, made = run(mill, known)
+    assert made == {"documents": 2, "rude-1": 2}
+    assert [(each.prospect.asset, each.prospect.state) for each in maker.not_made] == [
+        ("models/list-1", "refused"),
+        ("sources/notes/v0/attributes/listed-1", "wait"),
+    ]
+    assert "no file" in str(maker.not_made[0])
+
+
+def test_a_lost_file_of_a_model_is_told(mill: Mill) -> None:
+    known = start(mill)
+    run(mill, known)
+    mill.store.delete(["models/rude-1/model.bin"])
+    state, why = planned(mill, known)["models/rude-1"]
+    assert (state, why[0].partition(";")[0]) == ("wrong", "models/rude-1/model.bin: lost")

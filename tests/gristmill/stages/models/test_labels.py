@@ -1,0 +1,107 @@
+"""A labelled set holds each text on one side only, and counts what it leaves out."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from testkit import SNAPSHOT, Mill, make_documents, notes
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.readers.delimited import DelimitedRows
+from gristmill.readers.jsonl import JsonLines
+from gristmill.recipes.models.labelled_set import Draw, LabelledSet
+from gristmill.stages.models.labels import make_labels, read_labels
+
+
+def brought(folder: Path, data: bytes, **options: object) -> LabelledSet:
+    (folder / "remarks.csv").write_bytes(data)
+    given = {"read": DelimitedRows(source="remarks", id_key=None), "label": "class", **options}
+    sha256 = hashlib.sha256(data).hexdigest()
+    return LabelledSet(name="remarks", file=str(folder / "remarks.csv"), sha256=sha256, **given)  # type: ignore[arg-type]
+
+
+def rows(mill: Mill) -> list[tuple[str, str, str]]:
+    return [(row.split, row.label, row.text) for row in read_labels(mill.store, "remarks")[1]]
+
+
+def test_values_become_labels_and_what_is_left_out_is_counted(mill: Mill, tmp_path: Path) -> None:
+    rows_of_file = [
+        "0,train,fool",
+        "2,held-out,hello",
+        "0,train,hello",
+        "0,train,fool",
+        "1,train,hm",
+        "2,train, ",
+        ",train,x",
+    ]
+    data = "\n".join(["class,part,text", *rows_of_file, ""]).encode()
+    labelled = brought(tmp_path, data, labels={"0": "rude", "2": "calm"}, split="part")
+    ledger, made = make_labels(mill.store, labelled, mill.said.append)
+    assert made
+    assert rows(mill) == [("train", "rude", "fool"), ("held-out", "calm", "hello")]
+    assert ledger.facts["left out"] == {
+        "class is none of labels=": 2,
+        "empty text": 1,
+        "in both splits, so it does not train": 1,
+        "the same text and label once more": 1,
+    }
+    assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)
+
+
+def test_a_hash_of_the_text_decides_the_split(mill: Mill, tmp_path: Path) -> None:
+    data = b"class,text\n" + b"".join(b"%d,remark %d\n" % (n % 2, n // 2) for n in range(400))
+    make_labels(mill.store, brought(tmp_path, data, held_out=0.25), mill.said.append)
+    split = {text: part for part, _, text in rows(mill)}
+    assert [part == split[text] for part, _, text in rows(mill)] == [True] * 400
+    assert 30 <= sum(part == "held-out" for part in split.values()) <= 70
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (b"class,text\n0,a\n0,b\n", "all texts have the label '0'"),
+        (b"class,text\n", "there is no labelled text"),
+        (b"class,text\na b,x\nc,y\n", "without white space"),
+        (b"class,text,part\na,x,test\nc,y,train\n", "has the split 'test'"),
+    ],
+)
+def test_what_no_classifier_can_learn_from_is_refused(mill: Mill, tmp_path: Path, data: bytes, match: str) -> None:
+    labelled = brought(tmp_path, data, split="part" if b"part" in data else None)
+    with pytest.raises((DataError, RecipeError), match=match):
+        make_labels(mill.store, labelled, mill.said.append)
+    assert list(mill.store.list("labels/")) == []
+
+
+def test_another_file_than_the_recipe_s_is_refused(mill: Mill, tmp_path: Path) -> None:
+    labelled = brought(tmp_path, b"class,text\n0,a\n1,b\n")
+    (tmp_path / "remarks.csv").write_bytes(b"class,text\n0,a\n1,c\n")
+    with pytest.raises(RecipeError, match=r"has sha256 .*, the recipe says"):
+        make_labels(mill.store, labelled, mill.said.append)
+    (tmp_path / "remarks.csv").unlink()
+    with pytest.raises(RecipeError, match="no file"):
+        make_labels(mill.store, labelled, mill.said.append)
+
+
+def test_documents_of_trusted_sources_are_drawn_by_a_hash_of_their_ids(mill: Mill) -> None:
+    mill.raw("a.jsonl.gz", make_documents(100))
+    notes(mill, "n1 a fine note", "n2 another")
+    mill.convert()
+    mill.convert("notes")
+    draw = {"good": (Draw(source="notes", snapshots=(SNAPSHOT,)),)}
+
+    def drawn(share: float) -> set[str]:
+        web = (Draw(source="pages", snapshots=(SNAPSHOT,), share=share),)
+        labelled = LabelledSet(name="remarks", drawn={**draw, "web": web})
+        ledger, _ = make_labels(mill.store, labelled, mill.said.append)
+        assert {asset for asset, *_ in ledger.inputs} == {"sources/notes/v0/documents", "sources/pages/v0/documents"}
+        assert ("n1", "notes", "good") in {(r.id, r.source, r.label) for r in read_labels(mill.store, "remarks")[1]}
+        return {row.text for row in read_labels(mill.store, "remarks")[1] if row.label == "web"}
+
+    assert drawn(0.02) <= drawn(1.0)  # texts of pages are alike: five of them
+    assert len(drawn(1.0)) == 5
+
+
+def test_rows_of_dolma_s_form_are_read_too(mill: Mill, tmp_path: Path) -> None:
+    data = b'{"class":1,"text":"fool","id":"a"}\n{"class":2,"text":"hello","id":"b"}\n'
+    make_labels(mill.store, brought(tmp_path, data, read=JsonLines(source="remarks")), mill.said.append)
+    assert sorted(label for _, label, _ in rows(mill)) == ["1", "2"]

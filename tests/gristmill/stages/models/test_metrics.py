@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gristmill.stages.models.metrics import auc, measure
+
+SCORED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=12).filter(
+    lambda rows: len({positive for _, positive in rows}) == 2
+)
+
+
+@given(SCORED)
+def test_auc_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[int, bool]]) -> None:
+    pairs = [(p > n) + 0.5 * (p == n) for p, is_p in rows for n, is_n in rows if is_p and not is_n]
+    scores, truth = zip(*rows, strict=True)
+    assert auc(scores, truth) == pytest.approx(float(np.mean(pairs)), abs=1e-6)
+
+
+def test_measures_that_one_can_count() -> None:
+    given = [
+        {"rude": 0.9, "calm": 0.1},
+        {"rude": 0.6, "calm": 0.4},
+        {"rude": 0.4, "calm": 0.6},
+        {"rude": 0.5, "calm": 0.5},
+    ]
+    found = measure("rude", ["rude", "calm", "calm", "rude"], given, [4, 3, 2, 4])
+    assert (found.auc, found.baseline, found.accuracy, found.commonest) == (0.75, 1.0, 0.75, 0.5)
+    assert (found.labels, found.confusion) == (("calm", "rude"), ((1, 1), (0, 2)))
+    half = found.at_half()
+    assert (half.precision, half.recall, half.flagged) == (0.666667, 1.0, 0.75)
+    assert found.thresholds[-1].precision is None
