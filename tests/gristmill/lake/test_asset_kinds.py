@@ -32,6 +32,8 @@ NAMES = {
     "version": "v1",
     "set": "toxicity-1",
     "blocklist": "takedowns",
+    "labels": "remarks",
+    "model": "rude-1",
     "mix": "blend",
     "stream": "letters",
     "tokenizer": "neox-1",
