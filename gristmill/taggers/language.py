@@ -18,7 +18,7 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Tagger
 
 _MODEL = Path(__file__).parents[1] / "models" / "lid.176.ftz"
-_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
+SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
 
 _LANGUAGES = 3
 _LEAST = 0.01
@@ -32,6 +32,7 @@ it ja jbo jv ka kk km kn ko krc ku kv kw ky la lb lez li lmo lo lrc lt lv mai mg
 my myv mzn nah nap nds ne new nl nn no oc or os pa pam pfl pl pms pnb ps pt qu rm ro ru rue sa sah sc scn sco sd sh
 si sk sl so sq sr su sv sw ta te tg th tk tl tr tt tyv ug uk ur uz vec vep vi vls vo wa war wuu xal xmf yi yo yue zh
 """
+CODES = tuple(_CODES.split())
 """All languages of the model."""
 
 
@@ -65,7 +66,7 @@ def languages_of(texts: Sequence[str]) -> list[list[tuple[str, float]]]:
     found: list[list[tuple[str, float]]] = [[] for _ in texts]
     beginnings = [text[:_CODE_POINTS] for text in texts]
     places = [place for place, text in enumerate(beginnings) if text.replace("\0", " ").strip()]
-    likeliest = model(_MODEL, _SHA256).likeliest([beginnings[place] for place in places], _LANGUAGES, _LEAST)
+    likeliest = model(_MODEL, SHA256).likeliest([beginnings[place] for place in places], _LANGUAGES, _LEAST)
     for place, languages in zip(places, likeliest, strict=True):
         # Sums of floats may exceed 1.
         found[place] = [(code, min(round(probability, _DIGITS), 1.0)) for code, probability in languages]
@@ -99,11 +100,10 @@ LANGUAGE = Tagger(
     name="language-1",
     batch=tag,
     labels=tuple(
-        Score(code, "probability of the language with this code", low=0, high=1, optional=True)
-        for code in _CODES.split()
+        Score(code, "probability of the language with this code", low=0, high=1, optional=True) for code in CODES
     ),
     parameters={
-        "model": _SHA256,
+        "model": SHA256,
         "languages": _LANGUAGES,
         "least": _LEAST,
         "code_points": _CODE_POINTS,

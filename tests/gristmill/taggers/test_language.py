@@ -9,7 +9,7 @@ from scriptrows import PARTS, SAMPLES, all_texts, edge_texts, short_texts
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.taggers.language import _MODEL, _SHA256, LANGUAGE, languages_of, model, tag
+from gristmill.taggers.language import _MODEL, LANGUAGE, SHA256, languages_of, model, tag
 
 ENGLISH = "All human beings are born free and equal in dignity and rights. They are endowed with reason.\n"
 
@@ -139,6 +139,6 @@ def test_labels_and_scores_are_those_of_fasttext_on_all_sample_data() -> None:
 
 
 def test_every_language_of_the_model_is_declared_and_no_other() -> None:
-    known = set(model(_MODEL, _SHA256).labels)
+    known = set(model(_MODEL, SHA256).labels)
     assert set(LANGUAGE.declared or ()) == known
     assert len(known) == 176

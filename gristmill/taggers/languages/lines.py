@@ -1,0 +1,56 @@
+"""LINES: the likeliest language of each line, and each language's share of a document, by fastText's lid.176.
+
+Source: the form is that of OSCAR (github.com/oscar-project/ungoliant), which identifies lines, and by them documents.
+"""
+
+from collections.abc import Sequence
+
+from gristmill.lake.rows.document import Document, Span
+from gristmill.recipes.batch import Batch
+from gristmill.recipes.tagger import Label, Score, Spans, Tagger
+from gristmill.taggers.language import CODES, SHA256
+from gristmill.taggers.languages.parts import parts_of
+
+_DIGITS = 5
+
+
+def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
+    r"""A span for each line under its likeliest language, and the share of code points that such lines have.
+
+    Blank lines are left out. A line of which all languages are below 0.01 has no span, and counts for the share.
+
+    >>> text = "The mill stands by the river.\nDie Mühle steht am Fluss."
+    >>> labels = tag([Document(id="a", text=text, source="tales")])
+    >>> [span[:2] for span in labels["de"][0]], labels["share_de"]
+    ([(30, 55)], [0.46296])
+    """
+    found: dict[tuple[str, int], list[Span]] = {}
+    lengths = [0] * len(documents)
+    for part in parts_of(Batch.of(documents).texts):
+        lengths[part.document] += part.end - part.start
+        for code, probability in part.languages[:1]:
+            found.setdefault((code, part.document), []).append(Span(part.start, part.end, probability))
+    labels: dict[str, list[Label]] = {}
+    for (code, document), spans in found.items():
+        labels.setdefault(code, [None] * len(documents))[document] = spans
+        share = sum(end - start for start, end, _ in spans) / lengths[document]
+        labels.setdefault(f"share_{code}", [None] * len(documents))[document] = round(share, _DIGITS)
+    return labels
+
+
+LINES = Tagger(
+    name="language-lines-1",
+    batch=tag,
+    labels=(
+        *(
+            Spans(code, "each line of which this language is the likeliest", low=0, high=1, optional=True)
+            for code in CODES
+        ),
+        *(
+            Score(f"share_{code}", "share of code points in such lines, of all in lines", low=0, high=1, optional=True)
+            for code in CODES
+        ),
+    ),
+    parameters={"model": SHA256, "least": 0.01, "code_points": 65_536, "digits": _DIGITS},
+    description="The likeliest language of each line by fastText's lid.176, and each language's share of the document.",
+)
