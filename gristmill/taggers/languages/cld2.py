@@ -76,7 +76,7 @@ def engine() -> Any:
     try:
         import pycld2  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise RecipeError("cld2-1 needs the package pycld2: pip install 'gristmill[cld2]'") from error
+        raise RecipeError("cld2-1 needs the package pycld2: `pip install 'gristmill[cld2]'`") from error
     return pycld2
 
 

@@ -5,11 +5,11 @@ Source: the form is that of OSCAR (github.com/oscar-project/ungoliant), which id
 
 from collections.abc import Sequence
 
+from gristmill.formats.fasttext.language_lines import language_lines
+from gristmill.formats.fasttext.lid176 import CODES, SHA256
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
-from gristmill.taggers.language import CODES, SHA256
-from gristmill.taggers.languages.parts import parts_of
 
 _DIGITS = 5
 
@@ -26,10 +26,10 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
     """
     found: dict[tuple[str, int], list[Span]] = {}
     lengths = [0] * len(documents)
-    for part in parts_of(Batch.of(documents).texts):
-        lengths[part.document] += part.end - part.start
-        for code, probability in part.languages[:1]:
-            found.setdefault((code, part.document), []).append(Span(part.start, part.end, probability))
+    for line in language_lines(Batch.of(documents).texts):
+        lengths[line.document] += line.end - line.start
+        for code, probability in line.languages[:1]:
+            found.setdefault((code, line.document), []).append(Span(line.start, line.end, probability))
     labels: dict[str, list[Label]] = {}
     for (code, document), spans in found.items():
         labels.setdefault(code, [None] * len(documents))[document] = spans

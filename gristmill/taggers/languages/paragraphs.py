@@ -8,11 +8,11 @@ read, and the three likeliest languages are kept, those below 0.01 left out.
 
 from collections.abc import Sequence
 
+from gristmill.formats.fasttext.language_lines import language_lines
+from gristmill.formats.fasttext.lid176 import CODES, SHA256
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
-from gristmill.taggers.language import CODES, SHA256
-from gristmill.taggers.languages.parts import parts_of
 
 _DIGITS = 5
 
@@ -30,10 +30,10 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
     """
     texts = Batch.of(documents).texts
     found: dict[tuple[str, int], list[Span]] = {}
-    for part in parts_of(texts):
-        end = min(part.end + 1, len(texts[part.document]))  # with its line feed
-        for code, probability in part.languages:
-            found.setdefault((code, part.document), []).append(Span(part.start, end, probability))
+    for line in language_lines(texts):
+        end = min(line.end + 1, len(texts[line.document]))  # with its line feed
+        for code, probability in line.languages:
+            found.setdefault((code, line.document), []).append(Span(line.start, end, probability))
     labels: dict[str, list[Label]] = {}
     for (code, document), spans in found.items():
         labels.setdefault(code, [None] * len(documents))[document] = spans

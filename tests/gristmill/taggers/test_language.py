@@ -1,4 +1,3 @@
-import hashlib
 import os
 from functools import cache
 from pathlib import Path
@@ -7,9 +6,9 @@ from typing import Any
 import pytest
 from scriptrows import PARTS, SAMPLES, all_texts, edge_texts, short_texts
 
-from gristmill.errors import RecipeError
+from gristmill.formats.fasttext.lid176 import MODEL, SHA256, languages_of, model
 from gristmill.lake.rows.document import Document
-from gristmill.taggers.language import _MODEL, LANGUAGE, SHA256, languages_of, model, tag
+from gristmill.taggers.language import LANGUAGE, tag
 
 ENGLISH = "All human beings are born free and equal in dignity and rights. They are endowed with reason.\n"
 
@@ -42,7 +41,7 @@ def by_engine(text: str) -> list[tuple[str, float]]:
 def engine() -> Any:
     import fasttext
 
-    return fasttext.load_model(str(_MODEL))
+    return fasttext.load_model(str(MODEL))
 
 
 @pytest.mark.parametrize(
@@ -87,18 +86,6 @@ def test_only_the_beginning_of_a_very_long_document_is_looked_at() -> None:
     assert languages(beginning + "人" * 1_000_000) == languages(beginning)
 
 
-def test_another_model_is_refused(tmp_path: Path) -> None:
-    other = tmp_path / "lid.176.ftz"
-    other.write_bytes(b"another")
-    with pytest.raises(RecipeError, match=r"lid\.176\.ftz has sha256 " + hashlib.sha256(b"another").hexdigest()):
-        model(other, str(LANGUAGE.parameters["model"]))
-
-
-def test_a_missing_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"lid\.176\.ftz cannot be read"):
-        model(tmp_path / "lid.176.ftz", str(LANGUAGE.parameters["model"]))
-
-
 def test_a_batch_has_the_labels_of_its_documents() -> None:
     texts = [ENGLISH, "", "人人生而自由", ENGLISH, "\ud800"]
     labels = LANGUAGE.look([Document(id=text, text=text, source="t") for text in texts])
@@ -139,6 +126,6 @@ def test_labels_and_scores_are_those_of_fasttext_on_all_sample_data() -> None:
 
 
 def test_every_language_of_the_model_is_declared_and_no_other() -> None:
-    known = set(model(_MODEL, SHA256).labels)
+    known = set(model(MODEL, SHA256).labels)
     assert set(LANGUAGE.declared or ()) == known
     assert len(known) == 176

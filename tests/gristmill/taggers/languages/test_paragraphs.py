@@ -1,7 +1,7 @@
 import pytest
 
+from gristmill.formats.fasttext.lid176 import languages_of
 from gristmill.lake.rows.document import Document, Span
-from gristmill.taggers.language import languages_of
 from gristmill.taggers.languages.paragraphs import PARAGRAPHS
 
 ENGLISH, GERMAN = "The mill stands by the river.", "Die Mühle steht am Fluss, 👪."

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from gristmill.taggers.language import languages_of
+from gristmill.formats.fasttext.lid176 import languages_of
 
 _TOGETHER = 10_000
 
 
-class Part(NamedTuple):
+class LanguageLine(NamedTuple):
     """A line that is not blank.
 
     Attributes:
@@ -25,19 +25,19 @@ class Part(NamedTuple):
     languages: list[tuple[str, float]]
 
 
-def parts_of(texts: Sequence[str]) -> Iterator[Part]:
+def language_lines(texts: Sequence[str]) -> Iterator[LanguageLine]:
     r"""The lines of texts in their order, without blank ones.
 
     A line is put in lower case, and white space at its ends is left out, as Dolma does before it asks fastText.
 
-    >>> [(part.document, part.start, part.end) for part in parts_of(["One mill.", "Two mills.\n\n by a river"])]
+    >>> [(line.document, line.start, line.end) for line in language_lines(["One mill.", "Two mills.\n\n by a river"])]
     [(0, 0, 9), (1, 0, 10), (1, 12, 23)]
     """
     lines = _lines(texts)
     while some := list(islice(lines, _TOGETHER)):
         found = languages_of([line.lower().strip() for _, _, line in some])
         for (document, start, line), languages in zip(some, found, strict=True):
-            yield Part(document, start, start + len(line), languages)
+            yield LanguageLine(document, start, start + len(line), languages)
 
 
 def _lines(texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
