@@ -12,7 +12,7 @@ from gristmill.errors import DataError, GristmillError, RecipeError, StoreError,
 from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
-from gristmill.lake.rows.label_values import Bounds, declared_as, is_label_name, wrong_label
+from gristmill.lake.rows.label_values import Bounds, declared_as, is_label_name, listed_spans, wrong_label
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_same_output
 from gristmill.recipes.label import Score, Spans
@@ -55,8 +55,9 @@ class Tagger:
 
     Give exactly one of `document`, `batch` and `open`. `document` takes one document and returns a label per name.
     `batch` takes a sequence of documents and returns, for each name, a list with one label per document, in their
-    order, or an array of numbers; a masked one (`numpy.ma`) is None. Use `batch` for vectorised code. `open` takes the
-    files of models, and returns a function like `batch`.
+    order, or an array of numbers; a masked one (`numpy.ma`) is None. Spans of a document with whole scores may be an
+    array of integers, shape (n, 3). Use `batch` for vectorised code. `open` takes the files of models, and returns a
+    function like `batch`.
 
     Attributes:
         name: ends in a number (`toxicity-1`). If the meaning changes, take the next number.
@@ -178,7 +179,8 @@ class Tagger:
         >>> doubt.look([Document(id=text, text=text, source="tales") for text in ("Why? How?", "So.")])
         {'questions': [2.0, 0.0]}
         """
-        return {name: _listed(column) for name, column in self.columns(documents).items()}
+        columns = self.columns(documents)
+        return {name: [listed_spans(label) for label in _listed(column)] for name, column in columns.items()}
 
     def columns(self, documents: Sequence[Document]) -> Mapping[str, Column]:
         """Labels documents as `look` does, but arrays of numbers from `batch=` stay arrays: they are written faster.

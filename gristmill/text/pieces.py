@@ -67,6 +67,16 @@ class Pieces:
         """
         return np.searchsorted(self.starts, ends) - np.searchsorted(self.starts, starts)
 
+    def marks(self) -> list[NDArray[np.int64]]:
+        """The pieces of each text as spans with the score 1.
+
+        Returns:
+            For each text an array of start and end in the text, and 1, shape (n, 3) (T).
+        """
+        begins = self.column.bounds[self.texts]
+        spans = np.column_stack((self.starts - begins, self.ends - begins, np.ones(len(begins), np.int64)))
+        return [spans[first:last] for first, last in pairwise(self.bounds.tolist())]
+
     def spans(self, scores: NDArray[Any]) -> list[list[tuple[int, int, float]]]:
         """The pieces of each text as spans.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from numbers import Real
-from operator import index, itemgetter, le
+from operator import index, le
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -103,6 +103,11 @@ def wrong_label(
             return None
         return wrong_label(labels.tolist(), lengths, kind, bounds, optional=optional)
     present = [label for label in labels if label is not None] if optional else labels
+    if any(is_span_array(label) for label in present):
+        theirs = [n for n, label in zip(lengths, labels, strict=True) if label is not None]
+        if kind != "score" and _are_span_arrays(present, theirs, bounds):
+            return None
+        return wrong_label(list(map(listed_spans, labels)), lengths, kind, bounds, optional=optional)
     if kind != "spans" and _are_scores(present, bounds):
         return None
     if kind != "score" and set(map(type, present)) == {list}:
@@ -114,6 +119,31 @@ def wrong_label(
         if complaint:
             return number, complaint
     return None
+
+
+def is_span_array(label: object) -> bool:
+    """Whether a label is an array of spans. One of integers, shape (n, 3), is checked and written without a loop."""
+    return isinstance(label, np.ndarray) and label.ndim > 0
+
+
+def listed_spans(label: Any) -> Any:
+    """A label as it is, but an array of spans as a list.
+
+    >>> listed_spans(np.array([[0, 4, 1]])), listed_spans(0.5)
+    ([(0, 4, 1)], 0.5)
+    """
+    if not is_span_array(label):
+        return label
+    return [tuple(span) if isinstance(span, list) else span for span in label.tolist()]
+
+
+def _are_span_arrays(labels: Sequence[Any], lengths: Sequence[int], bounds: Bounds) -> bool:
+    """Whether all labels are arrays of whole numbers that are spans of their texts. False for some that are."""
+    if not all(
+        is_span_array(label) and label.dtype == np.int64 and label.shape == (len(label), _TRIPLE) for label in labels
+    ):
+        return False
+    return _are_integer_spans(np.concatenate(labels), np.repeat(lengths, list(map(len, labels))), bounds)
 
 
 def _are_right(scores: NDArray[Any], bounds: Bounds, *, optional: bool) -> bool:
@@ -150,11 +180,27 @@ def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: Boun
         return True
     if not all(issubclass(kind, tuple) for kind in set(map(type, spans))) or set(map(len, spans)) != {_TRIPLE}:
         return False
-    starts, ends, scores = (list(map(itemgetter(part), spans)) for part in range(_TRIPLE))
+    flat = list(chain.from_iterable(spans))
+    if set(map(type, flat)) == {int}:
+        try:
+            whole = np.fromiter(flat, np.int64, len(flat)).reshape(-1, _TRIPLE)
+        except OverflowError:
+            return False
+        return _are_integer_spans(whole, np.repeat(lengths, list(map(len, labels))), bounds)
+    starts, ends, scores = (flat[part::_TRIPLE] for part in range(_TRIPLE))
     if set(map(type, starts)) | set(map(type, ends)) != {int} or not _are_scores(scores, bounds):
         return False
     last = chain.from_iterable(map(repeat, lengths, map(len, labels)))
     return min(starts) >= 0 and all(map(le, starts, ends)) and all(map(le, ends, last))
+
+
+def _are_integer_spans(spans: NDArray[np.int64], lengths: NDArray[Any], bounds: Bounds) -> bool:
+    """As _are_spans, for an array of shape (n, 3); `lengths` has that of the text of each span (n)."""
+    if not len(spans):
+        return True
+    starts, ends, scores = spans.T
+    inside = (starts >= 0) & (starts <= ends) & (ends <= lengths)
+    return bool(inside.all()) and not (bounds.complaint(scores.min()) or bounds.complaint(scores.max()))
 
 
 def _complaint(label: Any, length: int, kind: Kind | None, bounds: Bounds) -> str:

@@ -12,6 +12,7 @@ import orjson
 from numpy.typing import NDArray
 
 from gristmill.lake.rows.attribute import exact_spans, rounded, rounded_scores, written_spans
+from gristmill.lake.rows.label_values import is_span_array, listed_spans
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Column
 
@@ -108,6 +109,9 @@ def _texts(numbers: NDArray[Any], end: bytes) -> list[bytes]:
 
 def _spans(label: Any, length: int, *, exact: bool) -> bytes:
     """The spans of a label that is a list of spans or a score, in JSON."""
+    if is_span_array(label) and label.dtype == np.int64:
+        return orjson.dumps(np.ascontiguousarray(label), option=orjson.OPT_SERIALIZE_NUMPY)
+    label = listed_spans(label)
     if isinstance(label, list):
         return orjson.dumps(exact_spans(label) if exact else written_spans(label)) if label else b"[]"
     return orjson.dumps(exact_spans([(0, length, label)]) if exact else [[0, length, rounded(label)]])

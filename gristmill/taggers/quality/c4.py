@@ -48,7 +48,7 @@ def tag(batch: Batch) -> dict[str, Any]:
     >>> labels["line_count"].tolist(), labels["has_javascript"], labels["has_curly_brace"]
     ([2.0], [1.0], [None])
     >>> labels["lines_with_no_ending_punctuation"], labels["lines_with_too_few_words"]
-    ([[(0, 18, 1)]], [[(0, 18, 1)]])
+    ([array([[ 0, 18,  1]])], [array([[ 0, 18,  1]])])
     """
     labels: dict[str, Any] = {name: [] for name in ("has_curly_brace", *_PHRASES, "has_naughty_word")}
     for text in batch.texts:
@@ -75,13 +75,13 @@ def _lines(column: TextColumn) -> dict[str, Any]:
     }
 
 
-def _spans(lines: Lines, chosen: NDArray[np.bool_]) -> list[list[tuple[int, int, float]]]:
+def _spans(lines: Lines, chosen: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     """The chosen lines of each text. The line feed at its end belongs to a line."""
     (numbers,) = np.nonzero(chosen)
     texts, bounds = lines.texts[numbers], lines.column.bounds
     ends = np.minimum(lines.ends[numbers] + 1, bounds[texts + 1] - 1)  # the line feed after a text is not of the text
     firsts = np.searchsorted(texts, np.arange(len(bounds)))
-    return Pieces(lines.column, lines.starts[numbers], ends, firsts).spans(np.ones(len(numbers), np.int64))
+    return Pieces(lines.column, lines.starts[numbers], ends, firsts).marks()
 
 
 def _found(text: str) -> set[str]:
@@ -90,6 +90,8 @@ def _found(text: str) -> set[str]:
         return set()
     lowered = text.lower()
     found = {name for name, phrase in _PHRASES.items() if phrase in lowered}
+    if found and not _doubtful(alone=True).search(lowered.encode("utf-8", "surrogatepass")):
+        return found
     words, phrases = _naughty()
     if not words.isdisjoint(lowered.split()) or any(phrase in lowered for phrase in phrases):
         found.add("has_naughty_word")
@@ -104,12 +106,16 @@ def _naughty() -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 @cache
-def _doubtful() -> Any:
-    """Finds in the UTF-8 bytes of a text what may be one of the words or phrases, in linear time."""
+def _doubtful(*, alone: bool = False) -> Any:
+    """Finds in the UTF-8 bytes of a text what may be one of the words or phrases, in linear time.
+
+    Args:
+        alone: only those of the list.
+    """
     words, phrases = _naughty()
     spaces = "".join(f"\\x{{{code:x}}}" for code in range(0x3001) if chr(code).isspace())
     single = "|".join(map(re.escape, sorted(words)))
-    anywhere = "|".join(map(re.escape, (*_PHRASES.values(), *phrases)))
+    anywhere = "|".join(map(re.escape, (*phrases, *(() if alone else _PHRASES.values()))))
     options = re2.Options()
     options.max_mem = _PATTERN_MEMORY
     return re2.compile(f"(?i)(?:^|[{spaces}])(?:{single})(?:$|[{spaces}])|{anywhere}", options)

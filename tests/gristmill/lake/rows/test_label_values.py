@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gristmill.lake.rows.attribute import encode_row, parse_rows, rounded, written_spans
 from gristmill.lake.rows.document import Span
-from gristmill.lake.rows.label_values import Bounds, Kind, is_label_name, wrong_label
+from gristmill.lake.rows.label_values import Bounds, Kind, is_label_name, listed_spans, wrong_label
 
 ANY = Bounds()
 NUMBERS = st.floats(allow_nan=True) | st.integers() | st.booleans() | st.sampled_from([0, 0.5, 1, 2**64, -(2**63) - 1])
@@ -125,3 +125,31 @@ def test_spans_belong_to_their_own_text_if_others_have_none() -> None:
     labels = [None, [Span(0, 5, 1.0)]]
     assert wrong_label(labels, [2, 5], "spans", ANY, optional=True) is None
     assert wrong_label(labels, [5, 2], "spans", ANY, optional=True) == (1, "a span [0, 5) in a text of 2 characters")
+
+
+@pytest.mark.parametrize(
+    ("spans", "complaint"),
+    [
+        (np.array([[0, 4, 1], [4, 4, 1]]), ""),
+        (np.zeros((0, 3), np.int64), ""),
+        (np.array([[0, 4, 1]], np.int32), ""),
+        (np.array([[0, 5, 1]]), "a span [0, 5) in a text of 4 characters"),
+        (np.array([[-1, 4, 1]]), "a span [-1, 4) in a text of 4 characters"),
+        (np.array([[3, 2, 1]]), "a span [3, 2) in a text of 4 characters"),
+        (np.array([[0, 4, 2]]), "2.0 is above 1.0"),
+        (np.array([[0, 4]]), "(0, 4) is not a Span of start, end and score"),
+        (np.array([0, 4, 1]), "0 is not a Span of start, end and score"),
+        (np.array([[0.0, 4.0, 1.0]]), "(0.0, 4.0, 1.0): a span begins and ends at whole numbers of characters"),
+    ],
+)
+def test_arrays_of_spans_are_judged_as_lists_are(spans: Any, complaint: str) -> None:
+    labels = [np.array([[0, 2, 1]]), spans]
+    found = wrong_label(labels, [2, 4], "spans", Bounds(1, 1), optional=False)
+    assert found == ((1, complaint) if complaint else None)
+    assert found == wrong_label(
+        [listed_spans(label) for label in labels], [2, 4], "spans", Bounds(1, 1), optional=False
+    )
+    assert wrong_label([None, *labels], [9, 2, 4], "spans", Bounds(1, 1), optional=True) == (
+        (2, complaint) if complaint else None
+    )
+    assert wrong_label(labels, [2, 4], "score", Bounds(), optional=False) is not None

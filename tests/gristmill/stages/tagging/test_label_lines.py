@@ -112,3 +112,14 @@ def test_arrays_of_all_kinds_are_written_as_their_lists(values: np.ndarray[Any, 
         columns.append(tagger.columns(documents)["x"])
     first, second = (LabelLines(Batch.of(documents)).of([("s-1__x", each, False)]) for each in columns)
     assert first == second
+
+
+def test_an_array_of_spans_is_written_as_its_list() -> None:
+    batch = Batch.of([Document(id=each, text="mill", source="s") for each in "abc"])
+    whole = np.array([[0, 9, 2, 9, 1], [2, 9, 4, 9, 1]])[:, ::2]  # its rows do not lie together in memory
+    column: Any = [whole, np.zeros((0, 3), np.int64), None]
+    other: Any = [whole.astype(np.int32), [], None]
+    listed: Any = [[(0, 2, 1), (2, 4, 1)], [], None]
+    lines = LabelLines(batch)
+    assert lines.of([("k", column, False)]) == lines.of([("k", listed, False)])
+    assert lines.of([("k", other, True)]) == lines.of([("k", listed, True)])
