@@ -51,8 +51,8 @@ _REASONS: Mapping[str, Sequence[str]] = {
         "code_secrets_v1", "code_starcoder_taggers_v1", "code_starcoder_taggers_v2", "ft_lang_id_1e2",
         "ft_lang_id_doc_v1", "ft_lang_id_en_doc_v2", "ft_lang_id_en_only_v2", "ft_lang_id_en_paragraph_v2",
         "ft_lang_id_en_paragraph_with_doc_score_v2", "ft_lang_id_paragraph_v1", "olmo_pretokenizer_v1",
-        "olmo_pretokenizer_with_paragraphs_v1", "paragraph_repetitions_v1", "pii_regex_v1", "pii_regex_v2",
-        "pii_regex_with_counts_fast_v2", "pii_regex_with_counts_v2", "repetitions_v1",
+        "olmo_pretokenizer_with_paragraphs_v1", "pii_regex_v1", "pii_regex_v2",
+        "pii_regex_with_counts_fast_v2", "pii_regex_with_counts_v2",
         "uniseg_length_paragraphs_with_empty_v1",
     ),
 }  # fmt: skip

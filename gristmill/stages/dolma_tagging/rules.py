@@ -5,16 +5,20 @@ Source: github.com/allenai/dolma, release 1.2.1: `taggers/gopher.py`, `taggers/p
 
 import re
 from collections.abc import Mapping
+from typing import cast
 
 import msgspec
 
+from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.batch import Batch
-from gristmill.stages.dolma_tagging.spans import DolmaLabels, Look, renamed
+from gristmill.stages.dolma_tagging.spans import DolmaLabels, DolmaSpan, Look, renamed, whole
 from gristmill.taggers.gopher import GOPHER
 from gristmill.taggers.measures.random import RANDOM
 from gristmill.taggers.quality.paragraphs import MARK_PARAGRAPHS
+from gristmill.taggers.quality.repetitions import REPETITIONS
 
 _LINE_FEEDS = re.compile("\n+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def _gopher_2(batch: Batch) -> DolmaLabels:
@@ -29,6 +33,34 @@ def _gopher_2(batch: Batch) -> DolmaLabels:
     }
 
 
+_STATISTICS = {
+    "most_times": "doc_max_score_repetition",
+    "longest": "doc_max_length_repetition",
+    "share": "doc_frac_repetition",
+}
+
+
+def _paragraph_repetitions(batch: Batch) -> DolmaLabels:
+    """Each line alone, with its line feed."""
+    lines = [_LINE.findall(text) for text in batch.texts]
+    flat = Batch([Document(id="", text=line, source="") for each in lines for line in each])
+    found = iter(REPETITIONS.look(flat).get("repetitions", ()))
+    rows: list[list[DolmaSpan]] = []
+    for each in lines:
+        row, begin = list[DolmaSpan](), 0
+        for line in each:
+            row += [(begin + start, begin + end, float(times)) for start, end, times in cast("list[Span]", next(found))]
+            begin += len(line)
+        rows.append(row)
+    lengths = [[end - start for start, end, _ in row] for row in rows]
+    numbers: dict[str, list[float | None]] = {
+        "doc_max_score_repetition": [max((times for _, _, times in row), default=0.0) for row in rows],
+        "doc_max_length_repetition": [max(each, default=0) for each in lengths],
+        "doc_frac_repetition": [sum(each) / max(1, len(text)) for each, text in zip(lengths, batch.texts, strict=True)],
+    }
+    return {"repetition": [row or None for row in rows], **whole(batch, numbers)}
+
+
 def _marks(batch: Batch) -> DolmaLabels:
     """Dolma gives a text without such paragraphs a span of score 0."""
     found = renamed(MARK_PARAGRAPHS)(batch)["paragraphs"]
@@ -38,6 +70,8 @@ def _marks(batch: Batch) -> DolmaLabels:
 RULE_TAGGERS: Mapping[str, Look] = {
     "gopher_v1": renamed(GOPHER),
     "gopher_v2": _gopher_2,
+    "repetitions_v1": renamed(REPETITIONS, {"repetitions": "repetition", **_STATISTICS}),
+    "paragraph_repetitions_v1": _paragraph_repetitions,
     "not_alphanum_paragraph_v1": _marks,
     "random_number_v1": renamed(RANDOM, {"number": "random"}),
 }
