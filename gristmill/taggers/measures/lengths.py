@@ -10,9 +10,9 @@ import numpy as np
 
 from gristmill.recipes.batch import Batch, Measured
 from gristmill.recipes.tagger import Score, Tagger
+from gristmill.text.characters.scripts import unspaced
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.column import TextColumn
-from gristmill.text.scripts import unspaced
 from gristmill.text.sentences import sentences
 
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
+from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sentence_ends import sentence_ends
 from gristmill.text.characters.sets import Characters, sums
 from gristmill.text.column import TextColumn
-from gristmill.text.scripts import unspaced
 
 Shares = NDArray[np.float64]
 Measures = Mapping[str, Shares]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
+from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sets import Characters, capitals, small_letters
 from gristmill.text.characters.word_punctuation import WordsAndPunctuation
 from gristmill.text.code_points import Numbers, mixed
@@ -25,7 +26,6 @@ from gristmill.text.column import TextColumn
 from gristmill.text.ngrams import covered, most_common
 from gristmill.text.repeats import Repeats
 from gristmill.text.rounding import rounded
-from gristmill.text.scripts import unspaced
 from gristmill.text.words import Words
 
 Shares = NDArray[np.float64]

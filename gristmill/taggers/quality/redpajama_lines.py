@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch, Measured
 from gristmill.recipes.tagger import Spans, Tagger
+from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sets import Characters, capitals, numeric
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.lines import Lines
 from gristmill.text.pieces import Pieces
 from gristmill.text.rounding import rounded
-from gristmill.text.scripts import unspaced
 
 ENDS = ".!?”"
 BULLETS = "•‣▶◀◦■□▪▫–"  # noqa: RUF001 - the last is a dash

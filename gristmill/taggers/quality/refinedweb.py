@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch, Measured
 from gristmill.recipes.tagger import Score, Spans, Tagger
+from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sets import Characters, capitals, digits, sums
 from gristmill.text.code_points import Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.pieces import Pieces
-from gristmill.text.scripts import unspaced
 
 Found = list[tuple[int, int, float]]
 

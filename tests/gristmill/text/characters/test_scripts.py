@@ -1,5 +1,5 @@
+from gristmill.text.characters.scripts import unspaced
 from gristmill.text.code_points import CodePoints
-from gristmill.text.scripts import unspaced
 
 
 def test_more_than_half_of_a_text_decides() -> None:
