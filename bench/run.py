@@ -19,6 +19,7 @@ from bench.harness.row import Row, disagreements, table
 
 BENCHES = {
     "tagging": "bench.taggers.compare",
+    "one-pass": "bench.taggers.one_pass",
     "tokenizing": "bench.tokens.tokenizing",
     "chat": "bench.tokens.chat_caches",
     "two-workers": "bench.stages.two_workers",

@@ -1,5 +1,6 @@
 """The lake that taggers are measured in: the corpus as documents of one source, and a shelf with the taggers."""
 
+import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -36,15 +37,19 @@ class TaggedLake:
     size: int
 
     @classmethod
-    def made(cls, work: Path, size: int, modules: Iterable[str]) -> "TaggedLake":
+    def made(
+        cls, work: Path, size: int, modules: Iterable[str], written: Mapping[str, str] | None = None
+    ) -> "TaggedLake":
         """Writes corpus and shelf below `work`, and converts the documents.
 
         Args:
             work: an empty folder.
             size: of all texts, in bytes.
             modules: those that declare the taggers.
+            written: modules of more taggers, by name: their source code.
         """
         files = {"sources/bench.py": _SOURCE}
+        files |= {f"taggers/{name}.py": text for name, text in (written or {}).items()}
         for module in modules:
             name = module.removeprefix("gristmill.taggers.").replace(".", "_")
             files[f"taggers/{name}.py"] = f"from {module} import *\n"
@@ -66,6 +71,11 @@ class TaggedLake:
         whole = timed([sys.executable, "-m", "bench.stages.steps", words], log, self.env)
         (made,) = answer(log)
         return whole, Cost(made["cpu_s"], made["wall_s"])
+
+    def forget(self, name: str) -> None:
+        """Removes a set, so that it can be made again."""
+        shutil.rmtree(self.version / "attributes" / name)
+        shutil.rmtree(self.version / "ledgers" / "attributes" / name)
 
     @property
     def version(self) -> Path:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.text.column import TextColumn, columns_of
+from gristmill.text.huge.windows import HUGE
 from gristmill.text.shared import shared
 
 Scores = NDArray[np.float64]
@@ -36,6 +37,7 @@ class Batch(Sequence[Document]):
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = documents
+        self._partial: dict[tuple[int, ...], tuple[TextColumn, ...]] = {}
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> "Batch":
@@ -75,26 +77,55 @@ class Batch(Sequence[Document]):
         """The texts as columns of code points. Their `places` are indices of this batch."""
         return tuple(columns_of(self.texts))
 
-    def measured(self, measure: Callable[[TextColumn], Measured]) -> dict[str, Any]:
+    def measured(
+        self,
+        measure: Callable[[TextColumn], Measured],
+        huge: Callable[[str], Measured] | None = None,
+        limit: int = HUGE,
+    ) -> dict[str, Any]:
         """Measures all columns, and puts the values in the order of the documents.
 
         Args:
             measure: takes a column, and returns for each label one value for each of its texts. It returns the same
                 labels for every column: arrays of numbers (masked ones for None), or lists of labels.
+            huge: takes one text of `limit` code points or more, and returns for each label a value for this text, as
+                `measure` does. It works in windows (gristmill/text/huge/windows.py), because a column of a text of 100 MB
+                takes 3 GB. Without it, such a text is a column.
+            limit: code points of a huge text.
 
         Returns:
             For each label an array of scores, or a list of labels, with one entry for each document.
         """
         results: dict[str, Any] = {}
-        for column in self.columns:
-            for label, values in measure(column).items():
-                if isinstance(values, np.ndarray):
-                    self._put(results, label, column.places, values)
-                else:
-                    row = results.setdefault(label, [None] * len(self))
-                    for place, value in zip(column.places, values, strict=True):
-                        row[place] = value
+        vast = tuple(np.flatnonzero(self.lengths >= limit).tolist())
+        if huge is None or not vast:
+            for column in self.columns:
+                self._add(results, column.places, measure(column))
+            return results
+        for column in self._without(vast):
+            self._add(results, column.places, measure(column))
+        for place in vast:
+            self._add(results, [place], huge(self.texts[place]))
         return results
+
+    def _without(self, vast: tuple[int, ...]) -> tuple[TextColumn, ...]:
+        """The columns of all texts but some huge ones. Taggers with the same limit share them."""
+        if vast not in self._partial:
+            places = [place for place in range(len(self)) if place not in set(vast)]
+            found = columns_of([self.texts[place] for place in places])
+            self._partial[vast] = tuple(
+                TextColumn([places[index] for index in column.places], column.points) for column in found
+            )
+        return self._partial[vast]
+
+    def _add(self, results: dict[str, Any], places: list[int], measured: Measured) -> None:
+        for label, values in measured.items():
+            if isinstance(values, np.ndarray):
+                self._put(results, label, places, values)
+            else:
+                row = results.setdefault(label, [None] * len(self))
+                for place, value in zip(places, values, strict=True):
+                    row[place] = value
 
     def _put(self, results: dict[str, Any], label: str, places: list[int], values: NDArray[Any]) -> None:
         masked = isinstance(values, np.ma.MaskedArray)

@@ -5,7 +5,9 @@ and appendix A.1.1. Labels and values are equal to those of the `gopher_v1` tagg
 for digit. So rules that were written for that set work on this one.
 """
 
-from collections.abc import Sequence
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -17,6 +19,8 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
 from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers
 from gristmill.text.column import TextColumn
+from gristmill.text.huge.groups import PART, Groups, ngram_groups
+from gristmill.text.huge.windows import WINDOW, Window, hash_of, line_windows, points_of, word_windows
 from gristmill.text.lines import Lines
 from gristmill.text.repeats import Repeats
 from gristmill.text.words import Words
@@ -49,7 +53,7 @@ def tag(documents: Sequence[Document]) -> dict[str, Shares]:
     >>> [labels[f"fraction_of_characters_in_{name}grams"].tolist() for name in ("most_common_2", "duplicate_10")]
     [[0.61538], [None]]
     """
-    return Batch.of(documents).measured(_measured)
+    return Batch.of(documents).measured(_measured, measured_huge)
 
 
 def _measured(column: TextColumn) -> dict[str, Shares]:
@@ -101,18 +105,23 @@ def _required(width: int) -> Hashes:
 
 def _lines(lines: Lines, words: Words) -> dict[str, Shares]:
     """The labels about lines."""
-    units = lines.column.units
-    (filled,) = np.nonzero(lines.lengths > 0)
-    heads, tails = units[lines.starts[filled]], units[lines.ends[filled] - 1]
-    bullets = filled[np.isin(heads, [ord(bullet) for bullet in _BULLETS])]
+    bullets, ellipses = _edges(lines)
     repeated = lines.repeated()
     characters = np.bincount(lines.texts[repeated], weights=lines.lengths[repeated], minlength=len(lines.counts))
     return {
         "fraction_of_lines_starting_with_bullet_point": lines.count(bullets) / lines.counts,
-        "fraction_of_lines_ending_with_ellipsis": lines.count(filled[tails == ELLIPSIS]) / lines.counts,
+        "fraction_of_lines_ending_with_ellipsis": lines.count(ellipses) / lines.counts,
         "fraction_of_duplicate_lines": lines.count(repeated) / lines.counts,
         "fraction_of_characters_in_duplicate_lines": characters / np.maximum(words.sizes, 1),
     }
+
+
+def _edges(lines: Lines) -> tuple[Numbers, Numbers]:
+    """The lines that start with a bullet point, and those that end with an ellipsis."""
+    units = lines.column.units
+    (filled,) = np.nonzero(lines.lengths > 0)
+    heads, tails = units[lines.starts[filled]], units[lines.ends[filled] - 1]
+    return filled[np.isin(heads, [ord(bullet) for bullet in _BULLETS])], filled[tails == ELLIPSIS]
 
 
 def _ngrams(words: Words) -> dict[str, Shares]:
@@ -146,6 +155,118 @@ def _duplicate(words: Words, n: int, repeats: Repeats) -> Shares:
     lengths = words.before[repeats.places + n] - words.before[repeats.places]
     repeated = np.bincount(words.texts[repeats.places], weights=lengths, minlength=len(words.counts))
     return repeated / np.maximum(words.windows(n), 1)
+
+
+def measured_huge(text: str, size: int = WINDOW, part: int = PART) -> dict[str, Shares]:
+    """The labels of one huge text, computed in windows: the same ones, digit for digit.
+
+    Args:
+        text: any text.
+        size: code points of a window.
+        part: n-grams that are compared in one pass.
+    """
+    hashes, lengths, sums = _windows_of_words(text, size)
+    count = len(lengths)
+    before = np.zeros(count + 1, np.uint32)
+    np.cumsum(lengths, out=before[1:])
+    least_one = max(count, 1)
+    values = {
+        "character_count": len(text),
+        "word_count": count,
+        "median_word_length": float(np.median(lengths)) if count else 0.0,
+        "symbol_to_word_ratio": sums["symbols"] / least_one,
+        "fraction_of_words_with_alpha_character": sums["letters"] / least_one,
+        "required_word_count": sums["required"],
+    }
+    del lengths
+    known = {name: float(value) for name, value in values.items()}
+    ngrams = _huge_ngrams(hashes, before, part)
+    known |= _huge_lines(text, max(int(before[-1]), 1), size, part)
+    labels = {name: rounded_scores(np.array([value])) for name, value in known.items()}
+    for n, (name, value) in zip((*_MOST_COMMON, *_DUPLICATE), ngrams, strict=True):
+        labels[name] = np.ma.MaskedArray(rounded_scores(np.array([value])), mask=[count < n])
+    return labels
+
+
+def _windows_of_words(text: str, size: int) -> tuple[list[Hashes], NDArray[np.uint32], Counter[str]]:
+    """The hashes of the words, in a list of one; their lengths; and how many words hold a symbol, a letter, ..."""
+    hashes, lengths = array("Q"), array("I")  # they grow in place
+    sums = Counter[str]()
+    required = _required(1 if text.isascii() else 4)
+    for window in word_windows(text, size):
+        if window.end - window.start > size:  # one word
+            word = Window(window.start, window.end - text[window.end - 1].isspace())
+            hashes.append(hash_of(text, word))
+            lengths.append(word.end - word.start)
+            sums["symbols"] += any(text.find(symbol, *word) >= 0 for symbol in "#\u2026")
+            sums["letters"] += _has_letter(text, word)
+            continue
+        words = Words.of(points_of(text, window))
+        hashes.frombytes(words.hashes.tobytes())
+        lengths.frombytes(words.lengths.astype(np.uint32).tobytes())
+        sums["symbols"] += int(_with_symbol(words)[0])
+        sums["letters"] += int(_with_letter(words).sum())
+        sums["required"] += int(np.isin(words.hashes, required).sum())
+    return [np.frombuffer(hashes, np.uint64)], np.frombuffer(lengths, np.uint32), sums
+
+
+def _has_letter(text: str, word: Window) -> bool:
+    starts = range(word.start, word.end, WINDOW)
+    return any(any(map(str.isalpha, text[start : min(start + WINDOW, word.end)])) for start in starts)
+
+
+def _huge_ngrams(hashes: list[Hashes], before: NDArray[np.uint32], part: int) -> list[tuple[str, float]]:
+    """The labels about n-grams of one text, in order of n; see `ngram_groups` for the hashes."""
+    found: list[tuple[str, float]] = []
+    words = len(before) - 1
+    for n, groups in ngram_groups(hashes, _DUPLICATE[-1], part):
+        if n in _MOST_COMMON:
+            last = min(groups.first + n, words)
+            length = max(groups.count, 1) * (int(before[last]) - int(before[groups.first]))
+            label, share = f"fraction_of_characters_in_most_common_{n}grams", length / max(int(before[-1]), 1)
+        else:
+            lengths = (before[at + n] - before[at] for at in _stretches(groups.numbers, part))
+            repeated = sum(int(each.sum(dtype=np.int64)) for each in lengths)
+            sums = before[n:].sum(dtype=np.int64) - before[: max(words - n + 1, 0)].sum(dtype=np.int64)
+            label, share = f"fraction_of_characters_in_duplicate_{n}grams", repeated / max(int(sums), 1)
+        found.append((label, share))
+    return found
+
+
+def _stretches(numbers: NDArray[np.uint32], step: int) -> Iterator[Numbers]:
+    """The places that have a group, in stretches."""
+    for start in range(0, len(numbers), step):
+        yield np.flatnonzero(numbers[start : start + step]) + start
+
+
+def _huge_lines(text: str, characters: int, size: int, part: int) -> dict[str, float]:
+    """The labels about the lines of one text."""
+    keys: list[Hashes] = []
+    lengths: list[NDArray[np.uint32]] = []
+    bullets = ellipses = 0
+    for window in line_windows(text, size):
+        if window.end - window.start > size:  # one line
+            keys.append(np.array([hash_of(text, window)], np.uint64))
+            lengths.append(np.array([window.end - window.start], np.uint32))
+            bullets += text[window.start] in _BULLETS
+            ellipses += ord(text[window.end - 1]) == ELLIPSIS
+            continue
+        lines = Lines.of(points_of(text, window))
+        heads, tails = _edges(lines)
+        bullets, ellipses = bullets + len(heads), ellipses + len(tails)
+        keys.append(lines.column.hashes(lines.starts, lines.ends))
+        lengths.append(lines.lengths.astype(np.uint32))
+    known, characters_of = np.concatenate(keys), np.concatenate(lengths)
+    count = len(known)
+    stretches = (np.arange(start, min(start + part, count)) for start in range(0, count, part))
+    groups = Groups.of(count, stretches, known.take, part)
+    repeated = sum(int(characters_of[at].sum(dtype=np.int64)) for at in _stretches(groups.numbers, part))
+    return {
+        "fraction_of_lines_starting_with_bullet_point": bullets / count,
+        "fraction_of_lines_ending_with_ellipsis": ellipses / count,
+        "fraction_of_duplicate_lines": groups.repeated / count,
+        "fraction_of_characters_in_duplicate_lines": repeated / characters,
+    }
 
 
 GOPHER = Tagger(

@@ -8,6 +8,7 @@ import numpy as np
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
+from gristmill.text.huge.windows import WINDOW, word_windows
 
 
 def tag(documents: Sequence[Document]) -> dict[str, Any]:
@@ -25,14 +26,21 @@ def tag(documents: Sequence[Document]) -> dict[str, Any]:
     texts = batch.texts
     return {
         "chars": batch.lengths.astype(np.float64),
-        **batch.measured(lambda column: {"words": column.words.counts}),
+        **batch.measured(lambda column: {"words": column.words.counts}, _words_of_huge),
         "bytes": [float(_bytes(text)) for text in texts],
         "lines": [text.count("\n") + 1.0 for text in texts],
     }
 
 
+def _words_of_huge(text: str) -> dict[str, Any]:
+    return {"words": np.array([sum(len(text[start:end].split()) for start, end in word_windows(text))])}
+
+
 def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if text.isascii():
+        return len(text)
+    pieces = (text[start : start + WINDOW] for start in range(0, len(text), WINDOW))  # of a huge text few at once
+    return sum(len(piece.encode("utf-8", "surrogatepass")) for piece in pieces)
 
 
 LENGTH = Tagger(

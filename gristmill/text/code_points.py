@@ -78,28 +78,35 @@ class CodePoints:
         close_arrays(self)
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> "CodePoints":
-        """The column of one text or more. Lone surrogates are allowed."""
+    def of(cls, texts: Sequence[str], *, wide: bool = False) -> "CodePoints":
+        """The column of one text or more. Lone surrogates are allowed.
+
+        Args:
+            texts: any texts.
+            wide: whether each unit has 32 bits, even if all texts could do with less: hashes of such columns can be
+                compared with each other.
+        """
         bounds = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) + 1 for text in texts], out=bounds[1:])
-        return cls.joined("\n".join(texts) + "\n", bounds)
+        return cls.joined("\n".join(texts) + "\n", bounds, wide=wide)
 
     @classmethod
-    def joined(cls, joined: str, bounds: Numbers) -> "CodePoints":
+    def joined(cls, joined: str, bounds: Numbers, *, wide: bool = False) -> "CodePoints":
         """The column of texts that are joined already.
 
         Args:
             joined: the texts, each followed by a line feed.
             bounds: as those of the column (T + 1).
+            wide: as in `of`.
         """
-        if joined.isascii():
+        if joined.isascii() and not wide:
             raw = joined.encode("ascii")
             units: NDArray[Any] = np.frombuffer(raw, np.uint8)
             kinds = np.frombuffer(raw.translate(_kinds()[:256].tobytes()), np.uint8)
         else:
             units = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), "<u4")
             kinds = _kinds().take(units)
-            if int(units.max()) < _ASTRAL:
+            if not wide and int(units.max()) < _ASTRAL:
                 units = units.astype("<u2")
             raw = units.tobytes()
         chunks: Hashes = np.ndarray((len(raw),), "<u8", buffer=raw + bytes(_PAD), strides=(1,))

@@ -30,7 +30,7 @@ class Repeats:
     @classmethod
     def of(cls, keys: Hashes) -> "Repeats":
         """The repeats of keys, shape (n,). Exact for every distribution; fastest if the keys' high bits differ."""
-        order, ordered = _sorted(keys)
+        order, ordered = sorted_keys(keys)
         apart = np.ones(len(keys) + 1, np.bool_)
         np.not_equal(ordered[1:], ordered[:-1], out=apart[1:-1])
         heads, tails = apart[:-1], apart[1:]
@@ -44,7 +44,7 @@ class Repeats:
         return cls(places, numbers[places] - 1, counts, firsts)
 
 
-def _sorted(keys: Hashes) -> tuple[Numbers, Hashes]:
+def sorted_keys(keys: Hashes) -> tuple[Numbers, Hashes]:
     """The indices that sort the keys, stable, and the sorted keys.
 
     The index of a key replaces its low bits before sorting. This is five times faster than a stable sort. Its order

@@ -52,7 +52,7 @@ def test_a_bench_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
 def test_an_unknown_bench_is_an_error_that_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["taging"])
-    assert "no bench taging; there are tagging, tokenizing" in capsys.readouterr().err
+    assert "no bench taging; there are tagging, one-pass, tokenizing" in capsys.readouterr().err
 
 
 def test_what_a_program_costs_includes_what_it_starts(tmp_path: Path) -> None:

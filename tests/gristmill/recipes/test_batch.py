@@ -38,6 +38,19 @@ def test_values_of_columns_come_in_the_order_of_the_documents() -> None:
     assert found["place"] == ["0", "1", "2", "3"]
 
 
+def test_huge_texts_are_measured_apart_and_come_in_their_places() -> None:
+    batch = Batch.of(MIXED)
+    seen: list[str] = []
+
+    def huge(text: str) -> dict[str, Any]:
+        seen.append(text)
+        return {"words": np.ma.MaskedArray([len(text) / 10], mask=[text == "two words"])}
+
+    assert batch.measured(masked, huge, limit=9)["words"].tolist() == [1.0, 1.2, None, None]
+    assert seen == ["zwölf Mühlen", "two words"]
+    assert batch.measured(masked, huge)["words"].tolist() == [1.0, 2.0, 2.0, None]
+
+
 def test_a_masked_score_is_none() -> None:
     assert Batch.of(MIXED).measured(masked)["words"].tolist() == [1.0, 2.0, 2.0, None]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.lake.rows.document import Document
-from gristmill.taggers.gopher import GOPHER, tag
+from gristmill.taggers.gopher import GOPHER, measured_huge, tag
 
 REQUIRED = {"the", "be", "to", "of", "and", "that", "have", "with"}
 
@@ -81,6 +81,13 @@ def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: 
     for place, text in enumerate(batch):
         row = {label: values[place] for label, values in found.items() if values[place] is not None}
         assert row == plain(text)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.one_of(repetitive, texts(WORDS), ascii_only, st.text(max_size=30)), st.integers(4, 20), st.integers(1, 9))
+def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int, part: int) -> None:
+    found = {label: values.tolist()[0] for label, values in measured_huge(text, size, part).items()}
+    assert {label: value for label, value in found.items() if value is not None} == plain(text)
 
 
 def test_an_empty_document_has_zeros_and_no_ngrams() -> None:

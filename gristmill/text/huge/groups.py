@@ -1,0 +1,168 @@
+"""Groups: which of very many keys are equal, and which n-grams of a huge text repeat, in bounded memory.
+
+The keys are divided into parts by their hash, and one part after the other is processed. A part in which a key is so
+frequent that it is too large is processed in stretches: so also a text of one word, repeated, needs little memory.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.text.code_points import Hashes, Numbers, mixed
+from gristmill.text.repeats import Repeats, sorted_keys
+
+PART = 1 << 20
+"""Keys of a part, about."""
+_MOST_PARTS = 256
+
+Places = NDArray[np.uint32]
+KeysAt = Callable[[NDArray[np.integer]], Hashes]
+"""The keys at some places. Their low bits differ as those of hashes do."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The keys at P places that occur more than once.
+
+    Args:
+        numbers: for each place the number of its group, from 1; 0 if its key occurs once, or is no key (P).
+        repeated: how many places have a group.
+        count: how often the most frequent key occurs; 0 if no key occurs twice.
+        first: its first place. Of equally frequent keys, it is the one that occurs first.
+
+    >>> keys = np.array([7, 9, 7, 5, 9, 7], np.uint64)
+    >>> groups = Groups.of(len(keys), [np.arange(6)], keys.take)
+    >>> (groups.numbers > 0).tolist(), groups.repeated, groups.count, groups.first
+    ([True, True, True, False, True, True], 5, 3, 0)
+    """
+
+    numbers: NDArray[np.uint32]
+    repeated: int
+    count: int
+    first: int
+
+    @classmethod
+    def of(cls, places: int, candidates: Iterable[Numbers], keys_at: KeysAt, part: int = PART) -> "Groups":
+        """The groups of keys.
+
+        Args:
+            places: how many places there are.
+            candidates: the places that have a key, ascending, in stretches.
+            keys_at: gives the keys of places.
+            part: keys of a part, about.
+
+        Returns:
+            The groups; which of them has which number depends on `part`.
+        """
+        numbers = np.zeros(places, np.uint32)
+        groups, repeated, best = 0, 0, (0, 0)
+        for stretches in _parts(places, candidates, keys_at, part):
+            counts, firsts = _one_part(stretches, keys_at, numbers, groups)
+            if len(counts):
+                most = int(counts.max())
+                best = max(best, (most, -int(firsts[counts == most].min())))
+                groups += len(counts)
+                repeated += int(counts.sum())
+        return cls(numbers, repeated, best[0], -best[1])
+
+
+def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[tuple[int, Groups]]:
+    """The n-grams that repeat in a text, for n = 2 to `most`. See `Words.repeats`.
+
+    Args:
+        hashes: of the text's words, in stretches. The list is emptied, because many hashes are large.
+        most: the greatest n.
+        part: as in `Groups.of`.
+
+    Yields:
+        n, and the groups of the n-grams by their first word.
+
+    >>> hashes = np.array([5, 6, 7, 5, 6, 8], np.uint64)  # "to be or to be that"
+    >>> [(n, groups.numbers.tolist()) for n, groups in ngram_groups([hashes], 3)]
+    [(2, [1, 0, 0, 1, 0, 0]), (3, [0, 0, 0, 0, 0, 0])]
+    """
+    words = hashes[0] if len(hashes) == 1 else np.concatenate([np.zeros(0, np.uint64), *hashes])
+    hashes.clear()
+    places = len(words)
+    stretches = (np.arange(start, min(start + part, places)) for start in range(0, places, part))
+    groups = Groups.of(places, stretches, words.take, part)
+    del words
+    for n in range(2, most + 1):
+        known = groups.numbers
+        groups = Groups.of(places, _pairs(known, part), lambda at, known=known: _pair_keys(known, at), part)  # type: ignore[misc]
+        yield n, groups
+
+
+def _pairs(groups: NDArray[np.uint32], step: int) -> Iterator[Numbers]:
+    """The places where two groups stand in a row."""
+    for start in range(0, len(groups) - 1, step):
+        left, right = groups[start : start + step], groups[start + 1 : start + step + 1]
+        yield np.flatnonzero((left[: len(right)] > 0) & (right > 0)) + start
+
+
+def _pair_keys(groups: NDArray[np.uint32], at: NDArray[np.integer]) -> Hashes:
+    """The keys of the pairs of groups at some places: a bijection, so that the result is exact."""
+    keys = groups[at].astype(np.uint64) << np.uint64(32)
+    keys |= groups[1:][at]
+    return mixed(keys)
+
+
+def _parts(places: int, candidates: Iterable[Numbers], keys_at: KeysAt, part: int) -> Iterator[list[Places]]:
+    """The candidates of each part, ascending, in stretches that are not much longer than a part."""
+    parts = min(1 << (max(places - 1, 0) // part).bit_length(), _MOST_PARTS)
+    divided: list[list[Places]] = [[] for _ in range(parts)]
+    for stretch in candidates:
+        of = (keys_at(stretch) & np.uint64(parts - 1)).astype(np.uint8)
+        ordered = stretch.astype(np.uint32)[np.argsort(of, kind="stable")]
+        ends = np.cumsum(np.bincount(of, minlength=parts))
+        for number, found in enumerate(np.split(ordered, ends[:-1])):
+            divided[number].append(found)
+    while divided:
+        yield _joined(divided.pop(), 2 * part)
+
+
+def _joined(stretches: list[Places], most: int) -> list[Places]:
+    """Neighbours joined to stretches of at most so many places, if they are not longer already."""
+    joined: list[list[Places]] = [[]]
+    size = 0
+    for stretch in stretches:
+        if size + len(stretch) > most:
+            joined.append([])
+            size = 0
+        joined[-1].append(stretch)
+        size += len(stretch)
+    return [np.concatenate(each) for each in joined if each]
+
+
+def _one_part(
+    stretches: list[Places], keys_at: KeysAt, numbers: NDArray[np.uint32], groups: int
+) -> tuple[Numbers, Numbers]:
+    """Numbers the groups of a part from `groups` + 1 on: how often the key of each occurs, and its first place."""
+    if len(stretches) == 1:
+        (places,) = stretches
+        repeats = Repeats.of(keys_at(places))
+        numbers[places[repeats.places]] = repeats.groups + (groups + 1)
+        return repeats.counts, places[repeats.firsts].astype(np.int64)
+    found = [_counted(keys_at(at), np.ones(len(at), np.int64), at.astype(np.int64)) for at in stretches]
+    if not found:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    keys, counts, firsts = _counted(*(np.concatenate(each) for each in zip(*found, strict=True)))
+    again = counts > 1
+    table = keys[again]
+    for at in stretches if len(table) else ():
+        keys_of = keys_at(at)
+        places_in = np.minimum(np.searchsorted(table, keys_of), len(table) - 1)
+        same = table[places_in] == keys_of
+        numbers[at[same]] = places_in[same] + (groups + 1)
+    return counts[again], firsts[again]
+
+
+def _counted(keys: Hashes, counts: Numbers, firsts: Numbers) -> tuple[Hashes, Numbers, Numbers]:
+    """Equal keys as one: the keys ascending, the sum of their counts, and the first of their places."""
+    order, ordered = sorted_keys(keys)
+    if not len(keys):
+        return keys, counts, firsts
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    return ordered[starts], np.add.reduceat(counts[order], starts), firsts[order[starts]]

@@ -1,0 +1,110 @@
+r"""Windows: the stretches in which a huge text is processed, so that the arrays of a stretch are small.
+
+A text of 100 million code points has a string of 100 to 400 MB already. As one column it would need 3 GB more.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import xxhash
+
+from gristmill.text.code_points import CodePoints
+
+HUGE = 1 << 22
+"""Code points from which on a text is huge: `Batch.measured` gives it to `huge=`."""
+WINDOW = 1 << 20
+"""Code points of a window, about."""
+
+_SPACE = re.compile(r"\s")
+
+
+class Window(NamedTuple):
+    """A stretch of a text.
+
+    Attributes:
+        start: the first code point.
+        end: the code point after the last one.
+    """
+
+    start: int
+    end: int
+
+
+def word_windows(text: str, size: int = WINDOW) -> Iterator[Window]:
+    """Windows that cut no word of `str.split()`: each but the last ends with white space.
+
+    Args:
+        text: any text.
+        size: most code points of a window. Only a longer word makes a longer window, which has this word alone.
+
+    Yields:
+        The windows, which cover the text without gaps.
+
+    >>> list(word_windows("to be or not", size=6))
+    [Window(start=0, end=6), Window(start=6, end=12)]
+    """
+    start = 0
+    while start < len(text):
+        end = min(start + size, len(text))
+        if end < len(text):
+            stretch = text[start:end]
+            last = stretch.rsplit(None, 1)[-1:]
+            if not stretch[-1].isspace() and last:
+                end -= len(last[0])
+            if end == start:
+                space = _SPACE.search(text, start + size)
+                end = space.end() if space else len(text)
+        yield Window(start, end)
+        start = end
+
+
+def line_windows(text: str, size: int = WINDOW) -> Iterator[Window]:
+    r"""Windows that cut no line of `str.split("\n")`. The line feed between two windows is in neither of them.
+
+    Args:
+        text: any text.
+        size: most code points of a window. Only a longer line makes a longer window, which has this line alone.
+
+    Yields:
+        The windows: `text[start:end].split("\n")` of all of them are the lines of the text.
+
+    >>> list(line_windows("to\nbe\nor\n", size=6))
+    [Window(start=0, end=5), Window(start=6, end=9)]
+    """
+    start = 0
+    while start <= len(text):
+        end = len(text)
+        if end - start > size:
+            end = text.rfind("\n", start, start + size)
+            if end < 0:
+                end = text.find("\n", start + size)
+            end = len(text) if end < 0 else end
+        yield Window(start, end)
+        start = end + 1
+
+
+def points_of(text: str, window: Window) -> CodePoints:
+    """A window of a text as a column of one text. The hashes of all windows of a text can be compared.
+
+    Args:
+        text: a huge text.
+        window: of it.
+
+    >>> points_of("zwölf Mühlen", Window(6, 12)).units.dtype.name
+    'uint32'
+    """
+    return CodePoints.of([text[window.start : window.end]], wide=not text.isascii())
+
+
+def hash_of(text: str, window: Window) -> int:
+    """A 64-bit hash of one huge word or line, which may be as long as the text. Not comparable with other hashes.
+
+    Args:
+        text: a huge text.
+        window: the word or line.
+    """
+    digest = xxhash.xxh3_64()
+    for start in range(window.start, window.end, WINDOW):
+        digest.update(text[start : min(start + WINDOW, window.end)].encode("utf-8", "surrogatepass"))
+    return digest.intdigest()
