@@ -89,8 +89,8 @@ class Batch(Sequence[Document]):
             measure: takes a column, and returns for each label one value for each of its texts. It returns the same
                 labels for every column: arrays of numbers (masked ones for None), or lists of labels.
             huge: takes one text of `limit` code points or more, and returns for each label a value for this text, as
-                `measure` does. It works in windows (gristmill/text/huge/windows.py), because a column of a text of 100 MB
-                takes 3 GB. Without it, such a text is a column.
+                `measure` does. It works in windows (gristmill/text/huge), because a column of a text of 100 MB takes
+                3 GB. Without it, such a text is a column.
             limit: code points of a huge text.
 
         Returns:
