@@ -44,7 +44,8 @@ ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
 SHELF = {"recipes", "readers", "text", "errors", "lake.rows", "formats.fasttext"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
-    "reading", "trial", "peeking", "preparing", "watching", "templates", "formats.energon", "formats.fasttext",
+    "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
+    "formats.fasttext",
     "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", *ACROSS,
 }  # fmt: skip
 
@@ -89,9 +90,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.token_cache": {"stages.tokenization", "stages.chat_templates", "stages.mixing", *BELOW_STAGES},
     "stages.export": {"formats.oscar", "formats.energon", "stages.mixing", *BELOW_STAGES},
     "stages.packing": {"stages.token_cache", "reports", *BELOW_STAGES},
-    "verification": {"formats.fasttext", *ACROSS},
+    "verification": {"formats.fasttext", "scores", *ACROSS},
     "tracing": ACROSS,
-    "maintenance": {"tracing", *ACROSS},
+    "maintenance": {"tracing", "scores", *ACROSS},
     "pipeline": ACROSS,
     **dict.fromkeys(SHELVES, SHELF),
     "reading": {
@@ -112,6 +113,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "lake.ledger",
         "lake.store",
     },
+    "scores": {"reports", *LAKE},
+    "queries": {"reading", "scores", *LAKE},
     "api": EVERYTHING - {"api", "commands"},
     "commands": EVERYTHING,
     "__main__": {"commands", "project", "errors"},

@@ -15,12 +15,14 @@ import dagster as dg
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import cache_facts, check_result, failures, ledger_metadata
+from assets.support.score_facts import score_facts
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.tagging.step import TaggingStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
 
@@ -229,7 +231,11 @@ class Ops:
                 yield check_result(verdict, key_of(output.address))
             with failures(lake):
                 ledger = publish_one(planned, output.address, assembled)
-            yield _published(_metadata(lake.store(), assembled, planned, output.address), ledger.fingerprint)
+            metadata = _metadata(lake.store(), assembled, planned, output.address)
+            if isinstance(output.step, TaggingStep):
+                [tagger] = output.step.taggers
+                metadata |= score_facts(lake.store(), planned.partition(output.address).place, assembled.shards, tagger)
+            yield _published(metadata, ledger.fingerprint)
 
         return commit_partition
 

@@ -40,7 +40,7 @@ SNAPSHOT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """The key of a snapshot; why_no_snapshot has two more rules."""
 SHARD_SUFFIX = ".jsonl.gz"
 SPLITS = TOKEN_CACHE.splits
-_LEDGER_ENDINGS = (".run", ".receipts", ".ids", ".shards")
+_LEDGER_ENDINGS = (".run", ".receipts", ".ids", ".shards", ".columns", ".examples")
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99})*+")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|#%]")
 
@@ -328,7 +328,7 @@ def ledger_folder(asset: str) -> str:
 
 def place_of_ledger(path: str) -> Place | None:
     """The Place whose ledger's head has this path; None if this is not the path of a head."""
-    if not path.endswith(".json") or path.endswith(".run.json"):
+    if not path.endswith(".json") or path.endswith((".run.json", ".examples.json")):
         return None
     for kind in kinds_below(path):
         names = kind.names_of_ledger(path) if kind.partitioned else None

@@ -20,12 +20,13 @@ _FIELDS = {
     "split": "train|validation",
     "length": "[0-9]+",
     "plan": "[^/]+",
+    "note": "run|examples",
     "rest": ".+",
 }
 """What may stand in a pattern for a field; any other `{name}` is a name that is not reserved."""
 
 _LEDGERS = "/ledgers/"
-_BESIDE = (".run.json", ".json", ".shards.jsonl.gz", ".ids/{rest}", ".receipts/{rest}")
+_BESIDE = (".{note}.json", ".json", ".shards.jsonl.gz", ".ids/{rest}", ".columns/{rest}", ".receipts/{rest}")
 """How the paths of a partition's ledger end, behind the stem that they share."""
 
 
@@ -39,8 +40,7 @@ class AssetKind:
         ledger: pattern of the path of its ledger's head; empty if it has none. With `{snapshot}` in it the kind is
             partitioned, by the snapshots of the source that its documents come from.
         made_by: pattern of what `python -m gristmill make` takes to make it; empty if this command does not make it.
-        closes: the kind whose partitions it closes. Then its ledger is an IndexLedger: the kind is an index, or is made
-            from one. None for other kinds.
+        closes: the kind whose partitions it closes: its ledger is an IndexLedger. None for other kinds.
         files: patterns of the objects that must have its ledger, where these are not all objects below the address.
         splits: folders between the address and the snapshot; empty if the snapshot follows the address directly.
         ids: whether an id index may exist beside the ledger.

@@ -17,13 +17,16 @@ from gristmill.execution.claim import others_at_work
 from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at
-from gristmill.lake.asset_kinds import KINDS, PARTITIONED, RAW, expression_of, in_ledgers, kinds_below
+from gristmill.lake.asset_kinds import ATTRIBUTES, KINDS, PARTITIONED, RAW, expression_of, in_ledgers, kinds_below
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
+from gristmill.scores.examples import holds_listed, listed_pairs
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
 TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
@@ -155,17 +158,21 @@ class StrayObjects:
 def find_strays(store: Store, say: Say) -> list[StrayObjects]:
     """The leftovers that can be removed. Snapshots on which a run is working are skipped.
 
+    Derived files that belong to no shard, and examples of documents that are taken down, are leftovers too.
+
     Args:
         store: the lake.
         say: receives a line for each snapshot that is skipped.
 
     Raises:
-        DataError: a ledger cannot be read, so the objects that it names are unknown.
+        DataError: a ledger cannot be read, so the objects that it names are unknown; or a blocklist cannot be read.
         StoreError: the lake does not answer.
     """
     leftovers: list[StrayObjects] = []
+    blocked = listed_pairs(store)
     for place in _places(store):
-        left = (path for path in read_run_note(store, place).left if owns(place, path))
+        left = [path for path in read_run_note(store, place).left if owns(place, path)]
+        left += _derived(store, place, blocked) if place.kind is ATTRIBUTES else []
         entries = tuple(entry for path in left if (entry := store.head(path)) is not None)
         if not entries:
             continue
@@ -178,6 +185,13 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
         elif free:
             leftovers.append(StrayObjects(place, free))
     return leftovers
+
+
+def _derived(store: Store, place: Place, blocked: set[Pair]) -> list[str]:
+    """Columns of shards that the ledger does not name, and examples of a document that a blocklist names."""
+    named = {columns_path(place, row.name) for row in read_ledger(store, place)[1]}
+    stale = [entry.path for entry in store.list(columns_folder(place)) if entry.path not in named]
+    return [*stale, *([examples_path(place)] if holds_listed(store, place, blocked) else [])]
 
 
 def find_foreign(store: Store) -> list[Finding]:

@@ -10,7 +10,7 @@ from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, TOKENIZER
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.open import Lake
 from gristmill.reading.arguments import check_name, check_names
-from gristmill.reading.columns import columns_of
+from gristmill.reading.columns import Kinds, columns_of
 from gristmill.reading.document_rows import DocumentRows
 from gristmill.reading.label_kinds import declared_kinds
 from gristmill.reading.lake_contents import LakeContents, lake_contents
@@ -76,7 +76,7 @@ class OpenedLake(Lake, frozen=True):
         _check(columns, sets=sets, snapshots=snapshots, shards=shards)
         store = self.store()
         asset = named_asset(version, DOCUMENTS, "wiki/v1")
-        chosen = columns_of(columns, sets, self._kinds)
+        chosen = columns_of(columns, sets, self.kinds)
         beside = sorted({column.set for column in chosen if column.set})
         partitions = partitions_of(store, asset, snapshots)
         reader = BatchReader(store, chosen, verified=verified)
@@ -117,7 +117,7 @@ class OpenedLake(Lake, frozen=True):
         check_name("the mix's name", name, "starter")
         _check(columns, sets=sets, snapshots=snapshots, shards=shards, streams=streams)
         store = self.store()
-        chosen = columns_of(columns, sets, self._kinds, ("stream", "snapshot", "shard"))
+        chosen = columns_of(columns, sets, self.kinds, ("stream", "snapshot", "shard"))
         beside = sorted({column.set for column in chosen if column.set})
         partitions = mix_partitions(store, name, streams, snapshots)
         reader = BatchReader(store, chosen, verified=verified)
@@ -196,7 +196,12 @@ class OpenedLake(Lake, frozen=True):
         """
         return lake_contents(self.store(), prefix)
 
-    def _kinds(self, name: str) -> Any:
+    def kinds(self, name: str) -> Kinds | None:
+        """`score` or `spans` for each label of a set, as its tagger declares them; None if no tagger does.
+
+        Raises:
+            RecipeError: a declaration on the shelves is not valid.
+        """
         return declared_kinds(self.shelves, name, self.url)
 
     def _repr_html_(self) -> str:

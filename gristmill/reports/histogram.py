@@ -91,9 +91,9 @@ def draw(histogram: Histogram, title: str, unit: str) -> str:
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
-        _text(8, 16, title, size=13),
-        _text(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
-        _text(LEFT - 6, base, "0", anchor="end"),
+        text_at(8, 16, title, size=13),
+        text_at(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
+        text_at(LEFT - 6, base, "0", anchor="end"),
         f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - 8}" y2="{base}" stroke="{FAINT}"/>',
     ]
     every = -(-len(histogram.counts) // 14)  # labels must not overlap
@@ -105,12 +105,13 @@ def draw(histogram: Histogram, title: str, unit: str) -> str:
             f' fill="{BAR}"><title>{name}</title></rect>'
         )
         if number % every == 0:
-            parts.append(_text(left, base + 14, _short(histogram.edges[number])))
-    parts.append(_text(LEFT, HEIGHT - 8, f"{unit}; {histogram.total:,} in all"))
+            parts.append(text_at(left, base + 14, _short(histogram.edges[number])))
+    parts.append(text_at(LEFT, HEIGHT - 8, f"{unit}; {histogram.total:,} in all"))
     return "".join([*parts, "</svg>"])
 
 
-def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11) -> str:
+def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11) -> str:
+    """Words in a drawing, as SVG; `anchor`: start, middle or end."""
     where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{TEXT}"'
     return f"<text {where}>{escape(words)}</text>"
 

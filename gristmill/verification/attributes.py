@@ -16,6 +16,7 @@ from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import TextRow, read_rows
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof
 from gristmill.verification.shard import ShardProof
@@ -48,6 +49,7 @@ def attribute_findings(store: Store, partition: Place, documents: Place, say: Sa
     for name in sorted(of_documents.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
         yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not")
     yield from proof.strays(say)
+    yield from derived_findings(store, partition, proof.shards, say)
 
 
 class _AttributeReading:

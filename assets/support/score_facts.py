@@ -1,0 +1,66 @@
+"""The metadata of an attribute set: a plot of each label, a table of shares and quantiles, and where examples are.
+
+Dagster keeps events for good, so they hold pointers to documents and no text. Excerpts lie in the lake, where a
+takedown finds them (gristmill/scores/examples.py).
+"""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+
+from gristmill.errors import GristmillError, visible
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.tagger import Tagger
+from gristmill.scores.described import describe
+from gristmill.scores.examples import write_examples
+from gristmill.scores.page import facts_of, plot_of
+
+
+def score_facts(store: Store, place: Place, shards: Sequence[Shard], tagger: Tagger) -> dict[str, Any]:
+    """Describes a set that was just published. What is wrong with it does not undo what was published: it is told.
+
+    Args:
+        store: the lake.
+        place: the partition of the set.
+        shards: the rows of its ledger's table.
+        tagger: that made it.
+    """
+    kinds = {label.name: label.kind for label in tagger.labels} if tagger.labels is not None else None
+    try:
+        described = describe(store, place, shards, kinds)
+        examples = write_examples(store, described, shards)
+    except GristmillError as error:
+        return {"scores": f"not described: {visible(str(error))}; `gristmill report` tries again"}
+    if not described.labels:
+        return {}
+    plots = [
+        f"![{visible(label.name)}](data:image/svg+xml;base64,{_base64(plot_of(label, described.rows))})"
+        for label in described.shown
+    ]
+    return {
+        "scores": dg.MetadataValue.md("\n\n".join(plots)),
+        "labels": _table([facts_of(label, described.rows) for label in described.shown]),
+        "extremes": _table(
+            [
+                {"label": visible(e.label), "end": e.end, "value": e.value, "shard": e.shard, "row": e.row}
+                for e in examples
+            ]
+        ),
+        "examples": dg.MetadataValue.path(f"{store.url}/{examples_path(place)}"),
+        "labels in all": len(described.labels),
+    }
+
+
+def _base64(svg: str) -> str:
+    return base64.b64encode(svg.encode()).decode()
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
+    first = rows[0] if rows else {}
+    columns = [dg.TableColumn(name, "string" if isinstance(value, str) else "float") for name, value in first.items()]
+    return dg.MetadataValue.table(records=[dg.TableRecord(row) for row in rows], schema=dg.TableSchema(columns=columns))

@@ -1,0 +1,73 @@
+"""`report [LAKE] SOURCE/VERSION SET`: writes one HTML page with the distribution of each label of an attribute set.
+
+Columns and examples that the lake lacks are made first; only shards that have changed are read.
+"""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.address import attributes_asset, place
+from gristmill.lake.asset_kinds import DOCUMENTS, names_of
+from gristmill.reading.label_kinds import declared_kinds
+from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
+from gristmill.scores.described import describe
+from gristmill.scores.examples import read_examples, write_examples
+from gristmill.scores.page import page_of
+
+HELP = "write an HTML page about an attribute set: histograms, quantiles, examples at the extremes"
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[LAKE] SOURCE/VERSION SET",
+        help="the documents and the set, as in wiki/v1 gopher-1; before them the lake: -, s3://bucket/prefix, or a"
+        " folder; by default that of the project or GRISTMILL_LAKE",
+    )
+    add_options(parser)
+    parser.add_argument("--snapshot", help="by default the last one that is finished")
+    parser.add_argument("--output", metavar="FILE", help="by default SET-SNAPSHOT.html in the current folder")
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Writes the page, and shows its name. Returns 0.
+
+    Raises:
+        RecipeError: there is no such set.
+        DataError: no snapshot is finished, or a row is not valid.
+        StoreError: the lake does not answer.
+    """
+    words = list(arguments.words)
+    if len(words) not in {2, 3} or is_path(words[-1]):
+        raise RecipeError(
+            f"{' '.join(words)}: name documents and a set, as in wiki/v1 gopher-1, after the lake or alone"
+        )
+    arguments.lake = words.pop(0) if len(words) == 3 else "-"
+    lake = lake_of(arguments)
+    store = lake.store()
+    names = names_of(named_asset(words[0], DOCUMENTS, "wiki/v1"))
+    asset = attributes_asset(names["source"], names["version"], words[1])
+    there = known_snapshots(store, asset)
+    finished = [key for key in there if store.head(place(asset, key).ledger)]
+    snapshot = arguments.snapshot or (finished[-1] if finished else "")
+    if snapshot not in finished:
+        raise DataError(
+            f"{asset}: snapshot {snapshot or '(any)'} is not finished; finished: {', '.join(finished) or 'none'}"
+        )
+    partition = open_partition(store, place(asset, snapshot))
+    shards = [partition.shards[name] for name in sorted(partition.shards)]
+    kinds = declared_kinds(shelves_of(arguments), words[1], lake.url)
+    described = describe(store, partition.place, shards, kinds)
+    examples = read_examples(store, partition.place, shards)
+    if examples is None:
+        examples = write_examples(store, described, shards)
+    output = Path(arguments.output or f"{words[1]}-{snapshot}.html")
+    output.write_text(page_of(described, examples), encoding="utf-8")
+    show(f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read")
+    return 0

@@ -1,0 +1,131 @@
+"""`sql [LAKE] "select ..."`: runs a query over the documents, attribute sets and ledgers of a lake.
+
+Without a query it lists the tables. It only reads: nothing in the lake changes.
+"""
+
+import csv
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow.parquet as pq
+
+from gristmill.commands._shared.terminal import add_options, add_shelves, complain, lake_of, shelves_of, show
+from gristmill.errors import RecipeError, shorten, visible
+from gristmill.queries.session import MEMORY, query
+from gristmill.queries.tables import tables_of
+from gristmill.reading.opened_lake import OpenedLake
+
+HELP = "query documents, attribute sets and ledgers with SQL"
+
+_FORMATS = ("table", "csv", "json", "parquet")
+_WIDEST = 60
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar='[LAKE] "SELECT ..."',
+        help="the query, in quotes; before it the lake: -, s3://bucket/prefix, or a folder; by default that of the"
+        " project or GRISTMILL_LAKE. Without a query: lists the tables",
+    )
+    add_options(parser)
+    parser.add_argument("--format", choices=_FORMATS, default="table", help="of the rows (%(default)s)")
+    parser.add_argument("--output", metavar="FILE", help="write the rows to this file; --format parquet needs one")
+    parser.add_argument("--rows", type=int, default=100, metavar="N", help="rows that a table shows (%(default)s)")
+    parser.add_argument("--snapshot", action="append", metavar="KEY", help="only this snapshot; may be repeated")
+    parser.add_argument("--memory", default=MEMORY, help="most memory of DuckDB (%(default)s); the rest goes to disk")
+    parser.add_argument("--threads", type=int, default=2, metavar="N", help="of DuckDB (%(default)s)")
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Runs the query, or lists the tables. Returns 0.
+
+    Raises:
+        RecipeError: the query is not valid, or names an unknown table.
+        DataError: a partition is not finished, or a row is not valid.
+        StoreError: the lake does not answer.
+    """
+    words = list(arguments.words)
+    sql = words.pop() if words and any(character.isspace() for character in words[-1]) else ""
+    if len(words) > 1:
+        raise RecipeError(f"{' '.join(words)}: give a lake and a query; the query is one word, in quotes")
+    if arguments.format == "parquet" and not arguments.output:
+        raise RecipeError("--format parquet: name a file with --output")
+    arguments.lake = words[0] if words else "-"
+    lake = lake_of(arguments)
+    if not sql:
+        for table in tables_of(lake.store()):
+            show(f"{table.name:<40} {table.address}".rstrip())
+        return 0
+    opened = OpenedLake(lake.url, lake.options, shelves=shelves_of(arguments))
+    with query(
+        opened,
+        sql,
+        snapshots=arguments.snapshot,
+        memory=arguments.memory,
+        threads=max(1, arguments.threads),
+        say=complain,
+    ) as reader:
+        _give(reader, arguments)
+    return 0
+
+
+def _give(reader: Any, arguments: Namespace) -> None:
+    if arguments.format == "parquet":
+        with pq.ParquetWriter(arguments.output, reader.schema, compression="zstd") as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+        return
+    if not arguments.output:
+        _write(reader, arguments, sys.stdout)
+        return
+    with Path(arguments.output).open("w", encoding="utf-8", newline="") as file:
+        _write(reader, arguments, file)
+
+
+def _write(reader: Any, arguments: Namespace, file: Any) -> None:
+    names = reader.schema.names
+    if arguments.format == "csv":
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for batch in reader:
+            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    elif arguments.format == "json":
+        for batch in reader:
+            for row in batch.to_pylist():
+                file.write(orjson.dumps(row, default=str).decode() + "\n")
+    else:
+        _table(reader, names, arguments.rows, file)
+
+
+def _table(reader: Any, names: list[str], most: int, file: Any) -> None:
+    rows: list[list[str]] = []
+    more = False
+    for batch in reader:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            more = len(rows) >= most
+            if more:
+                break
+            rows.append([_cell(value) for value in row])
+        if more:
+            break
+    lines = [[visible(name) for name in names], *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
+    for line in lines:
+        file.write("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n")
+    if more:
+        file.write("... more rows; --rows N shows more, --format csv all\n")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return shorten(visible(str(value)), _WIDEST)

@@ -1,0 +1,136 @@
+"""Session: runs one SELECT over the tables of a lake, with bounded memory, without a way to files or the network."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import orjson
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.queries.tables import Tables
+from gristmill.reading.opened_lake import OpenedLake
+
+MEMORY = "2GB"
+"""Most memory of DuckDB; what does not fit is written to a temporary folder."""
+
+_ROWS = 10_000
+
+
+@contextmanager
+def query(
+    lake: OpenedLake,
+    sql: str,
+    *,
+    snapshots: Sequence[str] | None = None,
+    memory: str = MEMORY,
+    threads: int = 2,
+    say: Callable[[str], None] = lambda _: None,
+) -> Iterator[Any]:
+    """Runs a query, and gives its rows as a `pyarrow.RecordBatchReader`.
+
+    The SQL is one SELECT (also WITH, FROM, VALUES, DESCRIBE, SUMMARIZE). It reads the tables of the lake, and nothing
+    else: functions that read files are refused, as are statements that write, attach, install or set.
+
+    Args:
+        lake: the lake.
+        sql: the query.
+        snapshots: keys of the snapshots that its tables have; None: all.
+        memory: most memory of DuckDB.
+        threads: of DuckDB.
+        say: receives remarks on what is slow.
+
+    Raises:
+        RecipeError: the SQL is not valid, is no SELECT, or names an unknown table or column.
+        DataError: a row is not valid, or a partition is not finished.
+        StoreError: the lake does not answer.
+    """
+    tables = Tables(lake, snapshots, say)
+    with tempfile.TemporaryDirectory(prefix="gristmill-sql-") as folder:
+        try:
+            connection = duckdb.connect(
+                config={
+                    "temp_directory": folder,
+                    "memory_limit": memory,
+                    "threads": threads,
+                    "python_enable_replacements": "false",
+                    "autoinstall_known_extensions": "false",
+                    "autoload_known_extensions": "false",
+                }
+            )
+        except duckdb.Error as error:
+            tables.close()
+            raise RecipeError(f"--memory {memory}: {error}") from error
+        try:
+            connection.execute("set enable_external_access = false")
+            connection.execute("set lock_configuration = true")
+            with _told():
+                _check_select(connection, sql)
+                for name in sorted(named_tables(connection, sql)):
+                    connection.register(name, tables.open(name))
+                reader = connection.sql(sql).to_arrow_reader(_ROWS)
+            yield _rows(reader)
+        finally:
+            connection.close()
+            tables.close()
+
+
+def _rows(reader: Any) -> Any:
+    import pyarrow as pa  # noqa: PLC0415 - beside its one use
+
+    def batches() -> Iterator[Any]:
+        with _told():
+            yield from reader
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def _check_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        kinds = ", ".join(statement.type.name for statement in statements) or "nothing"
+        raise RecipeError(f"the query is {kinds}; give one SELECT: `sql` only reads")
+
+
+def named_tables(connection: "duckdb.DuckDBPyConnection", sql: str) -> set[str]:
+    """The tables that a query names without a schema. DuckDB's own function fails for joins with USING.
+
+    Args:
+        connection: of DuckDB.
+        sql: one SELECT.
+
+    >>> sorted(named_tables(duckdb.connect(), 'with x as (from a) select 1 from x join "b/c" using (id), s.d'))
+    ['a', 'b/c']
+    """
+    [found] = connection.execute("select json_serialize_sql(?::varchar)", [sql]).fetchall()
+    tables: set[str] = set()
+    named: set[str] = set()
+    waiting: list[Any] = [orjson.loads(found[0])]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            if node.get("type") == "BASE_TABLE" and not node.get("schema_name"):
+                tables.add(node["table_name"])
+            if isinstance(node.get("cte_map"), dict):
+                named |= {each["key"].lower() for each in node["cte_map"].get("map", ())}
+            waiting += node.values()
+    return {table for table in tables if table.lower() not in named}
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turns DuckDB's errors into ours: those of the query, and those of reading the lake."""
+    try:
+        yield
+    except (
+        duckdb.ParserException,
+        duckdb.BinderException,
+        duckdb.CatalogException,
+        duckdb.PermissionException,
+    ) as error:
+        raise RecipeError(f"the query: {error}") from error
+    except duckdb.Error as error:
+        raise DataError(f"the query failed: {error}") from error

@@ -1,0 +1,182 @@
+"""The tables of a lake: one for each dataset version, one for each attribute set, and `ledgers`."""
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from gristmill.errors import RecipeError, known_names
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, kind_of, names_of
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.ledger.walk import list_assets
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
+from gristmill.queries.lake_table import LakeTable
+from gristmill.reading.lake_contents import lake_contents
+from gristmill.reading.opened_lake import OpenedLake
+from gristmill.reading.partitions import partitions_of
+from gristmill.scores.column_file import ColumnsFile, open_columns
+from gristmill.scores.label_columns import PLACES, columns_of_label, make_columns
+
+LEDGERS = "ledgers"
+_ORIGINS = (("snapshot", pa.string()), ("shard", pa.string()))
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    """A table that a query may name.
+
+    Attributes:
+        name: as SQL takes it without quotes: `wiki_v1`, `wiki_v1_gopher_1`.
+        address: of its asset; it may be named by it too, in quotes. Empty for `ledgers`.
+    """
+
+    name: str
+    address: str
+
+
+def plain(name: str) -> str:
+    """The form in which names of tables are compared: of an address, what names its fields.
+
+    >>> [plain(name) for name in ("sources/wiki/v1/attributes/gopher-1", "wiki/v1/gopher-1", "Wiki_v1_gopher_1")]
+    ['wiki_v1_gopher_1', 'wiki_v1_gopher_1', 'wiki_v1_gopher_1']
+    """
+    short = name.removeprefix(DOCUMENTS.top).removesuffix("/documents").replace("/attributes/", "/")
+    return re.sub(r"[^a-z0-9]", "_", short.lower())
+
+
+def tables_of(store: Store) -> list[NamedTable]:
+    """The tables of a lake, in the order of their addresses."""
+    addresses = sorted([*list_assets(store, DOCUMENTS), *list_assets(store, ATTRIBUTES)])
+    return [*(NamedTable(plain(address), address) for address in addresses), NamedTable(LEDGERS, "")]
+
+
+class Tables:
+    """Opens the tables that a query names.
+
+    Args:
+        lake: the lake.
+        snapshots: keys of the snapshots that are read; None: all.
+        say: receives a line if many shards must be read before the query.
+    """
+
+    def __init__(self, lake: OpenedLake, snapshots: Sequence[str] | None, say: Callable[[str], None]) -> None:
+        self._lake, self._snapshots, self._say = lake, snapshots, say
+        self._store = lake.store()
+        self._known = tables_of(self._store)
+        self._made = tempfile.TemporaryDirectory(prefix="gristmill-sql-")
+
+    def close(self) -> None:
+        """Removes the columns that were made for this query."""
+        self._made.cleanup()
+
+    def open(self, name: str) -> LakeTable:
+        """The table of a name, or of the address of an asset.
+
+        Raises:
+            RecipeError: the lake has no such table; the message lists those that are near.
+            DataError: a partition is not finished, or a row is not valid.
+            StoreError: the lake does not answer.
+        """
+        found = [table for table in self._known if name in {table.address, table.name}]
+        found = found or [table for table in self._known if table.name == plain(name)]
+        if not found:
+            raise RecipeError(f"there is no table {name!r}; {known_names(name, [table.name for table in self._known])}")
+        if len(found) > 1:
+            raise RecipeError(
+                f"{name!r} may be {' or '.join(each.address for each in found)}: write one of them in quotes"
+            )
+        address = found[0].address
+        if not address:
+            return self._ledgers()
+        return self._documents(address) if kind_of(address) is DOCUMENTS else self._labels(address)
+
+    def _ledgers(self) -> LakeTable:
+        rows = [msgspec.to_builtins(each) for each in lake_contents(self._store)]
+        texts, flags = ("asset", "snapshot"), ("finished",)
+        kinds = {name: pa.string() for name in texts} | {name: pa.bool_() for name in flags}
+        schema = pa.schema(
+            [(name, kinds.get(name, pa.int64())) for name in (*texts, *flags, "shards", "rows", "bytes", "tokens")]
+        )
+        table = pa.Table.from_pylist(rows, schema)
+        return LakeTable(schema, lambda names: iter(table.select(names).to_batches()))
+
+    def _documents(self, address: str) -> LakeTable:
+        rows = self._lake.documents(address, snapshots=self._snapshots)
+        return LakeTable(
+            rows.schema,
+            lambda names: self._lake.documents(address, columns=names, snapshots=self._snapshots).batches(),
+        )
+
+    def _labels(self, address: str) -> LakeTable:
+        """The table of a set: its columns beside the ledger; those that are missing or stale are made in a temporary
+        folder, because a query writes nothing to the lake.
+        """
+        name = names_of(address)["set"]
+        files: list[tuple[Place, Shard, ColumnsFile]] = []
+        missing = 0
+        for partition in partitions_of(self._store, address, self._snapshots):
+            for _, shard in sorted(partition.shards.items()):
+                found = open_columns(self._store, partition.place, shard)
+                if found is None:
+                    missing += 1
+                    if missing == 1:
+                        self._say(f"{address}: shards without columns are read; `gristmill report` keeps columns")
+                    found = self._make(partition.place, shard, name)
+                files.append((partition.place, shard, found))
+        kinds = {label: kind for _, _, file in files for label, kind in file.head.kinds.items()}
+        inner = {
+            field: kind for label, each in sorted(kinds.items()) for field, kind in columns_of_label(name, label, each)
+        }
+        shown = _shown(list(inner), f"{name}__")
+        schema = pa.schema([*PLACES, *((shown[field], kind) for field, kind in inner.items()), *_ORIGINS])
+        fields = {each: field for field, each in shown.items()}
+        return LakeTable(schema, lambda names: _batches(files, schema, fields, names))
+
+    def _make(self, partition: Place, shard: Shard, name: str) -> ColumnsFile:
+        target = open_store(self._made.name, {})
+        make_columns(self._store, partition, shard, self._lake.kinds(name), target)
+        found = open_columns(target, partition, shard)
+        if found is None:
+            raise RecipeError(f"{Path(self._made.name)}: files there were removed; query again")
+        return found
+
+
+def _shown(fields: Sequence[str], prefix: str) -> dict[str, str]:
+    """The names that labels have in SQL, by their field: without the set's name. SQL does not tell `En` from `en`."""
+    taken = {name for name, _ in (*PLACES, *_ORIGINS)}
+    shown: dict[str, str] = {}
+    for field in fields:
+        name = field.removeprefix(prefix)
+        while name.lower() in taken:
+            name += "_"
+        taken.add(name.lower())
+        shown[field] = name
+    return shown
+
+
+def _batches(
+    files: Sequence[tuple[Place, Shard, ColumnsFile]], schema: Any, fields: dict[str, str], names: Sequence[str]
+) -> Iterator[Any]:
+    """Record batches of some columns of a set."""
+    wanted = pa.schema([schema.field(name) for name in names])
+    for place, shard, file in files:
+        origin = {"snapshot": place.snapshot, "shard": shard.name}
+        inner = [fields.get(name, name) for name in names if name not in origin]
+        there = set(file.names)
+        table = file.table([name for name in inner if name in there] or ["row"])
+        arrays = [
+            pa.repeat(origin[name], table.num_rows)
+            if name in origin
+            else table.column(fields.get(name, name)).combine_chunks()
+            if fields.get(name, name) in there
+            else pa.nulls(table.num_rows, wanted.field(name).type)
+            for name in names
+        ]
+        yield from pa.table(arrays, schema=wanted).to_batches(max_chunksize=1 << 16)

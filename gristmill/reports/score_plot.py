@@ -1,0 +1,53 @@
+"""Draws the distribution of a label's numbers as SVG."""
+
+from collections.abc import Sequence
+
+from gristmill.reports.histogram import BAR, BOTTOM, FAINT, HEIGHT, LEFT, TOP, WIDTH, text_at
+
+BINS = 40
+
+
+def draw_scores(edges: Sequence[float], counts: Sequence[int], title: str, legend: str) -> str:
+    """A histogram of scores as SVG.
+
+    Args:
+        edges: of the bins, ascending (B + 1).
+        counts: how many numbers each bin holds (B); one bin or more.
+        title: text above the bars.
+        legend: text below them.
+    """
+    most = max(counts) or 1
+    room = HEIGHT - TOP - BOTTOM
+    step = (WIDTH - LEFT - 8) / len(counts)
+    base = HEIGHT - BOTTOM
+    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
+        text_at(8, 16, title, size=13),
+        text_at(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
+        text_at(LEFT - 6, base, "0", anchor="end"),
+        f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - 8}" y2="{base}" stroke="{FAINT}"/>',
+    ]
+    for number, count in enumerate(counts):
+        if count:
+            tall = max(room * count / most, 1)  # a single row among a billion can be seen
+            name = f"{short(edges[number])} to {short(edges[number + 1])}: {count:,}"
+            parts.append(
+                f'<rect x="{LEFT + number * step + 1:.1f}" y="{base - tall:.1f}" width="{max(step - 2, 1):.1f}"'
+                f' height="{tall:.1f}" fill="{BAR}"><title>{name}</title></rect>'
+            )
+    for share in (0, 0.25, 0.5, 0.75) if len(counts) > 1 else (0,):
+        place = round(share * len(counts))
+        parts.append(text_at(LEFT + place * step, base + 14, short(edges[place])))
+    parts.append(text_at(WIDTH - 8, base + 14, short(edges[-1]), anchor="end"))
+    parts.append(text_at(LEFT, HEIGHT - 8, legend))
+    return "".join([*parts, "</svg>"])
+
+
+def short(number: float) -> str:
+    """A number in few characters.
+
+    >>> short(0.123456), short(1234567.0), short(0.00001)
+    ('0.1235', '1,234,567', '1e-05')
+    """
+    return f"{number:,.0f}" if number == int(number) and abs(number) < 1e15 else f"{number:.4g}"

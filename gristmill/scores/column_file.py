@@ -1,0 +1,102 @@
+"""Reads a shard's columns, if they are there and were made from the shard as it is now."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gristmill.errors import StoreError
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.derived import columns_path
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.protocol import Store
+from gristmill.scores.label_columns import FORMAT, KEY, ColumnsHead
+
+_TAIL = 1 << 16
+
+
+class _Ranges:
+    """An object of the store as a file that can be read in ranges. Its last bytes are read once."""
+
+    closed = False
+
+    def __init__(self, store: Store, path: str, size: int) -> None:
+        self._store, self._path, self._size, self._at = store, path, size, 0
+        self._begin = max(0, size - _TAIL)
+        self._tail = store.read_range(path, self._begin, size)
+
+    def read(self, count: int = -1) -> bytes:
+        end = self._size if count < 0 else min(self._size, self._at + count)
+        begin, self._at = self._at, end
+        if begin >= self._begin:
+            return self._tail[begin - self._begin : end - self._begin]
+        return self._store.read_range(self._path, begin, end) if begin < end else b""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class ColumnsFile:
+    """The columns of a shard.
+
+    Attributes:
+        head: what the file says of itself.
+    """
+
+    def __init__(self, file: Any, head: ColumnsHead) -> None:
+        self._file, self.head = file, head
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return list(self._file.schema_arrow.names)
+
+    def table(self, columns: Sequence[str] | None = None) -> Any:
+        """Some columns as an Arrow table, or all."""
+        return self._file.read(columns=None if columns is None else list(columns))
+
+
+def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile | None:
+    """The columns of a shard; None if there are none, or if they are of another content, format, or no parquet.
+
+    Args:
+        store: the lake.
+        partition: of the shard.
+        shard: its row of the ledger's table.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    path = columns_path(partition, shard.name)
+    entry = store.head(path)
+    if entry is None:
+        return None
+    try:
+        file = pq.ParquetFile(pa.PythonFile(_Ranges(store, path, entry.size), mode="r"))
+        head = msgspec.json.decode((file.schema_arrow.metadata or {}).get(KEY, b""), type=ColumnsHead)
+    except StoreError:
+        raise
+    except (pa.ArrowException, OSError, *NOT_DECODED):
+        return None
+    if (head.format, head.content, file.metadata.num_rows) != (FORMAT, shard.content, shard.rows):
+        return None
+    return ColumnsFile(file, head)

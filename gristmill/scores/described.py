@@ -1,0 +1,77 @@
+"""Described: the statistics of an attribute set, added up from its shards. Shards that did not change are not read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.scores.column_file import open_columns
+from gristmill.scores.label_columns import ColumnsHead, make_columns
+from gristmill.scores.statistics import LabelStatistics, added
+
+MOST_SHOWN = 24
+"""Labels that people are shown; of a set with more, those that most rows have."""
+
+AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Described:
+    """The statistics of a partition of an attribute set.
+
+    Attributes:
+        place: the partition.
+        rows: its rows.
+        labels: all labels, sorted by name.
+        read: shards that were read, because their columns were missing or stale.
+        left_out: labels without statistics: a shard had too many.
+    """
+
+    place: Place
+    rows: int
+    labels: tuple[LabelStatistics, ...]
+    read: int
+    left_out: int
+
+    @property
+    def shown(self) -> list[LabelStatistics]:
+        """The labels that people are shown, sorted by name."""
+        frequent = sorted(self.labels, key=lambda label: (-label.rows, label.name))[:MOST_SHOWN]
+        return sorted(frequent, key=lambda label: label.name)
+
+
+def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None) -> Described:
+    """Adds up the statistics of an attribute set, and writes the columns that are missing or stale.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its ledger's table.
+        kinds: of labels, as their tagger declares them; None: none is declared.
+
+    Raises:
+        DataError: a row is not valid.
+        StoreError: a shard is not the one that its ledger names, or the lake does not answer.
+    """
+    heads: list[ColumnsHead] = []
+    read = 0
+    for shard, head in zip(shards, _heads(store, partition, shards), strict=True):
+        read += head is None
+        heads.append(head or make_columns(store, partition, shard, kinds))
+    parts: dict[str, list[LabelStatistics]] = {}
+    for head in heads:
+        for each in head.statistics:
+            parts.setdefault(each.name, []).append(each)
+    labels = tuple(added(parts[name]) for name in sorted(parts))
+    return Described(partition, sum(s.rows for s in shards), labels, read, sum(head.left_out for head in heads))
+
+
+def _heads(store: Store, partition: Place, shards: Sequence[Shard]) -> Iterator[ColumnsHead | None]:
+    def head(shard: Shard) -> ColumnsHead | None:
+        columns = open_columns(store, partition, shard)
+        return columns.head if columns else None
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(head, shards)

@@ -1,0 +1,170 @@
+"""Examples: excerpts of the documents at the extremes of each label, in `<ledger>.examples.json`.
+
+They are copies of texts outside of shards, so a takedown covers them: a document that a blocklist names is not written,
+is not shown from a file that is older than the list, and `gc` removes such a file.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place, documents_asset, place
+from gristmill.lake.asset_kinds import BLOCKLIST, names_of
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.attribute import parse_rows
+from gristmill.lake.rows.batches import TextRow, decode_rows
+from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.shard_file import rows_around
+from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.protocol import Store
+from gristmill.scores.described import Described
+
+EXCERPT = 300
+"""Code points of an excerpt."""
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A document at an extreme of a label.
+
+    Attributes:
+        label: its name, without the set's.
+        end: `lowest` or `highest`.
+        value: the score, or the number of spans.
+        shard: the shard of the documents.
+        row: its number there, from 0.
+        source: of the document.
+        id: of the document.
+        excerpt: the beginning of its text; if it has spans, of what is around the first of them.
+        marks: begin and end of that span in the excerpt; None without one.
+    """
+
+    label: str
+    end: Literal["lowest", "highest"]
+    value: float
+    shard: str
+    row: int
+    source: str
+    id: str
+    excerpt: str
+    marks: tuple[int, int] | None = None
+
+
+class ExamplesFile(msgspec.Struct, frozen=True):
+    """The file. `contents`: the content of each shard of the set that it was made from, by name."""
+
+    contents: dict[str, str]
+    examples: tuple[Example, ...]
+
+
+def listed_pairs(store: Store) -> set[Pair]:
+    """The (source, id) of all blocklists of the lake.
+
+    Raises:
+        DataError: a list cannot be read. Then nobody knows what must not be shown.
+    """
+    top = BLOCKLIST.top
+    names = [entry.path.removeprefix(top).removesuffix(".jsonl") for entry in store.list(top)]
+    return {pair for name in names if "/" not in name for pair in read_blocklist(store, name).reasons}
+
+
+def write_examples(store: Store, described: Described, shards: Sequence[Shard]) -> tuple[Example, ...]:
+    """Reads the documents at the extremes of the labels that people are shown, and writes the examples.
+
+    Args:
+        store: the lake.
+        described: the statistics.
+        shards: the rows of the set's table.
+
+    Raises:
+        DataError: the documents are gone, or a blocklist cannot be read.
+        StoreError: the documents are being rebuilt, or the lake does not answer.
+    """
+    names = names_of(described.place.asset)
+    documents = place(documents_asset(names["source"], names["version"]), described.place.snapshot)
+    beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
+    sets = {shard.name: shard for shard in shards}
+    blocked = listed_pairs(store)
+    examples: list[Example] = []
+    texts: dict[tuple[str, int], TextRow] = {}
+    ends: tuple[Literal["lowest", "highest"], ...] = ("lowest", "highest")
+    for label in described.shown:
+        for end in ends if label.least < label.most else ends[1:]:
+            for value, shard, row in getattr(label, end):
+                if shard not in beside or beside[shard].ids != sets[shard].ids:
+                    raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
+                if (shard, row) not in texts:
+                    texts[shard, row] = _document(store, documents, beside[shard], row)
+                found = texts[shard, row]
+                if found.pair in blocked:
+                    continue
+                spans = _spans(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
+                excerpt, marks = _excerpt(found.text, spans)
+                examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks))
+    file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
+    store.put(examples_path(described.place), msgspec.json.encode(file))
+    return file.examples
+
+
+def read_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:
+    """The examples, without documents that a blocklist names; None if there are none of these very shards.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its table.
+    """
+    stored = store.read_tagged(examples_path(partition))
+    if stored is None:
+        return None
+    try:
+        file = msgspec.json.decode(stored[0], type=ExamplesFile)
+    except NOT_DECODED:
+        return None
+    if file.contents != {shard.name: shard.content for shard in shards}:
+        return None
+    blocked = listed_pairs(store)
+    return tuple(each for each in file.examples if (each.source, each.id) not in blocked)
+
+
+def holds_listed(store: Store, partition: Place, blocked: set[Pair]) -> bool:
+    """Whether the examples of a partition have a document that a blocklist names, or cannot be read."""
+    stored = store.read_tagged(examples_path(partition))
+    if stored is None:
+        return False
+    try:
+        file = msgspec.json.decode(stored[0], type=ExamplesFile)
+    except NOT_DECODED:
+        return True
+    return any((each.source, each.id) in blocked for each in file.examples)
+
+
+def _line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
+    where, path = shard_file(store, partition, shard)
+    first, rows = rows_around(where, path, list(shard.members), shard.bytes, row)
+    return path, rows[row - first]
+
+
+def _document(store: Store, documents: Place, shard: Shard, row: int) -> TextRow:
+    path, line = _line(store, documents, shard, row)
+    return decode_rows(msgspec.json.Decoder(TextRow), line + b"\n", path, row)[0]
+
+
+def _spans(store: Store, partition: Place, shard: Shard, row: int, label: str) -> Sequence[Any]:
+    path, line = _line(store, partition, shard, row)
+    [found] = parse_rows([line], names_of(partition.asset)["set"], path, row)
+    return found.labels.get(label, [])
+
+
+def _excerpt(text: str, spans: Sequence[Any]) -> tuple[str, tuple[int, int] | None]:
+    if not spans:
+        return text[:EXCERPT], None
+    start, end, _ = spans[0]
+    begin = max(0, start - EXCERPT // 4)
+    excerpt = text[begin : begin + EXCERPT]
+    return excerpt, (start - begin, min(end - begin, len(excerpt)))

@@ -1,0 +1,106 @@
+"""The report of an attribute set as one HTML page, which needs no other file; and the plots that Dagster shows too."""
+
+from collections.abc import Sequence
+from html import escape
+
+from gristmill.errors import visible
+from gristmill.reports.score_plot import BINS, draw_scores, short
+from gristmill.scores.described import Described
+from gristmill.scores.examples import Example
+from gristmill.scores.statistics import LabelStatistics
+
+_LONG_TAIL = 5
+"""How often the greatest number is the quantile of 95% where a plot is logarithmic."""
+
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+_STYLE = (
+    "body{font:14px sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#24292f;background:#fff}"
+    "table{border-collapse:collapse}td,th{border-bottom:1px solid #d0d7de;padding:.2rem .6rem;text-align:left;"
+    "vertical-align:top}td.n{text-align:right;white-space:nowrap}td.t{overflow-wrap:anywhere}mark{background:#ffe08a}"
+    "section{margin-top:2.5rem}.faint{color:#57606a}"
+)
+
+
+def plot_of(label: LabelStatistics, rows: int) -> str:
+    """The histogram of a label as SVG.
+
+    Args:
+        label: its statistics.
+        rows: rows of the set.
+    """
+    skewed = label.least >= 0 and label.most > _LONG_TAIL * label.sketch.quantile(0.95) > 0
+    edges, counts = label.sketch.binned(BINS, doubling=skewed)
+    unit = ("spans in a row" if label.kind == "spans" else "score") + (", logarithmic" if skewed else "")
+    return draw_scores(edges, counts, visible(label.name), f"{unit}; {label.rows:,} of {rows:,} rows")
+
+
+def facts_of(label: LabelStatistics, rows: int) -> dict[str, str | int | float]:
+    """A row of the table of labels: shares and quantiles, in words.
+
+    Args:
+        label: its statistics.
+        rows: rows of the set.
+    """
+    share = label.rows / rows if rows else 0.0
+    quantiles = {f"{round(100 * q)}%": short(max(label.sketch.quantile(q), label.least)) for q in QUANTILES}
+    return {
+        "label": visible(label.name),
+        "kind": label.kind,
+        "rows with it": f"{share:.2%}",
+        "rows with spans": f"{label.with_spans / rows if rows else 0:.2%}" if label.kind == "spans" else "",
+        "mean": short(float(f"{label.mean:.6g}")),
+        "least": short(label.least),
+        **quantiles,
+        "most": short(label.most),
+    }
+
+
+def page_of(described: Described, examples: Sequence[Example]) -> str:
+    """The page.
+
+    Args:
+        described: the statistics of the set.
+        examples: excerpts of documents at the extremes.
+    """
+    title = f"{described.place.asset} ({described.place.snapshot})"
+    shown = described.shown
+    others = len(described.labels) - len(shown)
+    facts = [facts_of(label, described.rows) for label in described.labels]
+    head = "".join(f"<th>{escape(name)}</th>" for name in (facts[0] if facts else {}))
+    body = "".join(f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in each.values())}</tr>" for each in facts)
+    parts = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<title>{escape(visible(title))}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{escape(visible(title))}</h1><p>{described.rows:,} rows, {len(described.labels):,} labels.",
+        f" Plots and examples are of the {len(shown)} labels that most rows have." if others else "",
+        f" {described.left_out:,} labels of shards with too many are left out." if described.left_out else "",
+        ' <span class="faint">Quantiles are at most 1.6% nearer to 0 than the exact ones.</span></p>',
+        f"<table><tr>{head}</tr>{body}</table>",
+        *(_section(label, described.rows, [e for e in examples if e.label == label.name]) for label in shown),
+        "</body></html>\n",
+    ]
+    return "".join(parts)
+
+
+def _section(label: LabelStatistics, rows: int, examples: Sequence[Example]) -> str:
+    lines = "".join(
+        f"<tr><td>{each.end}</td><td class=n>{escape(short(each.value))}</td><td class=t>{_excerpt(each)}"
+        f'<br><span class="faint">{escape(visible(f"{each.shard} row {each.row}  {each.id}"))}</span></td></tr>'
+        for each in examples
+    )
+    return f"<section><h2>{escape(visible(label.name))}</h2>{plot_of(label, rows)}<table>{lines}</table></section>"
+
+
+def _excerpt(example: Example) -> str:
+    """The excerpt with its span marked. Control characters are escaped after the cut, since offsets are code points."""
+    if example.marks is None:
+        return _plain(example.excerpt)
+    start, end = example.marks
+    text = example.excerpt
+    return f"{_plain(text[:start])}<mark>{_plain(text[start:end])}</mark>{_plain(text[end:])}"
+
+
+def _plain(text: str) -> str:
+    return escape(visible(text.replace("\n", " ").replace("\t", " ")))

@@ -1,0 +1,118 @@
+"""Statistics of labels: for each label of a shard its distribution and the rows at its extremes; they can be added."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.scores.sketch import Sketch
+
+EXTREMES = 5
+"""Rows that are kept at each end of a label: ten together."""
+
+
+class Extreme(NamedTuple):
+    """A row at an end of a label: its number (for spans: how many spans it has), its shard, and its number in it."""
+
+    value: float
+    shard: str
+    row: int
+
+
+class LabelStatistics(msgspec.Struct, frozen=True):
+    """The statistics of one label.
+
+    Attributes:
+        name: of the label, without its set.
+        kind: `score`, or `spans`: then the numbers are the spans of each row.
+        rows: rows that have the label; with spans also those whose list is empty.
+        with_spans: rows with at least one span; of a score 0.
+        characters: code points in all spans; overlaps count twice.
+        total: sum of all numbers, for the mean.
+        least: the least number; 0 without rows.
+        most: the greatest.
+        sketch: the numbers.
+        lowest: rows with the least numbers, the least first; of equal ones the first in the order of the lake.
+        highest: rows with the greatest numbers, the greatest first.
+    """
+
+    name: str
+    kind: Literal["score", "spans"]
+    rows: int = 0
+    with_spans: int = 0
+    characters: int = 0
+    total: float = 0.0
+    least: float = 0.0
+    most: float = 0.0
+    sketch: Sketch = Sketch()
+    lowest: tuple[Extreme, ...] = ()
+    highest: tuple[Extreme, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """The mean of the numbers; 0 without rows."""
+        return self.total / self.rows if self.rows else 0.0
+
+
+def numbers_of(
+    name: str,
+    kind: Literal["score", "spans"],
+    numbers: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    shard: str,
+    characters: int = 0,
+) -> LabelStatistics:
+    """The statistics of some rows of a shard.
+
+    Args:
+        name: see LabelStatistics.
+        kind: see LabelStatistics.
+        numbers: the number of each row that has the label (n).
+        rows: the numbers of these rows in the shard, ascending (n).
+        shard: name of the shard.
+        characters: see LabelStatistics.
+    """
+    if not len(numbers):
+        return LabelStatistics(name, kind)
+    up = np.argsort(numbers, kind="stable")[:EXTREMES]
+    down = np.argsort(-numbers, kind="stable")[:EXTREMES]
+    return LabelStatistics(
+        name,
+        kind,
+        rows=len(numbers),
+        with_spans=int(np.count_nonzero(numbers)) if kind == "spans" else 0,
+        characters=characters,
+        total=float(numbers.sum()),
+        least=float(numbers.min()),
+        most=float(numbers.max()),
+        sketch=Sketch.of(numbers),
+        lowest=tuple(Extreme(float(numbers[i]), shard, int(rows[i])) for i in up),
+        highest=tuple(Extreme(float(numbers[i]), shard, int(rows[i])) for i in down),
+    )
+
+
+def added(parts: Sequence[LabelStatistics]) -> LabelStatistics:
+    """The statistics of one label over several parts, in the order of the lake. One part or more."""
+    full = [part for part in parts if part.rows]
+    if len(full) < 2:
+        return (full or list(parts))[0]
+    return LabelStatistics(
+        full[0].name,
+        full[0].kind,
+        rows=sum(part.rows for part in full),
+        with_spans=sum(part.with_spans for part in full),
+        characters=sum(part.characters for part in full),
+        total=sum(part.total for part in full),
+        least=min(part.least for part in full),
+        most=max(part.most for part in full),
+        sketch=Sketch.sum(part.sketch for part in full),
+        lowest=tuple(_first((each for part in full for each in part.lowest), 1)),
+        highest=tuple(_first((each for part in full for each in part.highest), -1)),
+    )
+
+
+def _first(extremes: Iterable[Extreme], sign: int) -> list[Extreme]:
+    return heapq.nsmallest(EXTREMES, extremes, key=lambda each: (sign * each.value, each.shard, each.row))

@@ -1,0 +1,59 @@
+"""The audit of what is derived from an attribute set: columns and examples. See gristmill/scores."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from gristmill.errors import DataError, StoreError
+from gristmill.execution.finding import Finding
+from gristmill.execution.work import Say
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.open import open_store
+from gristmill.lake.store.protocol import Store
+from gristmill.scores.column_file import open_columns
+from gristmill.scores.examples import holds_listed, listed_pairs
+from gristmill.scores.label_columns import make_columns
+
+MEND = "delete it: `gristmill report` makes it again"
+
+
+def derived_findings(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
+    """Findings on columns that differ from what their shard gives, and on examples of a document that is taken down.
+
+    Columns of another content are no finding, because nobody uses them; `say` receives a note on them.
+
+    Args:
+        store: the lake.
+        partition: of the set.
+        shards: the rows of its ledger's table.
+        say: receives notes.
+    """
+    by_path = {columns_path(partition, shard.name): shard for shard in shards}
+    for path in sorted(entry.path for entry in store.list(columns_folder(partition))):
+        shard = by_path.get(path)
+        if shard is None or open_columns(store, partition, shard) is None:
+            say(f"{path}: made from another shard than the ledger names, so nobody uses it; {MEND}")
+        elif not _same(store, partition, shard):
+            yield Finding(path, None, "its values are not those of its shard", MEND)
+    try:
+        if holds_listed(store, partition, listed_pairs(store)):
+            what = "it has an excerpt of a document that a blocklist names, or cannot be read"
+            yield Finding(examples_path(partition), None, what, "run gristmill gc, which removes it")
+    except DataError as error:
+        say(f"{examples_path(partition)}: not compared with the blocklists: {error}")
+
+
+def _same(store: Store, partition: Place, shard: Shard) -> bool:
+    """Whether the columns of a shard are those that it gives. A shard that cannot be read has findings of its own."""
+    stored = open_columns(store, partition, shard)
+    with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as folder:
+        target = open_store(folder, {})
+        try:
+            make_columns(store, partition, shard, stored.head.kinds if stored else None, target)
+        except (DataError, StoreError):
+            return True
+        again = open_columns(target, partition, shard)
+        if stored is None or again is None:
+            return stored is again
+        return stored.head == again.head and bool(stored.table().equals(again.table()))

@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from testkit import Mill
+
+from gristmill.__main__ import main
+
+SHELF = ["--shelves", "gristmill,testshelf"]
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    assert main(["sql", *words, *SHELF]) == code
+    found = capsys.readouterr()
+    return found.err if code else found.out
+
+
+def test_without_a_query_the_tables_are_listed(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "pages_v0_words_1                         sources/pages/v0/attributes/words-1\n" in said(
+        capsys, str(whole.root)
+    )
+
+
+def test_rows_are_a_table_csv_json_or_parquet(whole: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lake, sql = str(whole.root), "select id, count / 3 as third, null as none from pages_v0_words_1 order by row, id"
+    assert said(capsys, lake, sql, "--rows", "2") == (
+        "id         third     none\ndoc-00000  0.333333  NULL\ndoc-00020  0.333333  NULL\n"
+        "... more rows; --rows N shows more, --format csv all\n"
+    )
+    assert said(capsys, lake, sql, "--format", "csv").splitlines()[:2] == [
+        "id,third,none",
+        "doc-00000,0.3333333333333333,",
+    ]
+    assert said(capsys, lake, sql, "--format", "json").splitlines()[0] == (
+        '{"id":"doc-00000","third":0.3333333333333333,"none":null}'
+    )
+    output = tmp_path / "rows.parquet"
+    assert said(capsys, lake, sql, "--format", "parquet", "--output", str(output)) == ""
+    assert pq.read_table(output).num_rows == 40
+    assert "name a file with --output" in said(capsys, lake, sql, "--format", "parquet", code=2)
+
+
+def test_escape_sequences_of_texts_do_not_reach_the_terminal(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    found = said(capsys, str(whole.root), "select chr(27) || '[31mred' as \"a\x1bb\"")
+    assert found == "a\\x1bb\n\\x1b[31mred\n"
+
+
+def test_several_words_are_no_query(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "the query is one word, in quotes" in said(capsys, str(whole.root), "select", "1", code=2)

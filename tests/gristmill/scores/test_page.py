@@ -1,0 +1,67 @@
+from html.parser import HTMLParser
+
+import numpy as np
+
+from gristmill.lake.address import place
+from gristmill.scores.described import Described
+from gristmill.scores.examples import Example
+from gristmill.scores.page import facts_of, page_of, plot_of
+from gristmill.scores.statistics import numbers_of
+
+PLACE = place("sources/tales/v0/attributes/odd-1", "2024")
+EVIL = "<script>alert(1)</script>\"'&\x1b[31m\u202e"
+
+
+class Tags(HTMLParser):
+    """Collects the tags of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+        assert "on" not in {name[:2] for name, _ in attrs}  # type: ignore[attr-defined]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def test_texts_ids_and_labels_are_text_and_never_markup() -> None:
+    label = numbers_of(EVIL, "spans", np.array([0.0, 2.0]), np.array([0, 1]), EVIL, characters=9)
+    example = Example(EVIL, "highest", 2.0, EVIL, 1, EVIL, EVIL, f"é{EVIL} end", (1, 1 + len(EVIL)))
+    page = page_of(Described(PLACE, 2, (label,), 0, 3), [example])
+    found = Tags(page)
+    assert "script" not in found.tags
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "<script>alert(1)</script>" in found.words
+    assert "<mark>&lt;script&gt;" in page
+    assert "3 labels of shards with too many" in found.words
+    assert "default-src 'none'" in page
+
+
+def test_the_facts_of_a_label_are_shares_and_quantiles() -> None:
+    spans = numbers_of("found", "spans", np.array([0.0, 2.0, 4.0]), np.arange(3), "a", characters=9)
+    facts = facts_of(spans, 4)
+    assert (facts["rows with it"], facts["rows with spans"], facts["mean"], facts["50%"], facts["most"]) == (
+        "75.00%",
+        "50.00%",
+        "2",
+        "2",
+        "4",
+    )
+    assert facts_of(numbers_of("none", "score", np.array([]), np.array([]), "a"), 0)["mean"] == "0"
+
+
+def test_a_long_tail_is_drawn_by_doubling() -> None:
+    tail = numbers_of("n", "score", np.array([1.0] * 99 + [5000.0]), np.arange(100), "a")
+    assert "score, logarithmic; 100 of 100 rows" in plot_of(tail, 100)
+    flat = numbers_of("n", "score", np.array([1.0, 2.0]), np.arange(2), "a")
+    assert "score; 2 of 3 rows" in plot_of(flat, 3)
+
+
+def test_a_set_without_labels_has_a_page() -> None:
+    assert "0 rows, 0 labels" in page_of(Described(PLACE, 0, (), 0, 0), [])

@@ -1,0 +1,66 @@
+import json
+
+import pyarrow.parquet as pq
+from labelrows import write_labels
+from testkit import Mill
+from wholelake import WORDS, table
+
+from gristmill.lake.ledger.derived import columns_path, examples_path
+from gristmill.maintenance.gc import find_strays, remove_strays
+from gristmill.scores.described import describe
+from gristmill.scores.examples import write_examples
+from gristmill.verification.derived_files.findings import derived_findings
+
+KINDS = {"count": "score", "first": "spans", "silent": "score"}
+
+
+def derived(mill: Mill) -> None:
+    shards = table(mill, WORDS)
+    write_examples(mill.store, describe(mill.store, WORDS, shards, KINDS), shards)
+
+
+def found(mill: Mill, said: list[str]) -> list[str]:
+    return [str(each) for each in derived_findings(mill.store, WORDS, table(mill, WORDS), said.append)]
+
+
+def collected(mill: Mill) -> list[str]:
+    strays = find_strays(mill.store, mill.said.append)
+    return [entry.path for stray in strays for entry in stray.entries if remove_strays(mill.store, stray)]
+
+
+def test_what_is_derived_and_right_is_no_finding_and_no_garbage(whole: Mill) -> None:
+    derived(whole)
+    said: list[str] = []
+    assert (found(whole, said), said, collected(whole)) == ([], [], [])
+
+
+def test_columns_with_other_values_are_found(whole: Mill) -> None:
+    derived(whole)
+    path = whole.root / columns_path(WORDS, "a")
+    right = pq.read_table(path)
+    count = right.column("words-1__count").to_pylist()
+    wrong = right.set_column(right.column_names.index("words-1__count"), "words-1__count", [[count[0] + 1, *count[1:]]])
+    pq.write_table(wrong.cast(right.schema), path)
+    [finding] = found(whole, [])
+    assert "2024.columns/a.parquet" in finding
+    assert "its values are not those of its shard" in finding
+
+
+def test_columns_of_no_shard_are_told_and_removed(whole: Mill) -> None:
+    derived(whole)
+    whole.store.put(columns_path(WORDS, "gone"), whole.store.read(columns_path(WORDS, "a")))
+    write_labels(whole, WORDS, "b", [{}] * 20, first=20)
+    said: list[str] = []
+    assert found(whole, said) == []
+    assert [line.partition(": ")[0] for line in said] == [columns_path(WORDS, "b"), columns_path(WORDS, "gone")]
+    assert collected(whole) == [columns_path(WORDS, "gone")]
+
+
+def test_examples_of_a_document_that_is_taken_down_are_found_and_removed(whole: Mill) -> None:
+    derived(whole)
+    listed = {"source": "pages", "id": "doc-00004", "reason": "asked for"}
+    whole.store.put("blocklists/takedown.jsonl", json.dumps(listed).encode())
+    [finding] = found(whole, [])
+    assert "an excerpt of a document that a blocklist names" in finding
+    assert collected(whole) == [examples_path(WORDS)]
+    assert found(whole, []) == []
