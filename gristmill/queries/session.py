@@ -2,11 +2,12 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import duckdb
 import orjson
+import pyarrow as pa
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.queries.tables import Tables
@@ -47,38 +48,39 @@ def query(
         StoreError: the lake does not answer.
     """
     tables = Tables(lake, snapshots, say)
-    with tempfile.TemporaryDirectory(prefix="gristmill-sql-") as folder:
-        try:
-            connection = duckdb.connect(
-                config={
-                    "temp_directory": folder,
-                    "memory_limit": memory,
-                    "threads": threads,
-                    "python_enable_replacements": "false",
-                    "autoinstall_known_extensions": "false",
-                    "autoload_known_extensions": "false",
-                }
-            )
-        except duckdb.Error as error:
-            tables.close()
-            raise RecipeError(f"--memory {memory}: {error}") from error
-        try:
-            connection.execute("set enable_external_access = false")
-            connection.execute("set lock_configuration = true")
-            with _told():
-                _check_select(connection, sql)
-                for name in sorted(named_tables(connection, sql)):
-                    connection.register(name, tables.open(name))
-                reader = connection.sql(sql).to_arrow_reader(_ROWS)
-            yield _rows(reader)
-        finally:
-            connection.close()
-            tables.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="gristmill-sql-") as folder,
+        closing(tables),
+        closing(_connection(folder, memory, threads)) as connection,
+    ):
+        with _told():
+            _check_select(connection, sql)
+            for name in sorted(named_tables(connection, sql)):
+                connection.register(name, tables.open(name))
+            reader = connection.sql(sql).to_arrow_reader(_ROWS)
+        yield _rows(reader)
+
+
+def _connection(folder: str, memory: str, threads: int) -> "duckdb.DuckDBPyConnection":
+    """DuckDB in memory, which can neither read files nor change its settings; what does not fit goes to a folder."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": folder,
+        "memory_limit": memory,
+        "threads": threads,
+        "python_enable_replacements": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    try:
+        connection = duckdb.connect(config=settings)
+    except duckdb.Error as error:
+        raise RecipeError(f"--memory {memory}: {error}") from error
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
 
 
 def _rows(reader: Any) -> Any:
-    import pyarrow as pa  # noqa: PLC0415 - beside its one use
-
     def batches() -> Iterator[Any]:
         with _told():
             yield from reader
