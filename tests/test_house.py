@@ -154,6 +154,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/text/characters/unicode_14.py": "by tests/gristmill/text/characters/test_sets.py",
     "gristmill/stages/dolma_tagging/spans.py": "by tests/real_dolma/test_real_tag.py",
     "gristmill/stages/dolma_tagging/lengths.py": "by tests/real_dolma/test_real_tag.py",
+    "gristmill/stages/dolma_tagging/web.py": "by tests/real_dolma/test_real_tag.py",
     "gristmill/stages/dolma_tagging/rules.py": "by tests/real_dolma/test_real_tag.py",
     "gristmill/stages/dolma_tagging/grinder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
     "gristmill/stages/dolma_tagging/records.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",

@@ -7,11 +7,12 @@ from gristmill.lake.identity import digest_of
 from gristmill.stages.dolma_tagging.lengths import LENGTH_TAGGERS
 from gristmill.stages.dolma_tagging.rules import RULE_TAGGERS
 from gristmill.stages.dolma_tagging.spans import Look
+from gristmill.stages.dolma_tagging.web import WEB_TAGGERS
 
 VERSION = 1
 """Of the labels under Dolma's names. Raised when a label of any changes."""
 
-TAGGERS: Mapping[str, Look] = {**LENGTH_TAGGERS, **RULE_TAGGERS}
+TAGGERS: Mapping[str, Look] = {**LENGTH_TAGGERS, **RULE_TAGGERS, **WEB_TAGGERS}
 
 _HUB = "its tokenizer or model is fetched from the Hugging Face hub at each start"
 _MODEL = "its model is fetched from the network at the first start; give a model by its sha256 to a tagger of a source"
@@ -47,12 +48,12 @@ _REASONS: Mapping[str, Sequence[str]] = {
         "pii_presidio_v1", "code_composition",
     ),
     _LATER: (
-        "c4_v1", "c4_v2", "cc_re", "cc_re_fast", "code_copyright_comments_v1", "code_redpajama_taggers_v1",
+        "c4_v1", "cc_re", "cc_re_fast", "code_copyright_comments_v1", "code_redpajama_taggers_v1",
         "code_secrets_v1", "code_starcoder_taggers_v1", "code_starcoder_taggers_v2", "ft_lang_id_1e2",
         "ft_lang_id_doc_v1", "ft_lang_id_en_doc_v2", "ft_lang_id_en_only_v2", "ft_lang_id_en_paragraph_v2",
         "ft_lang_id_en_paragraph_with_doc_score_v2", "ft_lang_id_paragraph_v1", "olmo_pretokenizer_v1",
         "olmo_pretokenizer_with_paragraphs_v1", "pii_regex_v1", "pii_regex_v2",
-        "pii_regex_with_counts_fast_v2", "pii_regex_with_counts_v2",
+        "pii_regex_with_counts_v2",
         "uniseg_length_paragraphs_with_empty_v1",
     ),
 }  # fmt: skip
