@@ -10,8 +10,10 @@ from argparse import ArgumentParser, Namespace
 from gristmill.commands._shared.targets import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
-from gristmill.lake.asset_kinds import DOCUMENTS, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, MODEL, names_of
 from gristmill.reading.partitions import named_asset
+from gristmill.stages.models.ledger import read_folder
+from gristmill.stages.models.local_copy import local_files
 from gristmill.trial.drafts import find_tagger
 from gristmill.trial.pieces import draw_documents
 from gristmill.trial.shown import lines_of
@@ -43,7 +45,7 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         RecipeError: there is no such tagger or version.
-        DataError: no snapshot is finished.
+        DataError: no snapshot is finished, or a model of the tagger is not in the lake.
         StoreError: the lake does not answer.
     """
     for option in ("rows", "examples"):
@@ -61,7 +63,8 @@ def run(arguments: Namespace) -> int:
     store = lake.store()
     sample = draw_documents(store, asset, arguments.snapshot, arguments.rows)
     source = names_of(asset)["source"]
-    trial = run_trial(tagger, sample.rows)
+    models = {name: read_folder(store, MODEL.at(model=name)).fingerprint for name in tagger.models}
+    trial = run_trial(tagger.opened(local_files(store, models)), sample.rows)
     for line in lines_of(tagger, sample, trial, arguments.examples):
         show(line)
     if not tagger.applies_to(source):
