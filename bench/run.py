@@ -22,6 +22,7 @@ BENCHES = {
     "one-pass": "bench.taggers.one_pass",
     "tokenizing": "bench.tokens.tokenizing",
     "chat": "bench.tokens.chat_caches",
+    "url-list": "bench.taggers.urls",
     "two-workers": "bench.stages.two_workers",
     "token-memory": "bench.tokens.memory",
     "overhead": "bench.stages.overhead",

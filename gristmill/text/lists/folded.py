@@ -74,9 +74,11 @@ def _composed(text: str) -> tuple[str, Numbers, Numbers]:
     shifts: list[int] = []
     done = size = shift = 0
     for found in _letters().finditer(text):
-        old, new = found[0], unicodedata.normalize("NFC", found[0])
+        start = max(found.start() - 1, 0)  # with the code point that they may join
+        old = text[start : found.end()]
+        new = unicodedata.normalize("NFC", old)
         if new != old:
-            before = text[done : found.start()]
+            before = text[done:start]
             pieces += (before, new)
             size += len(before) + len(new)
             done = found.end()
@@ -90,7 +92,7 @@ def _composed(text: str) -> tuple[str, Numbers, Numbers]:
 
 @cache
 def _letters() -> re.Pattern[str]:
-    """Whatever NFC may change: a code point with those that may join it, and single ones that have another form."""
+    """Whatever NFC may change: code points that may join the one before them, and those that have another form."""
     joining: set[str] = set(map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))))  # of Hangul syllables
     changed: set[str] = set()
     for point in range(_PLANES):
@@ -102,8 +104,7 @@ def _letters() -> re.Pattern[str]:
             joining.update(chr(int(part, 16)) for part in parts.split()[1:])
             if unicodedata.normalize("NFC", character) != character:
                 changed.add(character)
-    more = "".join(map(re.escape, sorted(joining)))
-    return re.compile(f".[{more}]+|[{''.join(map(re.escape, sorted(changed)))}]", re.DOTALL)
+    return re.compile(f"[{''.join(map(re.escape, sorted(joining | changed)))}]+")
 
 
 @cache

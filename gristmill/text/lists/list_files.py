@@ -62,7 +62,7 @@ def list_files(path: Path) -> Iterator[ListFile]:
 
     Args:
         path: a text file in UTF-8, a folder of such files, or a tar archive of them; any of the files may be gzipped.
-            Names that begin with a dot are passed over, and LICENSE and README files.
+            Names that begin with a dot are passed over, and LICENSE, README, JSON, HTML and SVG files.
 
     Raises:
         RecipeError: the list cannot be read, or has no file.
@@ -101,6 +101,8 @@ def _unreadable(shown: str, error: Exception) -> RecipeError:
 
 
 def _is_list(path: Path) -> bool:
+    if path.suffix in {".json", ".html", ".svg"}:  # what lies beside a model's files in the lake
+        return False
     return path.stem.upper() not in {"LICENSE", "README"} and not any(part[:1] == "." for part in path.parts)
 
 

@@ -54,25 +54,27 @@ class UrlColumn:
     @classmethod
     def of(cls, strings: Sequence[str]) -> "UrlColumn":
         """The canonical URLs of one string or more: those that `canonical_url` gives."""
-        texts = [string[:LONGEST] for string in strings]
+        texts: Sequence[str] = strings
+        if max(map(len, strings)) > LONGEST:
+            texts = [string[:LONGEST] for string in strings]
         joined = "\n".join(texts)
         if not joined.isascii() or joined.count("\n") >= len(texts):
             texts = [text if text.isascii() and "\n" not in text else "" for text in texts]
             joined = "\n".join(texts)
-        texts = joined.lower().split("\n")
-        column = CodePoints.of(texts)
+        lowered = joined.lower().split("\n")
+        column = CodePoints.of(lowered)
         edges, simple = _edges(column)
         if simple.all():
-            return cls(column, np.arange(len(texts)), *edges)
+            return cls(column, np.arange(len(lowered)), *edges)
         lengths: list[tuple[int, int, int, int]] = []
         others = np.flatnonzero(~simple).tolist()
         for place in others:
             found = canonical_url(strings[place])
             host, path, query = found or ("", "", "")
-            texts[place] = f"{host}{path}?{query}" if query else host + path
-            sizes = len(host), len(host) + len(path), len(texts[place])
+            lowered[place] = f"{host}{path}?{query}" if query else host + path
+            sizes = len(host), len(host) + len(path), len(lowered[place])
             lengths.append((0, *sizes))
-        column = CodePoints.of(texts)
+        column = CodePoints.of(lowered)
         edges, _ = _edges(column)
         edges[:, others] = np.array(lengths, np.int64).T + column.bounds[others]
         (kept,) = np.nonzero(edges[0] < edges[1])

@@ -24,7 +24,7 @@ def test_folders_gzip_and_tar_archives_hold_the_same_files(tmp_path: Path) -> No
     (folder / "more").mkdir(parents=True)
     (folder / "domains").write_text("b.com\n")
     (folder / "more" / "urls").write_bytes(gzip.compress(b"c.com/d\n"))
-    for passed_over in (".hidden", "README.md", "LICENSE"):
+    for passed_over in (".hidden", "README.md", "LICENSE", "ledger.json"):
         (folder / passed_over).write_text("no list")
     files = {"domains": ["b.com"], "more/urls": ["c.com/d"]}
     assert read(folder) == files
