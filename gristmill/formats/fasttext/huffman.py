@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gristmill.formats.fasttext.exponential import exponential
 from gristmill.formats.fasttext.model_file import Floats
@@ -11,7 +12,8 @@ from gristmill.formats.fasttext.model_file import Floats
 MOST_WORDS = 10**15
 """How often all labels together may occur: fastText takes this number for nodes that are not made yet."""
 
-_NEVER = np.float32(-np.inf)
+Found = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
+
 _LITTLE = 1e-5  # fastText adds it to each number of which it takes the logarithm
 
 
@@ -48,26 +50,42 @@ class HuffmanTree:
             weights.append(weights[pair[0]] + weights[pair[1]])
         return cls(children)
 
-    def logarithms(self, outputs: Floats, least: np.float32) -> Floats:
-        """The logarithm of each label's probability.
+    def search(self, weights: Floats, means: Floats, least: np.float32) -> Found:
+        """The labels of each text whose probability is not too low. Only the nodes above such labels are looked at.
 
         Args:
-            outputs: one number for each inner node and text: the odds for its right child, shape (L - 1, texts) or more
-                rows, which are not read.
-            least: below a node with a lower logarithm fastText does not search: its labels have minus infinity.
+            weights: row i, with a text's mean, gives the odds for the right child of inner node i (L, D).
+            means: the mean vector of each text (T, D).
+            least: below a node with a lower logarithm fastText does not search.
 
         Returns:
-            Shape (L, texts).
+            Label, text, and logarithm of the probability, one of each for each label that was found.
         """
         labels = len(self.children) + 1
-        right = 1.0 / (exponential(-outputs[: labels - 1]) + np.float32(1)).astype(np.float64)
-        right = right.astype(np.float32).astype(np.float64)
-        left = (1.0 - right).astype(np.float32).astype(np.float64)
-        logs = [np.log(side + _LITTLE).astype(np.float32) for side in (left, right)]
-        found = np.zeros((2 * labels - 1, outputs.shape[1]), np.float32)
-        for inner in range(labels - 2, -1, -1):
-            above = found[labels + inner]
-            above[above < least] = _NEVER
-            for child, side in zip(self.children[inner], logs, strict=True):
-                np.add(above, side[inner], out=found[child])
-        return found[:labels]
+        children = np.array(self.children, np.int64).reshape(-1, 2)
+        texts = np.arange(len(means))
+        nodes = np.full(len(means), 2 * labels - 2)
+        logs = np.zeros(len(means), np.float32)
+        found: list[Found] = []
+        while len(nodes):
+            leaves = nodes < labels
+            found.append((nodes[leaves], texts[leaves], logs[leaves]))
+            inner = ~leaves
+            nodes, texts, logs = nodes[inner] - labels, texts[inner], logs[inner]
+            sides = _sides(weights.take(nodes, axis=0) * means.take(texts, axis=0))
+            logs = np.concatenate([logs + side for side in sides])
+            nodes, texts = children[nodes].T.ravel(), np.concatenate([texts, texts])
+            alive = logs >= least
+            nodes, texts, logs = nodes[alive], texts[alive], logs[alive]
+        parts = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [nodes, texts, logs]
+        return parts[0], parts[1], parts[2]
+
+
+def _sides(products: Floats) -> tuple[Floats, Floats]:
+    """The logarithms of the probabilities of the left and the right child; a row's sum is the odds."""
+    odds = np.zeros(len(products), np.float32)
+    for column in products.T:
+        odds += column  # in fastText's order
+    right = (1.0 / (exponential(-odds) + np.float32(1)).astype(np.float64)).astype(np.float32).astype(np.float64)
+    left = (1.0 - right).astype(np.float32).astype(np.float64)
+    return np.log(left + _LITTLE).astype(np.float32), np.log(right + _LITTLE).astype(np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gristmill.formats.fasttext.exponential import exponential
 from gristmill.formats.fasttext.features import Features
-from gristmill.formats.fasttext.huffman import HuffmanTree
+from gristmill.formats.fasttext.huffman import Found, HuffmanTree
 from gristmill.formats.fasttext.model_file import Floats
 
 BYTES = 100_000
@@ -55,14 +55,13 @@ class FastTextModel:
         lowest = np.float32(np.log(float(np.float32(least)) + _LITTLE))
         for places, coded in _columns(texts):
             means, filled = self._means(coded)
-            logs = self._logarithms(means, lowest)
-            labels, columns = np.nonzero(logs >= lowest)
-            order = np.lexsort((labels, -logs[labels, columns], columns))
-            labels, columns = labels[order], columns[order]
+            labels, columns, logs = self._found(means, lowest)
+            order = np.lexsort((labels, -logs, columns))
+            labels, columns, logs = labels[order], columns[order], logs[order]
             ranks = np.arange(len(columns)) - np.searchsorted(columns, columns)
             chosen = (ranks < most) & filled[columns]
             labels, columns = labels[chosen], columns[chosen]
-            scores = exponential(logs[labels, columns])
+            scores = exponential(logs[chosen])
             for label, column, score in zip(labels.tolist(), columns.tolist(), scores.tolist(), strict=True):
                 found[places[column]].append((self.labels[label], score))
         return found
@@ -83,18 +82,18 @@ class FastTextModel:
         sums *= (1.0 / np.maximum(counts, 1)).astype(np.float32)[:, None]
         return sums, counts > 0
 
-    def _logarithms(self, means: Floats, lowest: np.float32) -> Floats:
-        """The logarithm of each label's probability, shape (L, T)."""
-        outputs = np.zeros((len(self.outputs), len(means)), np.float32)
-        for weights, column in zip(self.outputs.T, np.ascontiguousarray(means.T), strict=True):
-            outputs += weights[:, None] * column  # in fastText's order
+    def _found(self, means: Floats, lowest: np.float32) -> Found:
+        """Label, text and logarithm of the probability of each label that is likely enough."""
         if self.tree is not None:
-            return self.tree.logarithms(outputs, lowest)
-        outputs -= outputs.max(axis=0)
-        powers = exponential(outputs)
+            return self.tree.search(self.outputs, means, lowest)
+        powers = np.zeros((len(self.outputs), len(means)), np.float32)
+        for weights, column in zip(self.outputs.T, np.ascontiguousarray(means.T), strict=True):
+            powers += weights[:, None] * column  # in fastText's order
+        powers = exponential(powers - powers.max(axis=0))
         powers /= np.add.reduce(powers, axis=0)
         logs: Floats = np.log(powers.astype(np.float64) + _LITTLE).astype(np.float32)
-        return logs
+        labels, columns = np.nonzero(logs >= lowest)
+        return labels, columns, logs[labels, columns]
 
 
 def _columns(texts: Sequence[str]) -> Iterator[tuple[list[int], list[bytes]]]:

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from gristmill.formats.fasttext.huffman import HuffmanTree
 
@@ -8,20 +9,31 @@ def test_rare_labels_are_far_from_the_root() -> None:
     assert HuffmanTree.of([9, 4, 3, 2]).children == [(3, 2), (1, 4), (5, 0)]
 
 
+def probabilities(tree: HuffmanTree, odds: list[float], least: float) -> dict[int, float]:
+    """Those of one text, whose mean is 1: the weights are the odds."""
+    weights = np.array(odds, np.float32).reshape(-1, 1)
+    labels, texts, logs = tree.search(weights, np.ones((1, 1), np.float32), np.float32(np.log(least)))
+    assert texts.tolist() == [0] * len(labels)
+    return dict(zip(labels.tolist(), np.exp(logs).tolist(), strict=True))
+
+
 def test_one_label_has_no_inner_node_and_is_certain() -> None:
     tree = HuffmanTree.of([7])
     assert tree.children == []
-    assert tree.logarithms(np.zeros((1, 2), np.float32), np.float32(-5)).tolist() == [[0, 0]]
+    assert probabilities(tree, [], 0.5) == {0: 1.0}
 
 
 def test_even_odds_halve_the_probability_at_each_node() -> None:
-    tree = HuffmanTree.of([5, 3, 2])
-    logs = tree.logarithms(np.zeros((3, 1), np.float32), np.float32(-5))[:, 0]
-    np.testing.assert_allclose(np.exp(logs), [0.5, 0.25, 0.25], atol=1e-4)
+    assert probabilities(HuffmanTree.of([5, 3, 1]), [0, 0], 0.01) == pytest.approx({0: 0.5, 1: 0.25, 2: 0.25}, abs=1e-4)
 
 
 def test_below_an_unlikely_node_no_label_is_searched() -> None:
-    tree = HuffmanTree.of([5, 3, 2])
-    logs = tree.logarithms(np.array([[0], [9]], np.float32), np.float32(np.log(0.1)))  # the root says: label 0
-    assert logs[0, 0] > -0.01
-    assert logs[1:, 0].tolist() == [-np.inf, -np.inf]
+    tree = HuffmanTree.of([5, 3, 1])  # the root has the node of the labels 2 and 1, and then the label 0
+    assert probabilities(tree, [0, 9], 0.1) == pytest.approx({0: 1.0}, abs=1e-3)
+
+
+def test_no_text_has_no_label() -> None:
+    labels, texts, logs = HuffmanTree.of([5, 3, 1]).search(
+        np.ones((2, 4), np.float32), np.ones((0, 4), np.float32), np.float32(-1)
+    )
+    assert len(labels) == len(texts) == len(logs) == 0
