@@ -4,16 +4,19 @@ Source: the taggers char_length_v1, char_length_strip_ws_v1, bytes_length_v1, wh
 and uniseg_length_paragraphs_with_doc_length_v1 of the Dolma toolkit 1.2.1 (github.com/allenai/dolma, `length.py`).
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from gristmill.recipes.batch import Batch, Measured
 from gristmill.recipes.tagger import Score, Tagger
-from gristmill.text.characters.scripts import unspaced
+from gristmill.text.characters.scripts import script_counts, unspaced
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.column import TextColumn
+from gristmill.text.huge.windows import WINDOW, Window, points_of, sentence_windows, stripped
 from gristmill.text.sentences import sentences
+from gristmill.text.unicode_words import UnicodeWords
 
 
 def tag(batch: Batch) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def tag(batch: Batch) -> dict[str, Any]:
     >>> [int(labels[name][0]) for name in ("characters", "bytes", "words", "runs", "unicode_words", "paragraphs")]
     [25, 26, 4, 8, 6, 2]
     """
-    return batch.measured(_measured)
+    return batch.measured(_measured, measured_huge)
 
 
 def _measured(column: TextColumn) -> Measured:
@@ -55,6 +58,52 @@ def _measured(column: TextColumn) -> Measured:
         "paragraphs": column.paragraphs.counts,
         "sentences": sentences(points, column.runs),
     }
+
+
+def measured_huge(text: str, size: int = WINDOW) -> Measured:
+    """The labels of one huge text, computed in windows.
+
+    Args:
+        text: any text.
+        size: code points of a window.
+    """
+    sums = Counter[str]()
+    start, end = stripped(text, Window(0, len(text)))
+    for window in sentence_windows(text, size):
+        column = TextColumn([0], points_of(text, window))
+        inside = Window(max(window.start, start), min(window.end, end))
+        sums.update(_sums(column))
+        if inside == window:
+            sums["unicode_pieces"] += int(column.unicode_words.counts[0])
+        elif inside.start < inside.end:
+            sums["unicode_pieces"] += int(UnicodeWords.of(points_of(text, inside)).counts[0])
+        if window.end < len(text):
+            sums["paragraphs"] -= text[window.end - 1] != "\n"  # both windows have counted this line
+    black, no_spaces, no_rules = (sums.pop(name) for name in ("black", "no_spaces", "no_rules"))
+    known = {"characters": len(text), "stripped_characters": end - start, "lines": text.count("\n") + 1}
+    labels: dict[str, Any] = {name: np.array([value]) for name, value in (known | sums).items()}
+    for name, count in (("words", no_spaces), ("unicode_words", no_rules)):
+        labels[name] = np.ma.MaskedArray(labels[name], mask=[2 * count > black])
+    return labels
+
+
+def _sums(column: TextColumn) -> dict[str, int]:
+    """What is summed over the windows of a text."""
+    points, pieces = column.points, column.unicode_words
+    black, no_spaces, no_rules = script_counts(points)
+    sums = {
+        "bytes": _bytes(points),
+        "words": column.words.counts,
+        "runs": column.runs.counts,
+        "unicode_pieces": np.zeros(1, np.int64),
+        "unicode_words": pieces.per_text(pieces.filled),
+        "paragraphs": column.paragraphs.counts,
+        "sentences": sentences(points, column.runs),
+        "black": black,
+        "no_spaces": no_spaces,
+        "no_rules": no_rules,
+    }
+    return {name: int(values[0]) for name, values in sums.items()}
 
 
 def _bytes(points: CodePoints) -> Numbers:

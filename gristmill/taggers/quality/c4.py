@@ -11,6 +11,7 @@ The words are the English list of LDNOOBW, which is Dolma's; see `naughty_words_
 
 import re
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
 from gristmill.text.column import TextColumn
+from gristmill.text.huge.windows import HUGE, WINDOW, Window, line_windows, points_of, stripped, word_windows
 from gristmill.text.lines import Lines
 from gristmill.text.pieces import Pieces
 
@@ -30,6 +32,9 @@ _FEWEST_WORDS = 3
 _PHRASES = {"has_javascript": "javascript", "has_lorem_ipsum": "lorem ipsum"}
 _DOTTED = "\u0130"  # its lower case is an i and a dot: the one character that is not alike for RE2 and `str.lower`
 _PATTERN_MEMORY = 64 << 20
+_REACH = 32
+"""Code points of the longest phrase, or more."""
+_WORD = re.compile(r"\S+")
 
 
 def tag(batch: Batch) -> dict[str, Any]:
@@ -53,10 +58,10 @@ def tag(batch: Batch) -> dict[str, Any]:
     labels: dict[str, Any] = {name: [] for name in ("has_curly_brace", *_PHRASES, "has_naughty_word")}
     for text in batch.texts:
         labels["has_curly_brace"].append(1.0 if "{" in text else None)
-        found = _found(text)
+        found = _found(text) if len(text) < HUGE else found_in_huge(text)
         for name in (*_PHRASES, "has_naughty_word"):
             labels[name].append(1.0 if name in found else None)
-    return labels | batch.measured(_lines)
+    return labels | batch.measured(_lines, lines_of_huge)
 
 
 def _lines(column: TextColumn) -> dict[str, Any]:
@@ -96,6 +101,64 @@ def _found(text: str) -> set[str]:
     if not words.isdisjoint(lowered.split()) or any(phrase in lowered for phrase in phrases):
         found.add("has_naughty_word")
     return found
+
+
+def found_in_huge(text: str, size: int = WINDOW) -> set[str]:
+    """As `_found`, in windows: of a huge text neither all words nor its lower case are in memory at once.
+
+    Args:
+        text: any text.
+        size: code points of a window.
+    """
+    found: set[str] = set()
+    for start, end in word_windows(text, size):
+        if end - start <= max(size, 2 * _REACH):
+            found |= _found(text[start:end])
+        else:  # one word, which is longer than any of the list
+            for at in range(start, end, size):
+                found |= _phrases_in(text[at : at + size + _REACH])
+        found |= _phrases_in(text[max(start - _REACH, 0) : start + _REACH])  # a phrase may go on in the next window
+    return found
+
+
+def _phrases_in(text: str) -> set[str]:
+    lowered = text.lower()
+    found = {name for name, phrase in _PHRASES.items() if phrase in lowered}
+    return found | ({"has_naughty_word"} if any(phrase in lowered for phrase in _naughty()[1]) else set())
+
+
+def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
+    """The labels about lines of one huge text, computed in windows.
+
+    Args:
+        text: any text.
+        size: code points of a window.
+    """
+    spans: dict[str, list[NDArray[np.int64]]] = {}
+    for window in line_windows(text, size):
+        if window.end - window.start > size:
+            found = _one_line(text, window)
+        else:
+            labels = _lines(TextColumn([0], points_of(text, window)))
+            found = {name: labels[name][0] + [window.start, window.start, 0] for name in labels if name != "line_count"}
+        last = max(text.rfind("\n", *window) + 1, window.start)
+        for name, each in found.items():
+            each[each[:, 0] == last, 1] += window.end < len(text)  # the line feed after the window
+            spans.setdefault(name, []).append(each)
+    joined = {name: [np.concatenate(each)] for name, each in spans.items()}
+    return {"line_count": np.array([text.count("\n") + 1.0]), **joined}
+
+
+def _one_line(text: str, line: Window) -> dict[str, NDArray[np.int64]]:
+    """The spans of one huge line, without its line feed."""
+    span = np.array([[*line, 1]], np.int64)
+    start, end = stripped(text, line)
+    short = sum(1 for _ in islice(_WORD.finditer(text, *line), _FEWEST_WORDS)) < _FEWEST_WORDS
+    unended = start == end or text[end - 1] not in _ENDS
+    return {
+        "lines_with_no_ending_punctuation": span[: int(unended)].copy(),
+        "lines_with_too_few_words": span[: int(short)].copy(),
+    }
 
 
 @cache

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.code_points import SPACE, CodePoints
+from gristmill.text.code_points import SPACE, CodePoints, Numbers
 
 # Blocks of Unicode. Those that UAX #29 leaves to dictionaries come first.
 _BY_DICTIONARY = (
@@ -32,14 +32,29 @@ def unspaced(column: CodePoints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     >>> [answer.tolist() for answer in unspaced(CodePoints.of(["ไปโรงเรียน", "日本語 OK", "日 words"]))]
     [[True, True, False], [True, False, False]]
     """
-    none = np.zeros(len(column.lengths), np.bool_)
     if column.units.itemsize == 1:
+        none = np.zeros(len(column.lengths), np.bool_)
         return none, none
-    kinds = _table().take(column.units)
-    black = np.add.reduceat((column.kinds & SPACE) == 0, column.bounds[:-1], dtype=np.int64)
-    no_spaces = np.add.reduceat(kinds != 0, column.bounds[:-1], dtype=np.int64)
-    no_rules = np.add.reduceat(kinds == _NO_RULES, column.bounds[:-1], dtype=np.int64)
+    black, no_spaces, no_rules = script_counts(column)
     return 2 * no_spaces > black, 2 * no_rules > black
+
+
+def script_counts(column: CodePoints) -> tuple[Numbers, Numbers, Numbers]:
+    """How many code points of each text are no white space, of scripts without spaces, and left out by UAX #29.
+
+    Args:
+        column: the texts.
+
+    Returns:
+        Three arrays of shape (texts,).
+
+    >>> [counts.tolist() for counts in script_counts(CodePoints.of(["ไป 日 OK"]))]
+    [[5], [3], [2]]
+    """
+    black = np.add.reduceat((column.kinds & SPACE) == 0, column.bounds[:-1], dtype=np.int64)
+    kinds = _table().take(column.units)
+    no_spaces = np.add.reduceat(kinds != 0, column.bounds[:-1], dtype=np.int64)
+    return black, no_spaces, np.add.reduceat(kinds == _NO_RULES, column.bounds[:-1], dtype=np.int64)
 
 
 @cache

@@ -16,7 +16,8 @@ HUGE = 1 << 22
 WINDOW = 1 << 20
 """Code points of a window, about."""
 
-_SPACE = re.compile(r"\s")
+_SPACE, _BLACK = re.compile(r"\s"), re.compile(r"\S")
+_SENTENCE = re.compile(r"\n|(?<=[A-Za-z0-9][.!?] )(?=[A-Za-z0-9])")
 
 
 class Window(NamedTuple):
@@ -82,6 +83,60 @@ def line_windows(text: str, size: int = WINDOW) -> Iterator[Window]:
             end = len(text) if end < 0 else end
         yield Window(start, end)
         start = end + 1
+
+
+def sentence_windows(text: str, size: int = WINDOW) -> Iterator[Window]:
+    r"""Windows that end after a line feed, or in longer lines after a sentence: `.`, `!` or `?` and one space.
+
+    Before that mark and after that space is an ASCII letter or digit. So no run, no sentence and no piece of UAX #29 is
+    cut, except the piece that a carriage return and its line feed are.
+
+    Args:
+        text: any text.
+        size: most code points of a window, if the text has such a place in them. Else the window ends at the next one.
+
+    Yields:
+        The windows, which cover the text without gaps. An empty text has one.
+
+    >>> list(sentence_windows("To be. Or\nnot to be. To", size=9))
+    [Window(start=0, end=7), Window(start=7, end=10), Window(start=10, end=21), Window(start=21, end=23)]
+    """
+    if not text:
+        yield Window(0, 0)
+    start = 0
+    while start < len(text):
+        end = len(text)
+        if end - start > size:
+            cut = text.rfind("\n", start, start + size) + 1
+            if not cut:
+                for place in _SENTENCE.finditer(text, start + 1, start + size):
+                    cut = place.end()
+            if not cut:
+                place_after = _SENTENCE.search(text, start + size)
+                cut = place_after.end() if place_after else end
+            end = cut
+        yield Window(start, end)
+        start = end
+
+
+def stripped(text: str, window: Window) -> Window:
+    """A stretch without the white space at both ends, found without a copy of it. White space alone ends at its start.
+
+    Args:
+        text: any text.
+        window: the stretch.
+
+    >>> stripped("to  be  ", Window(2, 8))
+    Window(start=4, end=6)
+    """
+    first = _BLACK.search(text, *window)
+    if not first:
+        return Window(window.start, window.start)
+    end = window.end
+    while text[end - 1].isspace():
+        start = max(end - WINDOW, window.start)
+        end = start + len(text[start:end].rstrip())
+    return Window(first.start(), end)
 
 
 def points_of(text: str, window: Window) -> CodePoints:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.lake.rows.document import Document
-from gristmill.taggers.measures.lengths import LENGTHS
+from gristmill.taggers.measures.lengths import LENGTHS, measured_huge
 from gristmill.text.code_points import CodePoints
 from gristmill.text.unicode_words import UnicodeWords
 
@@ -53,3 +53,26 @@ def test_lengths_are_those_of_the_plain_definitions(texts: list[str]) -> None:
     assert found["lines"] == [text.count("\n") + 1 for text in texts]
     assert found["paragraphs"] == [sum(bool(line.strip()) for line in text.split("\n")) for text in texts]
     assert found["unicode_pieces"] == [UnicodeWords.of(CodePoints.of([text.strip()])).counts[0] for text in texts]
+
+
+PIECES = [
+    *"ab1.!?,'\n\n   \r\t_",
+    "\r\n",
+    "b. a",
+    "\u00a0",
+    "\u202f",
+    "\u0301",
+    "\u200d",
+    "\U0001f600",
+    "\U0001f1e6",
+    "。",
+    "ไ",
+    "א",
+]
+
+
+@settings(max_examples=draws(200), deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.integers(1, 9))
+def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int) -> None:
+    found = {name: values.tolist() for name, values in measured_huge(text, size).items()}
+    assert found == lengths(text)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.lake.rows.document import Document
-from gristmill.taggers.quality.c4 import C4
+from gristmill.taggers.quality.c4 import C4, found_in_huge, lines_of_huge
 
 
 def look(*texts: str) -> list[dict[str, object]]:
@@ -70,6 +70,18 @@ PIECES = [
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), max_size=6))
 def test_the_labels_are_those_of_the_definition(texts: list[str]) -> None:
     assert look(*texts) == [plain(text) for text in texts]
+
+
+@settings(max_examples=draws(100), deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.integers(1, 40))
+def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int) -> None:
+    expected = plain(text)
+    has = {"has_javascript", "has_lorem_ipsum", "has_naughty_word"}
+    assert found_in_huge(text, size) == has & set(expected)
+    spans = lines_of_huge(text, size)
+    assert spans.pop("line_count").tolist() == [expected["line_count"]]
+    for name, (found,) in spans.items():
+        assert [tuple(span) for span in found.tolist()] == expected.get(name, [])
 
 
 @pytest.mark.parametrize(
