@@ -60,7 +60,7 @@ def _measured(column: TextColumn) -> Measured:
     }
 
 
-def measured_huge(text: str, size: int = WINDOW) -> Measured:
+def measured_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
     """The labels of one huge text, computed in windows.
 
     Args:
