@@ -23,6 +23,7 @@ BENCHES = {
     "tokenizing": "bench.tokens.tokenizing",
     "chat": "bench.tokens.chat_caches",
     "url-list": "bench.taggers.urls",
+    "language": "bench.taggers.language",
     "two-workers": "bench.stages.two_workers",
     "token-memory": "bench.tokens.memory",
     "overhead": "bench.stages.overhead",

@@ -108,6 +108,28 @@ class Batch(Sequence[Document]):
             self._add(results, [place], huge(self.texts[place]))
         return results
 
+    def scored(self, found: Mapping[str, Mapping[int, float]]) -> dict[str, Scores]:
+        """Arrays of labels that few documents have. They are checked and written faster than lists with many None.
+
+        Args:
+            found: for each label the index of each document that has it, with its score.
+
+        Returns:
+            For each label a masked array of one score for each document.
+
+        >>> Batch.of([Document(id=each, text="mill", source="tales") for each in "ab"]).scored({"en": {1: 0.5}})
+        {'en': masked_array(data=[--, 0.5],
+                     mask=[ True, False],
+               fill_value=1e+20)}
+        """
+        results: dict[str, Scores] = {}
+        for label, given in found.items():
+            places = list(given)
+            scores, missing = np.zeros(len(self), np.float64), np.ones(len(self), np.bool_)
+            scores[places], missing[places] = list(given.values()), False
+            results[label] = np.ma.MaskedArray(scores, mask=missing)
+        return results
+
     def _without(self, vast: tuple[int, ...]) -> tuple[TextColumn, ...]:
         """The columns of all texts but some huge ones. Taggers with the same limit share them."""
         if vast not in self._partial:

@@ -180,7 +180,10 @@ class Tagger:
         {'questions': [2.0, 0.0]}
         """
         columns = self.columns(documents)
-        return {name: [listed_spans(label) for label in _listed(column)] for name, column in columns.items()}
+        return {
+            name: column.tolist() if isinstance(column, np.ndarray) else list(map(listed_spans, column))
+            for name, column in columns.items()
+        }
 
     def columns(self, documents: Sequence[Document]) -> Mapping[str, Column]:
         """Labels documents as `look` does, but arrays of numbers from `batch=` stay arrays: they are written faster.

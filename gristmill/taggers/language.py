@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from gristmill.formats.fasttext.lid176 import CODE_POINTS, CODES, DIGITS, LANGUAGES, LEAST, SHA256, languages_of
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.batch import Batch
-from gristmill.recipes.tagger import Label, Score, Tagger
+from gristmill.recipes.batch import Batch, Scores
+from gristmill.recipes.tagger import Score, Tagger
 
 
-def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
+def tag(documents: Sequence[Document]) -> dict[str, Scores]:
     """A label for each of the three likeliest languages: the language's code, with its probability (0 to 1).
 
     Codes are the model's: ISO 639-1 (`en`) if there is one, else 639-3 (`ceb`). Languages below 0.01 are left out. A
@@ -24,14 +24,15 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
         RecipeError: the model's file is missing, or is another.
 
     >>> labels = tag([Document(id="a", text="Once upon a time there was a mill by a slow river.", source="tales")])
-    >>> labels["en"][0] > 0.5
+    >>> labels["en"].tolist()[0] > 0.5
     True
     """
-    labels: dict[str, list[Label]] = {}
-    for place, found in enumerate(languages_of(Batch.of(documents).texts)):
+    batch = Batch.of(documents)
+    labels: dict[str, dict[int, float]] = {}
+    for place, found in enumerate(languages_of(batch.texts)):
         for code, probability in found:
-            labels.setdefault(code, [None] * len(documents))[place] = probability
-    return labels
+            labels.setdefault(code, {})[place] = probability
+    return batch.scored(labels)
 
 
 LANGUAGE = Tagger(
@@ -49,5 +50,5 @@ LANGUAGE = Tagger(
     },
     description="The likeliest languages by fastText's lid.176, each with its probability.",
     same_output=True,
-    reason="batches are computed with numpy: the scores have the same bits",
+    reason="batches and labels are arrays of numpy: the scores have the same bits",
 )

@@ -2,6 +2,7 @@ from itertools import islice
 
 from bench.taggers.comparison import by_label, comparisons, renamed
 from bench.taggers.corpus import documents, up_to
+from bench.taggers.language import CLOSE, differences
 
 STOCK = ["".join(f"line {n} of the first text\n" for n in range(400)), "a short text\n", "Zeilen und Wörter\n" * 300]
 
@@ -35,3 +36,10 @@ def test_every_comparison_names_sets_and_peers() -> None:
 def test_labels_are_compared_by_name_or_by_new_names() -> None:
     assert by_label({"set-1__a": [[0, 1, 1.0]], "set-1__b": []}) == {"a": [[0, 1, 1.0]]}
     assert renamed({"x__length": "chars"})({"x__length": [[0, 1, 1.0]], "y": []}) == {"chars": [[0, 1, 1.0]]}
+
+
+def test_a_label_that_one_side_lacks_is_a_difference_and_a_little_distance_is_none() -> None:
+    ours = {"en": [0.5, None, 0.25], "de": [None, None, 0.5]}
+    assert differences(ours, {"en": [0.5 + CLOSE / 2, None, 0.25], "de": [None, None, 0.5]}) == 0
+    assert differences(ours, {"en": [0.5 + CLOSE * 2, 0.1, 0.25]}) == 3
+    assert differences({}, {"fr": [None, 0.5]}) == differences({"fr": [None, 0.5]}, {}) == 1

@@ -11,8 +11,8 @@ from gristmill.formats.fasttext.features import Features
 from gristmill.formats.fasttext.huffman import Found, HuffmanTree
 from gristmill.formats.fasttext.model_file import Floats
 
-BYTES = 100_000
-"""Bytes of texts that are computed together, so that their arrays stay in the processor's cache."""
+BYTES = 300_000
+"""Bytes of texts that are computed together. Fewer take more calls of numpy, and more take more memory."""
 
 _LITTLE = 1e-5
 

@@ -49,56 +49,57 @@ class LabelLines:
         count = len(self._heads)
         parts: list[Sequence[bytes]] = [self._heads]
         begun: NDArray[np.bool_] = np.zeros(count, np.bool_)
+        sparse: list[list[bytes]] = []  # of each row, what labels wrote that some rows lack, since the last full one
         for key, column, exact in labels:
-            name = orjson.dumps(key)
-            missing, opening, values = self._written(column, name, exact=exact)
-            if missing is None:
-                commas = begun
-                begun = np.ones(count, np.bool_)
-            else:
-                commas = begun & ~missing
-                begun = begun | ~missing
-            found = (_where(commas, b","), *opening, values)
-            parts += found if missing is None else [_blanked(part, missing) for part in found]
-        parts.append([b"}}\n"] * count)
+            values, places = _given(column)
+            opening, written = self._written(values, places, exact=exact)
+            name = orjson.dumps(key) + opening
+            if places is None:
+                parts += (*_joined(sparse), _where(begun, b","), [name] * count, *written)
+                begun, sparse = np.ones(count, np.bool_), []
+                continue
+            sparse = sparse or [[] for _ in range(count)]
+            for place, comma, *texts in zip(places.tolist(), begun[places].tolist(), *written, strict=True):
+                sparse[place] += (b"," if comma else b"", name, *texts)
+            begun[places] = True
+        parts += (*_joined(sparse), [b"}}\n"] * count)
         pieces = [b""] * (count * len(parts))
         for number, part in enumerate(parts):
             pieces[number :: len(parts)] = part
         return b"".join(pieces)
 
     def _written(
-        self, column: Column, name: bytes, *, exact: bool
-    ) -> tuple[NDArray[np.bool_] | None, Sequence[Sequence[bytes]], Sequence[bytes]]:
-        """Which documents have no label (None: all have one), what stands before the values, and the values."""
-        scores, missing = _as_array(column)
-        count = len(self._heads)
-        if scores is not None:
-            if scores.dtype == np.float64 and not exact:
-                scores = rounded_scores(scores)
-            return missing, ([name + b":[[0,"] * count, self._lengths), _texts(scores, b"]]")
-        lengths = [int(length[:-1]) for length in self._lengths]
-        values = [
-            _spans(label, length, exact=exact) if label is not None else b""
-            for label, length in zip(column, lengths, strict=True)
-        ]
-        found = np.fromiter((label is None for label in column), np.bool_, count)
-        return found if found.any() else None, ([name + b":"] * count,), values
+        self, labels: Sequence[Any] | NDArray[Any], places: NDArray[np.intp] | None, *, exact: bool
+    ) -> tuple[bytes, Sequence[Sequence[bytes]]]:
+        """What stands before the labels of the rows at these places (None: all), and the labels in parts."""
+        lengths = self._lengths if places is None else [self._lengths[place] for place in places.tolist()]
+        if isinstance(labels, np.ndarray):
+            if labels.dtype == np.float64 and not exact:
+                labels = rounded_scores(labels)
+            return b":[[0,", (lengths, _texts(labels, b"]]"))
+        values = [_spans(label, int(length[:-1]), exact=exact) for label, length in zip(labels, lengths, strict=True)]
+        return b":", (values,)
 
 
-def _as_array(column: Column) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None]:
-    """The scores of a label, and which documents have none; no scores if the label has spans, or not only floats."""
+def _given(column: Column) -> tuple[Sequence[Any] | NDArray[Any], NDArray[np.intp] | None]:
+    """The labels that are not None, and the rows that have them (None: all). Floats become an array."""
+    places: NDArray[np.intp] | None = None
     if isinstance(column, np.ma.MaskedArray):
         missing = np.ma.getmaskarray(column)
-        return column.data, missing if missing.any() else None
+        places = np.flatnonzero(~missing) if missing.any() else None
+        return column.data if places is None else column.data[places], places
     if isinstance(column, np.ndarray):
         return column, None
     kinds = set(map(type, column))
-    if kinds == {float}:
-        return np.array(column), None
-    if kinds == {float, _NOTHING}:
-        missing = np.fromiter((label is None for label in column), np.bool_, len(column))
-        return np.array([0.0 if label is None else label for label in column], np.float64), missing
-    return None, None
+    if _NOTHING in kinds:
+        places = np.array([place for place, label in enumerate(column) if label is not None], np.intp)
+        column = [label for label in column if label is not None]
+    return (np.array(column) if kinds - {_NOTHING} == {float} else column), places
+
+
+def _joined(rows: Sequence[Sequence[bytes]]) -> list[Sequence[bytes]]:
+    """The text of each row as one part; no part if there are no rows."""
+    return [list(map(b"".join, rows))] if rows else []
 
 
 def _texts(numbers: NDArray[Any], end: bytes) -> list[bytes]:
@@ -126,11 +127,3 @@ def _where(chosen: NDArray[np.bool_], text: bytes) -> Sequence[bytes]:
 
 def _choice(text: bytes) -> NDArray[np.object_]:
     return np.array([b"", text], np.object_)
-
-
-def _blanked(part: Sequence[bytes], missing: NDArray[np.bool_]) -> Sequence[bytes]:
-    """The part with nothing where a label is missing."""
-    blanked = np.array(part, np.object_)
-    blanked[missing] = b""
-    listed: list[bytes] = blanked.tolist()
-    return listed

@@ -4,6 +4,7 @@ Source: the form is that of OSCAR (github.com/oscar-project/ungoliant), which id
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from gristmill.formats.fasttext.language_lines import language_lines
 from gristmill.formats.fasttext.lid176 import CODES, SHA256
@@ -14,28 +15,30 @@ from gristmill.recipes.tagger import Label, Score, Spans, Tagger
 _DIGITS = 5
 
 
-def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
+def tag(documents: Sequence[Document]) -> dict[str, Any]:
     r"""A span for each line under its likeliest language, and the share of code points that such lines have.
 
     Blank lines are left out. A line of which all languages are below 0.01 has no span, and counts for the share.
 
     >>> text = "The mill stands by the river.\nDie Mühle steht am Fluss."
     >>> labels = tag([Document(id="a", text=text, source="tales")])
-    >>> [span[:2] for span in labels["de"][0]], labels["share_de"]
+    >>> [span[:2] for span in labels["de"][0]], labels["share_de"].tolist()
     ([(30, 55)], [0.46296])
     """
     found: dict[tuple[str, int], list[Span]] = {}
     lengths = [0] * len(documents)
-    for line in language_lines(Batch.of(documents).texts):
+    batch = Batch.of(documents)
+    for line in language_lines(batch.texts):
         lengths[line.document] += line.end - line.start
         for code, probability in line.languages[:1]:
             found.setdefault((code, line.document), []).append(Span(line.start, line.end, probability))
     labels: dict[str, list[Label]] = {}
+    shares: dict[str, dict[int, float]] = {}
     for (code, document), spans in found.items():
         labels.setdefault(code, [None] * len(documents))[document] = spans
         share = sum(end - start for start, end, _ in spans) / lengths[document]
-        labels.setdefault(f"share_{code}", [None] * len(documents))[document] = round(share, _DIGITS)
-    return labels
+        shares.setdefault(f"share_{code}", {})[document] = round(share, _DIGITS)
+    return {**labels, **batch.scored(shares)}
 
 
 LINES = Tagger(

@@ -7,6 +7,7 @@ read, and the three likeliest languages are kept, those below 0.01 left out.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from gristmill.formats.fasttext.language_lines import language_lines
 from gristmill.formats.fasttext.lid176 import CODES, SHA256
@@ -17,7 +18,7 @@ from gristmill.recipes.tagger import Label, Score, Spans, Tagger
 _DIGITS = 5
 
 
-def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
+def tag(documents: Sequence[Document]) -> dict[str, Any]:
     r"""A span for each paragraph and each of its three likeliest languages, and a score of each such language.
 
     A paragraph is a line with its line feed; blank ones are left out. The document's score is the sum of length times
@@ -28,18 +29,20 @@ def tag(documents: Sequence[Document]) -> dict[str, list[Label]]:
     >>> [span[:2] for span in labels["en"][0]], labels["doc_en"][0] > 0.4
     ([(0, 30)], True)
     """
-    texts = Batch.of(documents).texts
+    batch = Batch.of(documents)
+    texts = batch.texts
     found: dict[tuple[str, int], list[Span]] = {}
     for line in language_lines(texts):
         end = min(line.end + 1, len(texts[line.document]))  # with its line feed
         for code, probability in line.languages:
             found.setdefault((code, line.document), []).append(Span(line.start, end, probability))
     labels: dict[str, list[Label]] = {}
+    scores: dict[str, dict[int, float]] = {}
     for (code, document), spans in found.items():
         labels.setdefault(code, [None] * len(documents))[document] = spans
         share = sum((end - start) * probability for start, end, probability in spans) / len(texts[document])
-        labels.setdefault(f"doc_{code}", [None] * len(documents))[document] = min(round(share, _DIGITS), 1.0)
-    return labels
+        scores.setdefault(f"doc_{code}", {})[document] = min(round(share, _DIGITS), 1.0)
+    return {**labels, **batch.scored(scores)}
 
 
 PARAGRAPHS = Tagger(

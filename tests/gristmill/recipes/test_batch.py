@@ -66,3 +66,10 @@ def test_a_tagger_gets_a_batch_and_may_return_arrays(given: list[Document] | Bat
     tagger = Tagger(name="words-1", batch=tag, labels=(Score("words", "words", low=0, optional=True),))
     assert tagger.look(given) == {"words": [1.0, 2.0, 2.0, None]}
     assert all(isinstance(batch, Batch) for batch in seen)
+
+
+def test_scores_of_few_documents_are_masked_elsewhere() -> None:
+    batch = Batch.of([Document(id=each, text="mill", source="s") for each in "abc"])
+    scores = batch.scored({"en": {2: 0.5, 0: 0.25}, "de": {}})
+    assert {label: column.tolist() for label, column in scores.items()} == {"en": [0.25, None, 0.5], "de": [None] * 3}
+    assert Batch.of([]).scored({"en": {}})["en"].tolist() == []

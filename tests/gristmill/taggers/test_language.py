@@ -17,7 +17,9 @@ def languages(text: str) -> dict[str, float]:
     """The labels of one text, whose order is lost, as a batch gives them."""
     (found,) = languages_of([text])
     labels = tag([Document(id="0", text=text, source="t")])
-    assert labels == {code: [probability] for code, probability in found}
+    assert {code: scores.tolist() for code, scores in labels.items()} == {
+        code: [probability] for code, probability in found
+    }
     return dict(found)
 
 

@@ -43,7 +43,7 @@ FLOATS = st.one_of(
 SPANS = st.lists(
     st.builds(Span, st.integers(0, 9), st.integers(0, 9), st.one_of(FLOATS, st.integers(0, 9))), max_size=3
 )
-FORMS = ("floats", "masked", "integers", "optional", "spans", "mixed", "big")
+FORMS = ("floats", "masked", "few", "integers", "optional", "spans", "mixed", "big")
 
 
 def column(draw: st.DrawFn, form: str, count: int) -> Column:
@@ -55,6 +55,10 @@ def column(draw: st.DrawFn, form: str, count: int) -> Column:
             return np.array(many(FLOATS), np.float64)
         case "masked":
             return np.ma.MaskedArray(np.array(many(FLOATS), np.float64), mask=np.array(many(st.booleans()), np.bool_))
+        case "few":
+            scores = {place: draw(FLOATS) for place in draw(st.sets(st.integers(0, max(count - 1, 0)), max_size=count))}
+            batch = Batch.of([Document(id=str(n), text="", source="w") for n in range(count)])
+            return batch.scored({"x": scores})["x"]
         case "integers":
             return np.array(many(st.integers(-(2**63), 2**63 - 1)), np.int64)
         case "optional":
@@ -93,6 +97,17 @@ def test_the_first_label_that_a_row_has_takes_no_comma() -> None:
         b'{"id":"b","source":"w","attributes":{"s__x":[[0,4,2.0]]}}\n'
     )
     assert lines.of([]) == b'{"id":"a","source":"w","attributes":{}}\n{"id":"b","source":"w","attributes":{}}\n'
+
+
+def test_labels_of_few_rows_stand_between_labels_of_all_in_their_order() -> None:
+    batch = Batch.of([Document(id=id_, text="mill", source="w") for id_ in "ab"])
+    few = batch.scored({"x": {0: 1.0}, "y": {0: 2.0, 1: 3.0}, "z": {}})
+    columns: list[tuple[str, Column]] = [("x", few["x"]), ("y", few["y"]), ("all", [4.0, 5.0]), ("z", few["z"])]
+    columns += [("spans", [None, [Span(0, 1, 6)]])]
+    assert LabelLines(batch).of([(name, column, False) for name, column in columns]) == (
+        b'{"id":"a","source":"w","attributes":{"x":[[0,4,1.0]],"y":[[0,4,2.0]],"all":[[0,4,4.0]]}}\n'
+        b'{"id":"b","source":"w","attributes":{"y":[[0,4,3.0]],"all":[[0,4,5.0]],"spans":[[0,1,6]]}}\n'
+    )
 
 
 def test_what_is_masked_may_be_no_number() -> None:
