@@ -10,6 +10,7 @@ a sixth more words than there are between white space. `fineweb` takes a counter
 values are equal.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -17,10 +18,13 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
-from gristmill.text.characters.scripts import unspaced
+from gristmill.text.characters.scripts import script_counts, unspaced
 from gristmill.text.characters.sentence_ends import sentence_ends
 from gristmill.text.characters.sets import Characters, sums
+from gristmill.text.code_points import Hashes, Numbers
 from gristmill.text.column import TextColumn
+from gristmill.text.huge.groups import PART, Groups
+from gristmill.text.huge.windows import WINDOW, Window, hash_of, line_windows, points_of, stripped, word_windows
 
 Shares = NDArray[np.float64]
 Measures = Mapping[str, Shares]
@@ -53,7 +57,14 @@ def fineweb(
             counts = None if count_words is None else [count_words(batch.texts[place]) for place in column.places]
             return _lines(column, terminal or sentence_ends()) | {"list_ratio": _list_ratio(column, counts)}
 
-        return batch.measured(measure)
+        def huge(text: str) -> Measures:
+            words, unknown = words_of_huge(text) if count_words is None else (count_words(text), False)
+            ratio = text.count("\n") / (words or 1)
+            missing = unknown or not words
+            ratios = {"list_ratio": np.ma.MaskedArray([ratio], mask=[missing])}
+            return lines_of_huge(text, terminal or sentence_ends()) | ratios
+
+        return batch.measured(measure, huge)
 
     return Tagger(
         name=name,
@@ -93,6 +104,68 @@ def _list_ratio(column: TextColumn, counts: list[int | None] | None) -> Shares:
         unknown = np.array([count is None for count in counts])
     ratios: Shares = (column.lines.counts - 1) / np.maximum(words, 1)
     return np.ma.MaskedArray(ratios, mask=unknown | (words == 0))
+
+
+def words_of_huge(text: str, size: int = WINDOW) -> tuple[int, bool]:
+    """The words of a huge text, and whether more than half of it is of scripts without spaces.
+
+    Args:
+        text: any text.
+        size: code points of a window.
+    """
+    words = sum(len(text[start:end].split()) for start, end in word_windows(text, size))
+    black = unspaced_points = 0
+    for start in range(0, len(text), size):
+        counts = script_counts(points_of(text, Window(start, min(start + size, len(text)))))
+        black, unspaced_points = black + int(counts[0][0]), unspaced_points + int(counts[1][0])
+    return words, 2 * unspaced_points > black
+
+
+def lines_of_huge(text: str, ends: Characters, size: int = WINDOW, part: int = PART) -> dict[str, Shares]:
+    """The labels about lines of one huge text, computed in windows.
+
+    Args:
+        text: any text.
+        ends: the characters that end a sentence.
+        size: code points of a window.
+        part: lines that are compared in one pass.
+    """
+    keys: list[Hashes] = []
+    sizes: list[Numbers] = []
+    sums = Counter[str]()
+    for window in line_windows(text, size):
+        if window.end - window.start > size:  # one line
+            head, tail = stripped(text, window)
+            filled = np.array([head < tail])
+            hashes, lengths = np.array([hash_of(text, window)], np.uint64), np.array([window.end - window.start])
+            last = np.array([ord(text[window.end - 1])])
+        else:
+            column = TextColumn([0], points_of(text, window))
+            lines, filled = column.lines, np.diff(column.first_words) > 0
+            hashes, lengths = lines.column.hashes(lines.starts, lines.ends), lines.lengths
+            last = column.points.units[lines.ends - 1]  # of an empty line any other
+        sums["lines"] += int(filled.sum())
+        sums["ended"] += int(ends.among_units(last[filled]).sum())
+        sums["short"] += int((lengths[filled] <= SHORT).sum())
+        keys.append(hashes[filled])
+        sizes.append(lengths[filled])
+    lines_of_text = max(sums["lines"], 1)
+    copied = _copied(np.concatenate(keys), np.concatenate(sizes), part)
+    shares = {
+        "line_punct_ratio": sums["ended"] / lines_of_text,
+        "short_line_ratio": sums["short"] / lines_of_text,
+        "char_dup_ratio": copied / max(len(text) - text.count("\n"), 1),
+    }
+    return {label: np.ma.MaskedArray([value], mask=[not sums["lines"]]) for label, value in shares.items()}
+
+
+def _copied(keys: Hashes, lengths: Numbers, part: int) -> int:
+    """The code points in lines that occurred before."""
+    stretches = (np.arange(start, min(start + part, len(keys))) for start in range(0, len(keys), part))
+    groups = Groups.of(len(keys), stretches, keys.take, part).numbers
+    once = np.zeros(int(groups.max(initial=0)) + 1, np.int64)
+    once[groups] = lengths  # equal lines are equally long
+    return int(lengths[groups > 0].sum() - once[1:].sum())
 
 
 LABELS = (

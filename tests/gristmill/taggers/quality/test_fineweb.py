@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Tagger
-from gristmill.taggers.quality.fineweb import FINEWEB, fineweb
+from gristmill.taggers.quality.fineweb import FINEWEB, fineweb, lines_of_huge, words_of_huge
+from gristmill.text.characters.sentence_ends import sentence_ends
 
 SPACES = [" ", " ", "\n", "\n", "\n\n", "\r\n", "\t", "\u2028", "\u3000"]
 WORDS = [
@@ -54,6 +55,26 @@ texts = pieces.map(lambda pairs: "".join(word + space for word, space in pairs))
 @given(st.lists(texts, max_size=8))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
     assert look(FINEWEB, *batch) == [plain(text) for text in batch]
+
+
+@settings(max_examples=draws(80), deadline=None)
+@given(texts, st.integers(1, 40), st.integers(1, 5))
+def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int, part: int) -> None:
+    found = {label: values.tolist()[0] for label, values in lines_of_huge(text, sentence_ends(), size, part).items()}
+    words, unknown = words_of_huge(text, size)
+    assert (words, unknown) == (len(text.split()), False)
+    assert found == {label: value for label, value in plain(text).items() if label != "list_ratio"}
+
+
+def test_a_huge_text_without_spaces_has_no_words() -> None:
+    assert words_of_huge("一句话 ok\n", 3) == (2, True)
+    assert words_of_huge("ok\n一句", 3) == (2, False)
+
+
+def test_a_text_of_more_than_four_million_code_points_is_huge() -> None:
+    (found,) = look(FINEWEB, "A mill.\nIt mills\n" * (1 << 18))
+    assert (found["line_punct_ratio"], found["short_line_ratio"], found["list_ratio"]) == (0.5, 1, 0.5)
+    assert found["char_dup_ratio"] == 1 - 1 / (1 << 18)
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\n", "\u2028"])
