@@ -47,8 +47,8 @@ def plain(name: str) -> str:
     >>> [plain(name) for name in ("sources/wiki/v1/attributes/gopher-1", "wiki/v1/gopher-1", "Wiki_v1_gopher_1")]
     ['wiki_v1_gopher_1', 'wiki_v1_gopher_1', 'wiki_v1_gopher_1']
     """
-    short = name.removeprefix(DOCUMENTS.top).removesuffix("/documents").replace("/attributes/", "/")
-    return re.sub(r"[^a-z0-9]", "_", short.lower())
+    names = DOCUMENTS.names(name) or ATTRIBUTES.names(name)
+    return re.sub(r"[^a-z0-9]", "_", ("/".join(names.values()) if names else name).lower())
 
 
 def tables_of(store: Store) -> list[NamedTable]:

@@ -111,7 +111,15 @@ def draw(histogram: Histogram, title: str, unit: str) -> str:
 
 
 def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11) -> str:
-    """Words in a drawing, as SVG; `anchor`: start, middle or end."""
+    """The SVG of words in a drawing.
+
+    Args:
+        x: where the words are, in SVG units.
+        y: the line on which they stand.
+        words: any text; it is escaped.
+        anchor: which part of the words is at `x`: `start`, `middle` or `end`.
+        size: of the letters, in SVG units.
+    """
     where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{TEXT}"'
     return f"<text {where}>{escape(words)}</text>"
 

@@ -158,6 +158,8 @@ def test_gc_removes_the_parts_and_the_releases_that_nobody_names(
     old = sorted({path.rpartition("/")[0] for path in parts(exporting)})
     assert len(old) == 3
     exporting.store.put("releases/first.json", json.dumps({"files": [first], "parts": old}).encode())
+    removed = run(capsys, "gc", str(exporting.root))[1]
+    assert "examples.json" in removed  # they show a document that the change put on a blocklist
     assert run(capsys, "gc", str(exporting.root)) == nothing
     exporting.store.delete(["releases/first.json"])
     exporting.store.put(f"{INDEX}/writing.json", b"{}")

@@ -85,7 +85,10 @@ def test_an_unpacked_wheel_is_whole_without_the_checkout(built: tuple[Path, Path
         "packages": installation.VERSION,
         "locks": ["packages-2023-12.txt", "packages-2024-12.txt", "packages-2025-12.txt"],
         "dagster": False,
-        "groups": ["exports_starter", "jsonl", "mix_starter", "packages", "stdlib", "tokenizers", "tokens_starter"],
+        "groups": [
+            *("exports_starter", "jsonl", "mix_starter", "models", "packages", "stdlib"),
+            *("tokenizers", "tokens_starter"),
+        ],
         "definitions": str(site / "gristmill" / "location" / "definitions.py"),
     }
 

@@ -37,4 +37,6 @@ def test_nothing_that_we_ship_starts_the_web_server_without_the_guard() -> None:
 
 
 def test_nothing_that_we_ship_binds_every_address() -> None:
-    assert [path.name for path in shipped() if ANYWHERE.search(path.read_text())] == []
+    found = {path.relative_to(ROOT).as_posix() for path in shipped() if ANYWHERE.search(path.read_text())}
+    # In hosts files, which block hosts, the address is no place to listen.
+    assert found == {"gristmill/text/lists/url_lines.py", "docs/reference/taggers/lists.md"}

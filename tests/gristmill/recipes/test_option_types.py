@@ -139,7 +139,8 @@ TAKEN: dict[Any, dict[str, str]] = {
         "optional": FLAG, "exact": FLAG,
     },
     Tagger: {
-        "document": "function", "batch": "None", "labels": "None ()", "parameters": "{'x':1}", "description": WORDS,
+        "document": "function", "batch": "None", "open": "None", "labels": "None ()", "models": "()",
+        "parameters": "{'x':1}", "description": WORDS,
         "only": f"{NAMES} {{'x'}}", "draft": FLAG, "reason": "''",
     },
     Training: {"mix": WORDS, "special": NAMES},  # Tokenizer checks the name
