@@ -47,4 +47,4 @@ def test_the_demo_runs_on_s3_straight_after_a_folder_on_the_same_home(tmp_path: 
     assert "this Dagster has shown another lake" in said
     assert "9 runs in " in said  # the same eight, and sync before them
     assert contents(open_store(folder)) == contents(seaweed.store("demo"))
-    assert "nothing to do: all 19 partitions and tokenizers are finished" in demo(home, bucket)
+    assert "nothing to do: all 21 partitions and tokenizers are finished" in demo(home, bucket)
