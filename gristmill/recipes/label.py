@@ -23,6 +23,7 @@ class _Declared:
     high: float | None = None
     optional: bool = False
     exact: bool = False
+    words: bool = False
 
     def __post_init__(self) -> None:
         what = f"label {self.name!r}"
@@ -54,6 +55,7 @@ class Score(_Declared):
         high: the highest.
         optional: whether a document may have no score: the tagger leaves it out or gives None.
         exact: whether scores are written with all their digits. By default they are rounded to five decimals.
+        words: whether it depends on words between white space; see gristmill/recipes/word_splitting.py.
 
     Raises:
         RecipeError: the name, the meaning or a bound is not valid.
@@ -77,6 +79,7 @@ class Spans(_Declared):
         high: the highest.
         optional: whether a document may have no label. A document in which nothing was found has one: the empty list.
         exact: as in Score.
+        words: as in Score.
 
     Raises:
         RecipeError: the name, the meaning or a bound is not valid.

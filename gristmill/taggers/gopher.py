@@ -274,11 +274,13 @@ GOPHER = Tagger(
     batch=tag,
     labels=(
         Score("character_count", "code points", unit="code points", low=0),
-        Score("word_count", "words between white space", unit="words", low=0),
-        Score("median_word_length", "median of the words' lengths", unit="code points", low=0),
-        Score("symbol_to_word_ratio", "share of words with `#` or `…`", low=0, high=1),
-        Score("fraction_of_words_with_alpha_character", "share of words with a letter", low=0, high=1),
-        Score("required_word_count", f"how often {', '.join(_REQUIRED)} occur, together", unit="words", low=0),
+        Score("word_count", "words between white space", unit="words", low=0, words=True),
+        Score("median_word_length", "median of the words' lengths", unit="code points", low=0, words=True),
+        Score("symbol_to_word_ratio", "share of words with `#` or `…`", low=0, high=1, words=True),
+        Score("fraction_of_words_with_alpha_character", "share of words with a letter", low=0, high=1, words=True),
+        Score(
+            "required_word_count", f"how often {', '.join(_REQUIRED)} occur, together", unit="words", low=0, words=True
+        ),
         Score(
             "fraction_of_lines_starting_with_bullet_point", "share of lines that begin with `*` or `-`", low=0, high=1
         ),
@@ -296,6 +298,7 @@ GOPHER = Tagger(
                 " twice, so it can exceed 1",
                 low=0,
                 optional=True,
+                words=True,
             )
             for n in _MOST_COMMON
         ),
@@ -306,6 +309,7 @@ GOPHER = Tagger(
                 low=0,
                 high=1,
                 optional=True,
+                words=True,
             )
             for n in _DUPLICATE
         ),

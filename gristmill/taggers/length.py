@@ -48,7 +48,7 @@ LENGTH = Tagger(
     batch=tag,
     labels=(
         Score("chars", "code points", unit="code points", low=0),
-        Score("words", "words between white space", unit="words", low=0),
+        Score("words", "words between white space", unit="words", low=0, words=True),
         Score("bytes", "bytes in UTF-8", unit="bytes", low=0),
         Score("lines", "line feeds and one", unit="lines", low=1),
     ),

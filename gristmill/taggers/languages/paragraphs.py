@@ -26,7 +26,7 @@ def tag(documents: Sequence[Document]) -> dict[str, Any]:
 
     >>> text = "The mill stands by the river.\nDie Mühle steht am Fluss."
     >>> labels = tag([Document(id="a", text=text, source="tales")])
-    >>> [span[:2] for span in labels["en"][0]], labels["doc_en"][0] > 0.4
+    >>> [span[:2] for span in labels["en"][0]], bool(labels["doc_en"][0] > 0.4)
     ([(0, 30)], True)
     """
     batch = Batch.of(documents)

@@ -122,7 +122,14 @@ LENGTHS = Tagger(
         Score("characters", "code points", unit="code points", low=0),
         Score("stripped_characters", "code points without white space at both ends", unit="code points", low=0),
         Score("bytes", "bytes in UTF-8", unit="bytes", low=0),
-        Score("words", "words between white space; none of scripts without spaces", unit="words", low=0, optional=True),
+        Score(
+            "words",
+            "words between white space; none of scripts without spaces",
+            unit="words",
+            low=0,
+            optional=True,
+            words=True,
+        ),
         Score("runs", "runs of word characters, and runs of other marks", unit="runs", low=0),
         Score("unicode_pieces", "pieces between word boundaries of UAX #29", unit="pieces", low=0),
         Score(

@@ -196,7 +196,7 @@ C4 = Tagger(
         Spans(
             "lines_with_no_ending_punctuation", 'each line that does not end with `.`, `?`, `!` or `"`', low=1, high=1
         ),
-        Spans("lines_with_too_few_words", "each line of fewer than three words", low=1, high=1),
+        Spans("lines_with_too_few_words", "each line of fewer than three words", low=1, high=1, words=True),
     ),
     parameters={
         "ends": sorted(_ENDS),

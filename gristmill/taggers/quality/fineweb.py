@@ -172,7 +172,7 @@ LABELS = (
     Score("line_punct_ratio", "share of lines that end with the end of a sentence", low=0, high=1, optional=True),
     Score("short_line_ratio", f"share of lines with at most {SHORT} code points", low=0, high=1, optional=True),
     Score("char_dup_ratio", "share of code points in lines that occurred before", low=0, high=1, optional=True),
-    Score("list_ratio", "line feeds divided by words", low=0, optional=True),
+    Score("list_ratio", "line feeds divided by words", low=0, optional=True, words=True),
 )
 """They are missing for a text without any line that has more than white space."""
 

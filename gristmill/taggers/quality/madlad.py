@@ -85,15 +85,22 @@ def _spans(
 
 
 def _rule(name: str, meaning: str) -> Spans:
-    return Spans(name, meaning, low=1, high=1, optional=True)
+    return Spans(name, meaning, low=1, high=1, optional=True, words=True)
 
 
 MADLAD = Tagger(
     name="madlad-1",
     batch=tag,
     labels=(
-        Score("sentences", "sentences", unit="sentences", low=0, optional=True),
-        Score("questionable", "share of sentences that one of the rules names", low=0, high=1, optional=True),
+        Score("sentences", "sentences", unit="sentences", low=0, optional=True, words=True),
+        Score(
+            "questionable",
+            "share of sentences that one of the rules names",
+            low=0,
+            high=1,
+            optional=True,
+            words=True,
+        ),
         _rule("short", f"each sentence of fewer than {SHORTEST} code points"),
         _rule("long", f"each sentence of more than {LONGEST} code points"),
         _rule("technical", f"each sentence of which more than a fifth are characters of `{TECHNICAL}`"),

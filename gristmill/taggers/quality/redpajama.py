@@ -172,28 +172,41 @@ _WORDS = "the normalized words (no ASCII punctuation, lower case, NFD)"
 _TOKENS = r"the tokens of `\w+|[^\w\s]+`"
 
 
-def _share(name: str, meaning: str, *, optional: bool = True) -> Score:
-    return Score(name, meaning, low=0, high=1, optional=optional, exact=True)
+def _share(name: str, meaning: str, *, words: bool = True, optional: bool = True) -> Score:
+    return Score(name, meaning, low=0, high=1, optional=optional, exact=True, words=words)
 
 
 REDPAJAMA = Tagger(
     name="redpajama-1",
     batch=tag,
     labels=(
-        _share("rps_doc_curly_bracket", "share of code points that are `{` or `}`", optional=False),
-        _share("rps_doc_lorem_ipsum", "how often `lorem ipsum` occurs, for each code point", optional=False),
+        _share("rps_doc_curly_bracket", "share of code points that are `{` or `}`", words=False, optional=False),
+        _share(
+            "rps_doc_lorem_ipsum", "how often `lorem ipsum` occurs, for each code point", words=False, optional=False
+        ),
         Score("rps_doc_num_sentences", "stretches of text between `.`, `!` and `?`", unit="sentences", low=0),
-        _share("rps_doc_frac_lines_end_with_ellipsis", "share of lines that end with `...` or `…`"),
-        Score("rps_doc_word_count", f"number of {_WORDS}", unit="words", low=0, optional=True),
-        Score("rps_doc_mean_word_length", "their mean length", unit="code points", low=0, optional=True, exact=True),
+        _share("rps_doc_frac_lines_end_with_ellipsis", "share of lines that end with `...` or `…`", words=False),
+        Score("rps_doc_word_count", f"number of {_WORDS}", unit="words", low=0, optional=True, words=True),
+        Score(
+            "rps_doc_mean_word_length",
+            "their mean length",
+            unit="code points",
+            low=0,
+            optional=True,
+            exact=True,
+            words=True,
+        ),
         _share("rps_doc_frac_unique_words", "different words, divided by all words"),
-        Score("rps_doc_unigram_entropy", "entropy of the words", unit="nats", low=0, optional=True, exact=True),
+        Score(
+            "rps_doc_unigram_entropy", "entropy of the words", unit="nats", low=0, optional=True, exact=True, words=True
+        ),
         Score(
             "rps_doc_symbol_to_word_ratio",
             f"how often `#`, `...` and `…` occur, divided by {_TOKENS}",
             low=0,
             optional=True,
             exact=True,
+            words=True,
         ),
         _share("rps_doc_frac_no_alph_words", "share of these tokens without a letter of ASCII"),
         _share("rps_doc_frac_all_caps_words", "share of these tokens in capitals"),
@@ -205,6 +218,7 @@ REDPAJAMA = Tagger(
                 low=0,
                 optional=True,
                 exact=True,
+                words=True,
             )
             for n in _TOP
         ),

@@ -94,8 +94,8 @@ def _counts_of_word(plain: TextColumn) -> Numbers:
     return np.diff(np.searchsorted(places, plain.first_words))
 
 
-def _spans(name: str, meaning: str, *, high: float | None = None, optional: bool = False) -> Spans:
-    return Spans(f"rps_lines_{name}", meaning, low=0, high=high, optional=optional, exact=True)
+def _spans(name: str, meaning: str, *, high: float | None = None, words: bool = False) -> Spans:
+    return Spans(f"rps_lines_{name}", meaning, low=0, high=high, optional=words, exact=True, words=words)
 
 
 REDPAJAMA_LINES = Tagger(
@@ -104,7 +104,7 @@ REDPAJAMA_LINES = Tagger(
     labels=(
         _spans("ending_with_terminal_punctution_mark", f"each line, 1 if it ends with one of `{ENDS}`", high=1),
         _spans("javascript_counts", f"each line, with the number of its normalized words that are `{_WORD}`"),
-        _spans("num_words", "each line, with the number of its normalized words", optional=True),
+        _spans("num_words", "each line, with the number of its normalized words", words=True),
         _spans("numerical_chars_fraction", "each line, with the share of numbers in it, normalized", high=1),
         _spans("start_with_bulletpoint", f"each line, 1 if it begins with one of `{BULLETS}`", high=1),
         _spans("uppercase_letter_fraction", "each line, with the share of capitals", high=1),

@@ -97,8 +97,8 @@ def _phrases(text: str, lowered: str) -> dict[str, Found]:
     return found
 
 
-def _rule(name: str, meaning: str) -> Spans:
-    return Spans(name, meaning, low=1, high=1)
+def _rule(name: str, meaning: str, *, words: bool = False) -> Spans:
+    return Spans(name, meaning, low=1, high=1, words=words)
 
 
 REFINEDWEB = Tagger(
@@ -108,11 +108,11 @@ REFINEDWEB = Tagger(
         _rule("uppercase", "each line of which more than half is capitals"),
         _rule("numeric", "each line of digits alone"),
         _rule("counter", "each line that counts, such as `3 likes`"),
-        _rule("one_word", "each line of one word or of white space"),
-        _rule("items_in_cart", f"`items in cart`, in lines of at most {SHORT} words"),
-        _rule("read_more", f"`read more...` at the end of lines of at most {SHORT} words"),
-        _rule("sign_in", f"`sign-in` at the begin of lines of at most {SHORT} words"),
-        Score("removed_words", "share of words in lines of the first four", low=0, high=1, optional=True),
+        _rule("one_word", "each line of one word or of white space", words=True),
+        _rule("items_in_cart", f"`items in cart`, in lines of at most {SHORT} words", words=True),
+        _rule("read_more", f"`read more...` at the end of lines of at most {SHORT} words", words=True),
+        _rule("sign_in", f"`sign-in` at the begin of lines of at most {SHORT} words", words=True),
+        Score("removed_words", "share of words in lines of the first four", low=0, high=1, optional=True, words=True),
     ),
     parameters={"short": SHORT, "counted": list(COUNTED)},
     description="Lines that RefinedWeb (Penedo et al. 2023) and DCLM-Baseline remove.",
