@@ -13,7 +13,7 @@ marks and the white space around it. All three lie within one line.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -56,10 +56,9 @@ def tag(batch: Batch) -> dict[str, Any]:
     >>> labels["doc_count"], labels["share"]
     ([3.0], [0.66129])
     """
-    labels: dict[str, list[Any]] = {name: [] for name in (*_KINDS, "doc_count", "share")}
+    labels: dict[str, list[Any]] = {name: [] for name in (*KINDS, "doc_count", "share")}
     for text in batch.texts:
-        numbers = bool(_numbers().search(text.encode("utf-8", "surrogatepass")))
-        found = {name: find(text) if numbers or name == "EMAIL_ADDRESS" else [] for name, find in _KINDS.items()}
+        found = dict(zip(KINDS, (_emails(text), *numbers(text)), strict=True))
         for name, spans in found.items():
             labels[name].append(spans)
         labels["doc_count"].append(float(sum(map(len, found.values()))))
@@ -69,10 +68,24 @@ def tag(batch: Batch) -> dict[str, Any]:
 
 
 def _emails(text: str) -> Found:
-    """The e-mail addresses. Marks and white space before an address belong to it, also if they have an `@`."""
+    """The e-mail addresses whose domain has a dot."""
+    return [
+        (start, end, 1)
+        for start, end, name, domain in addresses(text)
+        if "." in domain and (name.lstrip(_NAME_MARKS) or name[-1]) != "("
+    ]
+
+
+def addresses(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """All that looks like an e-mail address: where its span starts and ends, the name before the `@`, and the domain.
+
+    Marks and white space before an address belong to its span, also if they have an `@`.
+
+    Args:
+        text: any text.
+    """
     if "@" not in text:
-        return []
-    found: Found = []
+        return
     hosts = _HOST.finditer(text)
     host, last = next(hosts, None), 0
     while host is not None:
@@ -87,11 +100,8 @@ def _emails(text: str) -> Found:
                 break
             host, name, following = following, further, next(hosts, None)
         domain, last = _domain(text, host)
-        given = text[name : host.start()]
-        if "." in domain and (given.lstrip(_NAME_MARKS) or given[-1]) != "(":
-            found.append((start, last, 1))
+        yield start, last, text[name : host.start()], domain
         host = following
-    return found
 
 
 def _name_start(text: str, line: int, at: int) -> int:
@@ -110,6 +120,17 @@ def _domain(text: str, host: re.Match[str]) -> tuple[str, int]:
         return domain[:-1], end + 1
     two = text[end] != "\n" and text[end + 1 : end + 2].isspace()
     return domain, end + 1 + two
+
+
+def numbers(text: str) -> tuple[Found, Found]:
+    """The phone numbers and the IP addresses of a text.
+
+    Args:
+        text: any text.
+    """
+    if not _numbers().search(text.encode("utf-8", "surrogatepass")):
+        return [], []
+    return _phones(text), _ips(text)
 
 
 def _phones(text: str) -> Found:
@@ -149,7 +170,8 @@ def _numbers() -> Any:
     return re2.compile(rf"{phone}|[0-9]\.[0-9]{{1,3}}\.[0-9]{{1,3}}\.[0-9]")
 
 
-_KINDS: dict[str, Callable[[str], Found]] = {"EMAIL_ADDRESS": _emails, "PHONE_NUMBER": _phones, "IP_ADDRESS": _ips}
+KINDS = ("EMAIL_ADDRESS", "PHONE_NUMBER", "IP_ADDRESS")
+"""The labels of spans, in Dolma's order."""
 
 PII = Tagger(
     name="pii-1",

@@ -17,6 +17,10 @@ Labels = dict[str, Any]
 nltk: Any = import_module("nltk")
 nltk.download = lambda *_, **__: False  # else each start asks the network for a model of sentences
 registry: Any = import_module("dolma").TaggerRegistry
+code: Any = import_module("dolma.taggers.code.code_taggers")
+# Its extra `code` is not installed. The taggers that we compare need nothing of it but this expression.
+code.check_code_dependencies = lambda: None
+code.get_whitespace_regex = lambda: import_module("regex").compile(r"\w+|[^\w\s]+")
 Spec: Any = import_module("dolma.core.data_types").InputSpecWithMetadata
 
 

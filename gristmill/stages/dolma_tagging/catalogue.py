@@ -5,20 +5,30 @@ from collections.abc import Mapping, Sequence
 from gristmill.errors import RecipeError, known_names
 from gristmill.lake.identity import digest_of
 from gristmill.stages.dolma_tagging.lengths import LENGTH_TAGGERS
+from gristmill.stages.dolma_tagging.personal_data import PERSONAL_TAGGERS
 from gristmill.stages.dolma_tagging.rules import RULE_TAGGERS
+from gristmill.stages.dolma_tagging.source_code import CODE_TAGGERS
 from gristmill.stages.dolma_tagging.spans import Look
 from gristmill.stages.dolma_tagging.web import WEB_TAGGERS
 
 VERSION = 1
 """Of the labels under Dolma's names. Raised when a label of any changes."""
 
-TAGGERS: Mapping[str, Look] = {**LENGTH_TAGGERS, **RULE_TAGGERS, **WEB_TAGGERS}
+TAGGERS: Mapping[str, Look] = {
+    **LENGTH_TAGGERS,
+    **RULE_TAGGERS,
+    **WEB_TAGGERS,
+    **PERSONAL_TAGGERS,
+    **CODE_TAGGERS,
+}
 
 _HUB = "its tokenizer or model is fetched from the Hugging Face hub at each start"
 _MODEL = "its model is fetched from the network at the first start; give a model by its sha256 to a tagger of a source"
+_LID = "its model lid.176.bin is fetched from the network at each start; language-1 has the smaller lid.176.ftz"
 _LIST = "its list of addresses is fetched from the network at each start; bring your list to the lake"
 _OTHER = "Dolma's own package for it is needed"
-_LATER = "not built yet"
+_VERSION = "other versions of the package tokenizers give it other counts"
+_METADATA = "it reads the metadata of documents: the HTML of a page, or the ending of a file's name"
 
 _REASONS: Mapping[str, Sequence[str]] = {
     _HUB: (
@@ -28,6 +38,10 @@ _REASONS: Mapping[str, Sequence[str]] = {
     _MODEL: (
         "dclm-oh-eli5", "dolma17-quality", "jigsaw_hatespeech_document_v2", "jigsaw_hatespeech_sentence_v2",
         "jigsaw_nsfw_document_v1", "jigsaw_nsfw_sencence_v2",
+    ),
+    _LID: (
+        "ft_lang_id_1e2", "ft_lang_id_doc_v1", "ft_lang_id_en_doc_v2", "ft_lang_id_en_only_v2",
+        "ft_lang_id_en_paragraph_v2", "ft_lang_id_en_paragraph_with_doc_score_v2", "ft_lang_id_paragraph_v1",
     ),
     _LIST: (
         "allowlist_wikidata_cleaned_v1", "allowlist_wikidata_v1", "blocklist_firebog_ads_v1",
@@ -45,17 +59,10 @@ _REASONS: Mapping[str, Sequence[str]] = {
         "cld2_paragraph_v2", "cld3_en_doc_v2", "cld3_en_paragraph_v2", "cld3_en_paragraph_with_doc_score_v2",
         "langdetect_doc_en_v1", "langdetect_doc_v1", "langdetect_en_paragraph_v1", "langdetect_paragraph_v1",
         "lingua_1e2", "lingua_doc_en_v1", "lingua_doc_v1", "lingua_en_only_v1", "lingua_en_par_v1", "lingua_par_v1",
-        "pii_presidio_v1", "code_composition",
+        "pii_presidio_v1", "code_composition", "code_secrets_v1",
     ),
-    _LATER: (
-        "c4_v1", "cc_re", "cc_re_fast", "code_copyright_comments_v1", "code_redpajama_taggers_v1",
-        "code_secrets_v1", "code_starcoder_taggers_v1", "code_starcoder_taggers_v2", "ft_lang_id_1e2",
-        "ft_lang_id_doc_v1", "ft_lang_id_en_doc_v2", "ft_lang_id_en_only_v2", "ft_lang_id_en_paragraph_v2",
-        "ft_lang_id_en_paragraph_with_doc_score_v2", "ft_lang_id_paragraph_v1", "olmo_pretokenizer_v1",
-        "olmo_pretokenizer_with_paragraphs_v1", "pii_regex_v1", "pii_regex_v2",
-        "pii_regex_with_counts_v2",
-        "uniseg_length_paragraphs_with_empty_v1",
-    ),
+    _VERSION: ("olmo_pretokenizer_v1", "olmo_pretokenizer_with_paragraphs_v1"),
+    _METADATA: ("cc_re", "cc_re_fast", "code_starcoder_taggers_v1", "code_starcoder_taggers_v2"),
 }  # fmt: skip
 
 NOT_HERE: Mapping[str, str] = {

@@ -4,15 +4,18 @@ Source: github.com/allenai/dolma, release 1.2.1, `taggers/length.py`. Its whites
 between tokens, which are one more than the tokens; that is kept here.
 """
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 
 from gristmill.recipes.batch import Batch
-from gristmill.stages.dolma_tagging.spans import DolmaLabels, Look, measured, spans, whole
+from gristmill.stages.dolma_tagging.spans import DolmaLabels, DolmaSpan, Look, measured, spans, whole
 from gristmill.text.code_points import Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.utf8 import size_of
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def _characters(batch: Batch) -> DolmaLabels:
@@ -73,6 +76,17 @@ def _piece_paragraphs_and_document(batch: Batch) -> DolmaLabels:
     return {**labels, **whole(batch, {"document": sums.tolist(), "negative_document": (0.0 - sums).tolist()})}
 
 
+def _piece_paragraphs_with_empty(batch: Batch) -> DolmaLabels:
+    """Each line has spans, an empty one of length 0."""
+    found: list[list[DolmaSpan] | None] = []
+    for filled, text in zip(_piece_paragraphs(batch)["paragraph"], batch.texts, strict=True):
+        lengths = {start: score for start, _, score in filled or ()}
+        lines = (line.span() for line in _LINE.finditer(text))
+        found.append([(start, end, lengths.get(start, 0.0)) for start, end in lines] or None)
+    negative = [each and [(start, end, 0.0 - score) for start, end, score in each] for each in found]
+    return {"paragraph": found, "negative_paragraph": negative}
+
+
 LENGTH_TAGGERS: Mapping[str, Look] = {
     "char_length_v1": _characters,
     "char_length_strip_ws_v1": _stripped,
@@ -84,4 +98,5 @@ LENGTH_TAGGERS: Mapping[str, Look] = {
     "whitespace_tokenizer_with_paragraphs_v1": _run_paragraphs,
     "uniseg_length_paragraphs_v1": _piece_paragraphs,
     "uniseg_length_paragraphs_with_doc_length_v1": _piece_paragraphs_and_document,
+    "uniseg_length_paragraphs_with_empty_v1": _piece_paragraphs_with_empty,
 }
