@@ -1,8 +1,8 @@
 """Features: which rows of a model's input matrix the words of texts and their n-grams are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,11 @@ _BREAK = ord("\n")
 
 @dataclass(frozen=True)
 class InputRows:
-    """The rows of T texts.
+    """The rows of N words or texts.
 
     Args:
         rows: of the input matrix, in fastText's order: a word, then its n-grams by their first character (R).
-        bounds: text t has `rows[bounds[t]:bounds[t + 1]]` (T + 1).
+        bounds: word or text n has `rows[bounds[n]:bounds[n + 1]]` (N + 1).
     """
 
     rows: NDArray[Any]
@@ -47,12 +47,12 @@ class Features:
         words: the row of each known word.
         shortest, longest: characters of n-grams, which are those of `<word>`; a longest of 0 means no n-grams.
         buckets: the row of each hash of an n-gram; `missing` if the model has none for it.
-        missing: a number that is no row.
+        missing: a number that is no row. All of its bits are 1.
 
-    >>> features = Features({b"mill": 0}, 1, 0, np.zeros(0, np.uint16), 1)
-    >>> rows = features.of([b"a mill and a mill"])
+    >>> features = Features({b"mill": 0}, 1, 0, np.zeros(0, np.uint16), 0xFFFF)
+    >>> rows = features.of([b"a", b"mill"])
     >>> rows.rows.tolist(), rows.bounds.tolist()
-    ([0, 0], [0, 2])
+    ([0], [0, 0, 1])
     """
 
     words: Mapping[bytes, int]
@@ -61,70 +61,59 @@ class Features:
     buckets: NDArray[Any]
     missing: int
 
-    def of(self, texts: Sequence[bytes]) -> InputRows:
-        """The rows of texts in UTF-8, each without a zero byte."""
-        pieces: list[bytes] = []
-        numbers: list[Sequence[int]] = []
-        sizes = np.zeros(len(texts) + 1, np.int64)
-        for place, text in enumerate(texts, 1):
-            words = _words(text)
-            if words:
-                numbers.append(list(map(self.words.get, words, repeat(self.missing))))
-                pieces.append(b">\n<".join(words))
-                sizes[place] = len(pieces[-1]) + 3
-        if not pieces:
-            return InputRows(np.zeros(0, self.buckets.dtype), sizes)
-        joined = b"<" + b">\n<".join(pieces) + b">\n" + b"\n" * self.longest
-        known = np.fromiter(chain.from_iterable(numbers), self.buckets.dtype)
-        return self._found(joined, np.cumsum(sizes), known)
-
-    def _found(self, joined: bytes, bounds: Numbers, known: NDArray[Any]) -> InputRows:
-        """The rows of words that stand as `<word>` and a line feed; `known` is the row of each word."""
+    def of(self, words: Sequence[bytes]) -> InputRows:
+        """The rows of words in UTF-8, each without white space and zero bytes."""
+        if not words:
+            return InputRows(np.zeros(0, self.buckets.dtype), np.zeros(1, np.int64))
+        joined = b"".join([b"<", b">\n<".join(words), b">\n", b"\n" * self.longest])
         raw = np.frombuffer(joined, np.uint8)
         starts = None if joined.isascii() else np.flatnonzero((raw & 0xC0) != 0x80)  # of characters
         characters = raw if starts is None else raw.take(starts)
-        count = len(characters) - self.longest
-        lengths = range(self.shortest, self.longest + 1) if self.longest else range(0)
-        found = np.full((count, 1 + len(lengths)), self.missing, self.buckets.dtype)
+        size = len(characters) - self.longest
         breaks = characters == _BREAK
-        heads = np.zeros(len(known), np.int64)
-        (ends,) = np.nonzero(breaks[:count])
-        heads[1:] = ends[: len(known) - 1] + 1
-        found[heads, 0] = known
-        if lengths:
-            across = np.zeros(count, np.bool_)
-            for length, hashes in enumerate(self._hashes(raw, starts, characters, count), 1):
-                across |= breaks[length - 1 : length - 1 + count]
-                if length in lengths:
-                    rows = self.buckets.take(hashes)
-                    rows[across] = self.missing
-                    if length == 1:  # `<` and `>` alone are no n-grams
-                        rows[heads] = self.missing
-                        rows[ends[: len(known)] - 1] = self.missing
-                    found[:, 1 + length - self.shortest] = rows
+        heads = np.zeros(len(words) + 1, np.int64)
+        heads[1:] = np.flatnonzero(breaks[:size]) + 1
+        lengths = range(self.shortest, self.longest + 1) if self.longest else range(0)
+        found = np.full((size, 1 + len(lengths)), self.missing, self.buckets.dtype)
+        known = map(self.words.get, words, repeat(self.missing))
+        found[heads[:-1], 0] = np.fromiter(known, self.buckets.dtype, len(words))
+        missing = np.where(breaks, self.buckets.dtype.type(self.missing), self.buckets.dtype.type(0))
+        across = missing[:size].copy()
+        for length, hashes in enumerate(self._hashes(raw, starts, characters, size), 1):
+            across |= missing[length - 1 : length - 1 + size]
+            if hashes is not None:
+                rows = self.buckets.take(hashes)
+                rows |= across
+                if length == 1:  # `<` and `>` alone are no n-grams
+                    rows[heads[:-1]] = self.missing
+                    rows[heads[1:] - 2] = self.missing
+                found[:, 1 + length - self.shortest] = rows
         flat = found.ravel()
         (at,) = np.nonzero(flat != self.missing)
-        if starts is not None:
-            bounds = np.searchsorted(starts, bounds)
-        return InputRows(flat.take(at), np.searchsorted(at, bounds * found.shape[1]))
+        return InputRows(flat.take(at), np.searchsorted(at, heads * found.shape[1]))
 
-    def _hashes(self, raw: NDArray[np.uint8], starts: Numbers | None, characters: NDArray[np.uint8], count: int) -> Any:
-        """For n = 1 to `longest` the bucket of the n characters from each character on."""
+    def _hashes(
+        self, raw: NDArray[np.uint8], starts: Numbers | None, characters: NDArray[np.uint8], size: int
+    ) -> Iterator[Words32 | None]:
+        """For n = 1 to `longest` the bucket of the n characters from each character on; None below `shortest`."""
         steps = _steps(raw, starts, characters)
         modulus = np.uint32(max(len(self.buckets), 1))
-        hashes = np.full(count, _BASIS)
-        buckets = np.empty(count, np.uint32)
+        hashes = np.full(size, _BASIS)
+        buckets = np.empty(size, np.uint32)
         for place in range(self.longest):
             for signed, primes in steps:
-                hashes ^= signed[place : place + count]
-                hashes *= _PRIME if primes is None else primes[place : place + count]
+                hashes ^= signed[place : place + size]
+                hashes *= _PRIME if primes is None else primes[place : place + size]
+            if place + 1 < self.shortest:
+                yield None
+                continue
             np.floor_divide(hashes, modulus, out=buckets)  # numpy divides fast, but its remainder is slow
             buckets *= modulus
             np.subtract(hashes, buckets, out=buckets)
             yield buckets
 
 
-def _words(text: bytes) -> list[bytes]:
+def words_of(text: bytes) -> list[bytes]:
     """The words of a text; bytes are white space as in fastText, which is ASCII's."""
     words = text.split()
     if END in text and END in words:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gristmill.formats.fasttext.exponential import exponential
-from gristmill.formats.fasttext.features import Features
 from gristmill.formats.fasttext.huffman import Found, HuffmanTree
 from gristmill.formats.fasttext.model_file import Floats
+from gristmill.formats.fasttext.word_rows import WordRows
 
 BYTES = 300_000
 """Bytes of texts that are computed together. Fewer take more calls of numpy, and more take more memory."""
@@ -23,7 +23,7 @@ class FastTextModel:
 
     Args:
         labels: names, without fastText's `__label__` (L).
-        features: the rows of texts.
+        rows: finds the rows of texts.
         vectors: the input matrix (rows, D).
         outputs: the output matrix (L, D).
         tree: of the labels, for a model with hierarchical softmax; None for softmax.
@@ -31,7 +31,7 @@ class FastTextModel:
     """
 
     labels: tuple[str, ...]
-    features: Features
+    rows: WordRows
     vectors: Floats
     outputs: Floats
     tree: HuffmanTree | None
@@ -68,7 +68,7 @@ class FastTextModel:
 
     def _means(self, texts: Sequence[bytes]) -> tuple[Floats, Any]:
         """The mean vector of each text, shape (T, D), and whether it has a feature (T)."""
-        rows = self.features.of(texts)
+        rows = self.rows.of(texts)
         vectors = self.vectors.take(rows.rows, axis=0)
         sums = np.zeros((len(texts), self.vectors.shape[1]), np.float32)
         bounds = rows.bounds.tolist()

@@ -11,6 +11,7 @@ from gristmill.formats.fasttext.features import END, LABEL, Features
 from gristmill.formats.fasttext.huffman import MOST_WORDS, HuffmanTree
 from gristmill.formats.fasttext.model import FastTextModel
 from gristmill.formats.fasttext.model_file import ModelFile
+from gristmill.formats.fasttext.word_rows import WordRows
 
 _MAGIC = 793712314
 _VERSION = 12
@@ -51,7 +52,7 @@ def read_model(path: Path) -> FastTextModel:
     tree = HuffmanTree.of(list(labels.values())) if loss == _HIERARCHICAL else None
     names = tuple(label.removeprefix(LABEL).decode("utf-8", "replace") for label in labels)
     features = Features(words, max(shortest, 1), longest, table, missing)
-    return FastTextModel(names, features, vectors, outputs, tree, words.get(END))
+    return FastTextModel(names, WordRows(features), vectors, outputs, tree, words.get(END))
 
 
 def _dictionary(file: ModelFile) -> tuple[dict[bytes, int], dict[bytes, int], NDArray[Any] | None]:

@@ -1,29 +1,26 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.formats.fasttext.features import Features
+from gristmill.formats.fasttext.features import Features, words_of
 
 BUCKETS = 97
+MISSING = 0xFFFF
 
 
-def one_by_one(features: Features, text: bytes) -> list[int]:
-    """The rows of a text, word by word and byte by byte."""
-    rows: list[int] = []
-    for word in text.split():
-        if word == b"</s>":
-            break
-        if word.startswith(b"__label__"):
-            continue
-        rows += [features.words[word]] if word in features.words else []
-        wrapped = "<" + word.decode() + ">"
-        for start in range(len(wrapped)):
-            for length in range(features.shortest, features.longest + 1):
-                piece = wrapped[start : start + length]
-                if len(piece) == length and (length > 1 or 0 < start < len(wrapped) - 1):
-                    rows.append(int(features.buckets[fnv(piece.encode()) % BUCKETS]))
+def one_by_one(features: Features, word: bytes) -> list[int]:
+    """The rows of a word, byte by byte."""
+    rows = [features.words[word]] if word in features.words else []
+    wrapped = "<" + word.decode() + ">"
+    for start in range(len(wrapped)):
+        for length in range(features.shortest, features.longest + 1):
+            piece = wrapped[start : start + length]
+            if len(piece) == length and (length > 1 or 0 < start < len(wrapped) - 1):
+                rows.append(int(features.buckets[fnv(piece.encode()) % BUCKETS]))
     return [row for row in rows if row != features.missing]
 
 
@@ -37,25 +34,33 @@ def fnv(data: bytes) -> int:
 def made(shortest: int, longest: int) -> Features:
     """Every third bucket has no row."""
     rows = np.arange(BUCKETS, dtype=np.uint16) + 2
-    rows[::3] = 999
-    return Features({b"a": 0, "mühle".encode(): 1}, shortest, longest, rows, 999)
+    rows[::3] = MISSING
+    return Features({b"a": 0, "mühle".encode(): 1}, shortest, longest, rows, MISSING)
 
 
-texts = st.lists(st.sampled_from(["a", "mühle", "</s>", "__label__x", "><", "磨坊", "👪", " ", "\t", "\n", "é", "b"]))
+words = st.text(st.sampled_from("aüb磨👪<>é"), min_size=1, max_size=9) | st.sampled_from(["a", "mühle"])
 
 
 @settings(max_examples=draws(100), deadline=None)
-@given(st.lists(texts, max_size=5), st.sampled_from([(1, 1), (1, 3), (2, 4), (3, 6), (1, 0)]))
-def test_rows_are_those_of_each_word_and_each_of_its_ngrams(pieces: list[list[str]], lengths: tuple[int, int]) -> None:
+@given(st.lists(words, max_size=5), st.sampled_from([(1, 1), (1, 3), (2, 4), (3, 6), (1, 0)]))
+def test_rows_are_those_of_each_word_and_each_of_its_ngrams(given_words: list[str], lengths: tuple[int, int]) -> None:
     features = made(*lengths)
-    coded = ["".join(piece).encode() for piece in pieces]
+    coded = [word.encode() for word in given_words]
     found = features.of(coded)
-    split = [found.rows[start:end].tolist() for start, end in zip(found.bounds, found.bounds[1:], strict=False)]
-    assert split == [one_by_one(features, text) for text in coded]
+    split = [found.rows[start:end].tolist() for start, end in pairwise(found.bounds)]
+    assert split == [one_by_one(features, word) for word in coded]
 
 
-@pytest.mark.parametrize("text", [b"", b" ", b"</s> a", b"__label__a"])
-def test_a_text_without_words_has_no_row(text: bytes) -> None:
-    found = made(2, 4).of([text, b"a", text])
-    assert found.bounds[1] == 0
-    assert found.bounds[2] == found.bounds[3] == len(found.rows) > 0
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"a mill\vat\x0cthe\tstream\r\n", [b"a", b"mill", b"at", b"the", b"stream"]),
+        (b"a </s> b", [b"a"]),
+        (b"a</s> b", [b"a</s>", b"b"]),
+        (b"__label__a b", [b"b"]),
+        (b"x__label__ b", [b"x__label__", b"b"]),
+        (b" ", []),
+    ],
+)
+def test_words_are_between_white_space_and_before_the_end(text: bytes, expected: list[bytes]) -> None:
+    assert words_of(text) == expected

@@ -23,10 +23,10 @@ def with_number(place: int, value: int) -> bytes:
 
 def test_the_parts_of_the_model_of_languages() -> None:
     model = read_model(MODEL)
-    assert (len(model.labels), len(model.features.words), model.vectors.shape) == (176, 7_235, (50_000, 16))
+    assert (len(model.labels), len(model.rows.features.words), model.vectors.shape) == (176, 7_235, (50_000, 16))
     assert model.labels[:3] == ("en", "ru", "de")
-    assert (model.features.shortest, model.features.longest) == (2, 4)
-    assert (model.features.buckets != model.features.missing).sum() == 42_765
+    assert (model.rows.features.shortest, model.rows.features.longest) == (2, 4)
+    assert (model.rows.features.buckets != model.rows.features.missing).sum() == 42_765
 
 
 @pytest.mark.parametrize("size", [0, 7, 8, 55, 90, 1_000, 100_000, 500_000, 900_000, len(DATA) - 1])
