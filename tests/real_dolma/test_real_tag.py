@@ -79,7 +79,7 @@ def test_each_of_dolmas_taggers_is_here_or_has_a_reason(dolma: Ask) -> None:
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 def attributes(folder: Path) -> dict[str, list[Any]]:
