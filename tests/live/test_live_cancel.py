@@ -12,6 +12,7 @@ from live import Live
 from steering import FORCED, SAFE, cancel_backfill, of_backfill, pause, processes, terminate, workers
 from testkit import Mill, packed
 
+from assets.support.score_facts import score_facts
 from gristmill.errors import StoreError
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
@@ -61,7 +62,7 @@ class Slow:
         self.instance.add_dynamic_partitions("snapshots/tapes", [snapshot])
 
     def undisturbed(self, snapshot: str) -> dict[str, bytes]:
-        """The sources of a lake in which each step was made once, in plain Python."""
+        """The sources of a lake in which each step was made once, in plain Python, and its scores described."""
         tagger = find("taggers", Tagger, SHELVES, "heard-1")
         source = find("sources", Source, SHELVES, "tapes")
         for step in (
@@ -69,6 +70,8 @@ class Slow:
             TaggingStep("tapes", "v0", snapshot, (tagger,), SHELVES),
         ):
             make(step, self.calm.lake, Inline(), f"{snapshot}-{step.stage}", lambda _: None)
+        heard = place(HEARD, snapshot)
+        score_facts(self.calm.store, heard, read_ledger(self.calm.store, heard)[1], tagger)
         return sources(self.calm, snapshot)
 
     def receipts(self, address: str, snapshot: str) -> int:
