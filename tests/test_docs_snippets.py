@@ -111,7 +111,7 @@ def test_the_pages_declare_sound_recipes(project: Path) -> None:
     assert project.exists()
     catalogue = read_catalogue()
     assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "tales"]
-    assert sorted(catalogue.taggers) == ["length-1", "shouting-1", "toxic-1"]
+    assert sorted(catalogue.taggers) == ["c4-1", "length-1", "shouting-1", "toxic-1"]
     assert sorted(catalogue.mixes) == ["bedtime", "polite", "quiet", "talks"]
     assert sorted(catalogue.tokenizers) == ["bedtime-bpe-1", "brought-1", "talks-bpe-1"]
     assert [type(each[name]) for each, name in (
