@@ -19,6 +19,7 @@ from bench.harness.row import Row, disagreements, table
 
 BENCHES = {
     "tagging": "bench.taggers.compare",
+    "gopher-datatrove": "bench.taggers.gopher_datatrove",
     "one-pass": "bench.taggers.one_pass",
     "tokenizing": "bench.tokens.tokenizing",
     "chat": "bench.tokens.chat_caches",

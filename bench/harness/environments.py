@@ -14,6 +14,7 @@ NEWER = ("3.13", "3.12", "3.11")
 LEVANTER = "GRISTMILL_LEVANTER_PYTHON"
 ENERGON = "GRISTMILL_ENERGON_PYTHON"
 DOLMA = "GRISTMILL_DOLMA_PYTHON"
+DATATROVE = "GRISTMILL_DATATROVE_PYTHON"
 
 
 def dolma() -> Path:
@@ -26,11 +27,14 @@ def dolma() -> Path:
 
 
 def datatrove(cache: Path = CACHE) -> Path:
-    """The Python of an environment that has datatrove.
+    """The Python of an environment that has datatrove: the named one, or one that is made here if need be.
 
     Raises:
         BenchError: there is no fitting Python, or the installation failed.
     """
+    named = os.environ.get(DATATROVE)
+    if named:
+        return Path(named)
     return environment(cache / "datatrove", ROOT / "bench" / "harness" / "requirements-datatrove.txt", NEWER)
 
 

@@ -14,16 +14,16 @@ from typing import Any
 from bench.harness.cost import measured, peak_memory
 from bench.harness.place import SNAPSHOT, SOURCE
 from gristmill.engines.local import LocalPool
-from gristmill.environment import read_environment
+from gristmill.environment import Environment, read_environment
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
+from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
-from resources.lake import lake_resource
 
 TOKENIZER = "bench-1"
 
@@ -48,11 +48,20 @@ def step_of(words: str, catalogue: Catalogue, shelves: tuple[str, ...]) -> Step:
     raise SystemExit(f"no step {words!r}")
 
 
+def open_lake(environment: Environment) -> Lake:
+    """The lake, as `gristmill.api` opens it; one in a bucket as Dagster's resource does, which imports Dagster."""
+    if not environment.lake.startswith("s3://"):
+        return Lake(environment.lake, environment.options)
+    from resources.lake import lake_resource  # noqa: PLC0415 - half of the start of a step in a folder lake
+
+    return lake_resource(environment).lake()
+
+
 def main() -> None:
     """Runs the steps that the command line names, in order."""
     environment = read_environment()
     catalogue = read_catalogue(environment.shelves)
-    lake = lake_resource(environment).lake()
+    lake = open_lake(environment)
     made: list[dict[str, Any]] = []
     steps = sys.argv[1:]
     workers = int(steps.pop(0).partition("=")[2]) if steps[0].startswith("--workers=") else 0

@@ -39,20 +39,22 @@ class Comparison:
         modules: the modules that declare our taggers, one each. All are made in one pass.
         sets: the names of our taggers.
         peer: the names of Dolma's taggers.
-        bar: how many times more CPU Dolma must take at least.
+        bar: how many times more CPU Dolma must take at least; None if there is no bar.
         ours: brings the attributes of our row to the form in which both are compared.
         theirs: the same for Dolma's row.
         close: greatest difference of two scores that counts as equal.
+        most_mb: of the corpus, in millions of bytes of text; None if it has no limit. Some of Dolma's are slow.
     """
 
     name: str
     modules: Sequence[str]
     sets: Sequence[str]
     peer: Collection[str]
-    bar: float
+    bar: float | None = None
     ours: Callable[[Attributes], Attributes] = by_label
     theirs: Callable[[Attributes], Attributes] = by_label
     close: float = 0.0
+    most_mb: int | None = None
 
 
 def comparisons() -> dict[str, Comparison]:

@@ -35,7 +35,10 @@ class Paragraphs(Pieces):
             lines: of the column.
             words: of the column.
         """
-        (filled,) = np.nonzero(words.between(lines.starts, lines.ends))
+        firsts = np.append(np.searchsorted(words.starts, lines.starts), len(words.starts))
+        (filled,) = np.nonzero(firsts[1:] > firsts[:-1])
+        last = np.zeros(len(lines.starts), np.bool_)
+        last[lines.bounds[1:] - 1] = True
         starts, ends = lines.starts[filled], lines.ends[filled] + 1
-        ends -= np.isin(ends, lines.column.bounds[1:])  # the line feed that follows a text is not of the text
+        ends -= last[filled]  # the line feed that follows a text is not of the text
         return cls(lines.column, starts, ends, np.searchsorted(starts, lines.column.bounds))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints
 from gristmill.text.pieces import Pieces
@@ -17,11 +18,14 @@ class Runs(Pieces):
         column: the texts.
         starts, ends: run i is `column.units[starts[i]:ends[i]]`.
         bounds: text t has the runs from `bounds[t]` to before `bounds[t + 1]` (T + 1).
+        are_words: whether each run is one of word characters.
 
     >>> runs = Runs.of(CodePoints.of(["can't stop!!", ""]))
     >>> runs.counts.tolist(), runs.lengths.tolist()
     ([5, 0], [3, 1, 1, 4, 2])
     """
+
+    are_words: NDArray[np.bool_]
 
     @classmethod
     def of(cls, column: CodePoints) -> "Runs":
@@ -29,7 +33,9 @@ class Runs(Pieces):
         kinds = taken(column.units, characters()) & (WORD | SPACE)
         (changes,) = np.nonzero(kinds[1:] != kinds[:-1])
         edges = np.append(0, changes + 1)
-        (inside,) = np.nonzero(kinds[edges] != SPACE)
+        begun = kinds.take(edges)
+        (inside,) = np.nonzero(begun != SPACE)
         # The last code point of a column is a line feed, so each run has an edge after it.
-        starts = edges[inside]
-        return cls(column, starts, edges[inside + 1], np.searchsorted(starts, column.bounds))
+        starts = edges.take(inside)
+        words = (begun.take(inside) & WORD) != 0
+        return cls(column, starts, edges.take(inside + 1), np.searchsorted(starts, column.bounds), words)

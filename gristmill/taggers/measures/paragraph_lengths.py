@@ -20,8 +20,8 @@ def tag(batch: Batch) -> dict[str, Any]:
 
     >>> from gristmill.lake.rows.document import Document
     >>> labels = tag(Batch([Document(id="a", text="Don't panic!\n\nBye", source="tales")]))
-    >>> labels["runs"][0], labels["unicode_words"][0]
-    ([(0, 13, 5), (14, 17, 1)], [(0, 13, 3), (14, 17, 1)])
+    >>> labels["runs"][0].tolist(), labels["unicode_words"][0].tolist()
+    ([[0, 13, 5], [14, 17, 1]], [[0, 13, 3], [14, 17, 1]])
     """
     return batch.measured(_measured)
 
@@ -30,9 +30,9 @@ def _measured(column: TextColumn) -> Measured:
     paragraphs = column.paragraphs
     heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
     return {
-        "characters": paragraphs.spans(paragraphs.lengths),
-        "runs": paragraphs.spans(column.runs.between(paragraphs.starts, paragraphs.ends)),
-        "unicode_words": paragraphs.spans(column.unicode_words.within(heads, tails, filled=True)),
+        "characters": paragraphs.scored(paragraphs.lengths),
+        "runs": paragraphs.scored(column.runs.between(paragraphs.starts, paragraphs.ends)),
+        "unicode_words": paragraphs.scored(column.unicode_words.within(heads, tails, filled=True)),
     }
 
 

@@ -20,6 +20,8 @@ _BY_CHARACTER = (
     (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x323AF),
 )  # fmt: skip
 _NO_SPACES, _NO_RULES = 1, 2
+_FIRST = 0x0E00
+"""The lowest code point of these blocks."""
 _KANA = "ja"
 _LANGUAGES = (
     ("th", 0x0E00, 0x0E7F), ("lo", 0x0E80, 0x0EFF), ("bo", 0x0F00, 0x0FFF), ("my", 0x1000, 0x109F),
@@ -87,7 +89,7 @@ def unspaced(column: CodePoints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     >>> [answer.tolist() for answer in unspaced(CodePoints.of(["ไปโรงเรียน", "日本語 OK", "日 words"]))]
     [[True, True, False], [True, False, False]]
     """
-    if column.units.itemsize == 1 or _divided.get():
+    if column.units.itemsize == 1 or _divided.get() or int(column.units.max()) < _FIRST:
         none = np.zeros(len(column.lengths), np.bool_)
         return none, none
     black, no_spaces, no_rules = script_counts(column)
@@ -106,12 +108,16 @@ def script_counts(column: CodePoints) -> tuple[Numbers, Numbers, Numbers]:
     >>> [counts.tolist() for counts in script_counts(CodePoints.of(["ไป 日 OK"]))]
     [[5], [3], [2]]
     """
-    black = np.add.reduceat((column.kinds & SPACE) == 0, column.bounds[:-1], dtype=np.int64)
+    spaces = np.flatnonzero((column.kinds & SPACE) != 0)  # and the line feed after each text
+    black = column.lengths + 1 - np.diff(np.searchsorted(spaces, column.bounds))
     if _divided.get():
         return black, np.zeros_like(black), np.zeros_like(black)
-    kinds = _table().take(column.units)
-    no_spaces = np.add.reduceat(kinds != 0, column.bounds[:-1], dtype=np.int64)
-    return black, no_spaces, np.add.reduceat(kinds == _NO_RULES, column.bounds[:-1], dtype=np.int64)
+    (places,) = np.nonzero(column.units >= _FIRST)
+    kinds = _table().take(column.units[places])
+    no_spaces, no_rules = (
+        np.diff(np.searchsorted(found, column.bounds)) for found in (places[kinds != 0], places[kinds == _NO_RULES])
+    )
+    return black, no_spaces, no_rules
 
 
 @cache
