@@ -87,7 +87,7 @@ class CodePoints:
                 compared with each other.
         """
         bounds = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) + 1 for text in texts], out=bounds[1:])
+        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1, out=bounds[1:])
         return cls.joined("\n".join(texts) + "\n", bounds, wide=wide)
 
     @classmethod

@@ -71,7 +71,7 @@ def open_lists(
     table = UrlTable.of(entries, below=below)
 
     def tag(batch: Batch) -> dict[str, Any]:
-        found = table.find([_url(document.metadata, keys) for document in batch])
+        found = table.find(_urls(batch, keys))
         absent = ~found.known
         return {
             "listed": np.ma.MaskedArray((found.hosts | found.pages).astype(np.float64), absent),
@@ -80,6 +80,17 @@ def open_lists(
         }
 
     return tag
+
+
+def _urls(batch: Batch, keys: Sequence[str]) -> list[str]:
+    """The URL of each document; empty if it has none."""
+    first = keys[0] if keys else ""
+    urls: list[str] = []
+    for document in batch:
+        metadata = document.metadata
+        url = metadata.get(first) if type(metadata) is dict else None  # as nearly all, without a call
+        urls.append(url if type(url) is str and url else _url(metadata, keys))
+    return urls
 
 
 def _url(metadata: Any, keys: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.lists.urls import LONGEST, LONGEST_HOST, canonical_url
+from gristmill.text.unicode_tables import taken
 
 _LABEL, _FINE = 1, 2
 _HTTP, _HTTPS = (np.uint64(int.from_bytes(scheme, "little")) for scheme in (b"http://", b"https://"))
@@ -87,7 +88,7 @@ def _edges(column: CodePoints) -> tuple[Numbers, NDArray[np.bool_]]:
     Of the others the edges mean nothing.
     """
     units, starts = column.units, column.bounds[:-1]
-    kinds = _KINDS.take(units)
+    kinds = taken(units, _KINDS)
     (marks,) = np.nonzero((kinds & _LABEL) == 0)  # of which the last of each text is its line feed
     signs = units[marks]
     first = column.chunks[starts]
