@@ -20,12 +20,12 @@ from typing import TypeAlias
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPUTING = ("formats", "text", "reports", "lake/rows", "readers", "recipes", "stages/tokenization", "stages/packing")
+COMPUTING = ("formats", "text", "reports", "lake/rows", "readers", "recipes", "encoding", "stages/packing")
 """Packages with pure functions: each shows examples."""
 
 DOCUMENTED = (
     "formats", "text", "reports", "lake/rows", "lake/store", "raw_data", "engines", "readers", "recipes",
-    "stages/tokenization", "stages/packing",
+    "encoding", "stages/tokenization", "stages/packing",
 )  # fmt: skip
 """Packages whose docstrings are complete: a package is added when its docstrings are written."""
 

@@ -23,7 +23,7 @@ TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p
 
 HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
-BELOW_STAGES = {"recipes", "execution", "formats.levanter", "text", *LAKE}
+BELOW_STAGES = {"recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
 STAGES = {
     f"stages.{name}"
     for name in (
@@ -41,7 +41,7 @@ STAGES = {
     )
 }
 ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
-SHELF = {"recipes", "readers", "text", "errors", "lake.rows", "formats.fasttext"}
+SHELF = {"recipes", "readers", "encoding", "text", "errors", "lake.rows", "formats.fasttext"}
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
     "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
@@ -64,6 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formats.oscar": {"lake.rows", "text", "errors"},
     "formats.energon": {"errors"},
     "formats.fasttext": {"errors"},
+    "encoding": {"recipes", "text", "lake.store", "errors"},
     "recipes": {"formats.levanter", "formats.energon", "formats.fasttext", "text", *LAKE},
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
     "execution": {"installation", "formats.levanter", *LAKE},

@@ -20,10 +20,10 @@ from tokenizers import Tokenizer
 from bench.harness.cost import ROOT, Cost, timed
 from bench.harness.environments import datatrove, dolma, levanter
 from bench.inputs.shelf import EOS
+from gristmill.encoding.encoder import Encoder
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.tokenization.encoder import Encoder
 
 Ids = npt.NDArray[np.int32]
 Lengths = npt.NDArray[np.int64]

@@ -9,13 +9,13 @@ import pytest
 from peer import Ask
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from gristmill.encoding.encoder import Encoder
 from gristmill.formats.levanter.array_writer import ObjectSink
 from gristmill.formats.levanter.cache import CacheReader, CacheWriter, ranges_of
 from gristmill.formats.levanter.cache_ledger import CacheLedger, dump_ledger, merge
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.tokenization.encoder import Encoder
 
 Row = dict[str, list[int]]
 

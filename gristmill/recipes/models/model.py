@@ -89,8 +89,8 @@ class Model:
         file: what to bring instead: a path on the machine that brings it (a relative one is below the current
             directory), or `lake:` and a path in the lake. Of a file, or of a folder of files.
         sha256: of the file, in hex. Of a folder: that of each of its files that is brought, by name.
-        kind: what a brought file is: `fasttext` and `onnx` are looked at before they are taken; `list` is any file that
-            is only read, such as words or URLs.
+        kind: what a brought file is: `fasttext`, `onnx` and `tokenizer` (a `tokenizer.json`) are looked at before they
+            are taken; `list` is any file that is only read, such as words or URLs.
         description: for people.
         draft: whether the model may be made anew under its name.
     """
@@ -99,7 +99,7 @@ class Model:
     training: FastTextTraining | None = None
     file: str | None = None
     sha256: str | Mapping[str, str] | None = None
-    kind: Literal["fasttext", "onnx", "list"] = "fasttext"
+    kind: Literal["fasttext", "onnx", "tokenizer", "list"] = "fasttext"
     description: str = ""
     draft: bool = False
 

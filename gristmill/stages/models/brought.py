@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from gristmill.encoding.reference import load_reference
 from gristmill.errors import RecipeError
 from gristmill.formats.fasttext.layout import check_fasttext
 from gristmill.lake.store.protocol import Store
@@ -78,5 +79,14 @@ def _check(model: Model, name: str, where: str, data: bytes) -> None:
         )
     if model.kind == "fasttext":
         check_fasttext(data, what)
+    if model.kind == "tokenizer":
+        _check_tokenizer(data, what)
     if model.kind == "onnx" and name.endswith(".onnx") and not data.startswith(b"\x08"):
         raise RecipeError(f"{what} is no ONNX model; its first field must be the version of ONNX")
+
+
+def _check_tokenizer(data: bytes, what: str) -> None:
+    try:
+        load_reference(data)
+    except RecipeError as error:
+        raise RecipeError(f"{what}: {error}") from error

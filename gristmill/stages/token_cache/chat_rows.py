@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from gristmill.encoding.encoder import Encoder, Ids
+from gristmill.encoding.offsets import TokenOffsets
 from gristmill.errors import RecipeError
 from gristmill.recipes.row_format import Chat
 from gristmill.stages.chat_templates.budget import Unrendered
@@ -20,8 +22,6 @@ from gristmill.stages.token_cache.rows import (
     field_of,
     words_of,
 )
-from gristmill.stages.tokenization.encoder import Encoder, Ids
-from gristmill.stages.tokenization.offsets import TokenOffsets
 from gristmill.text.utf8 import sizes_of
 
 _ARGUMENTS = ("conversations", "return_assistant_tokens_mask", "return_dict", "return_message_spans", "self")

@@ -1,5 +1,8 @@
 """Selects the encoder for the rows of a format."""
 
+from gristmill.encoding.encoder import Encoder
+from gristmill.encoding.reference import TokenizerReference, ask_reference
+from gristmill.encoding.vocabulary import Vocabulary
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
 from gristmill.recipes.row_format import Chat, Format, Text
@@ -7,9 +10,6 @@ from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.prebuilt_rows import PrebuiltRows
 from gristmill.stages.token_cache.rows import RowEncoder
 from gristmill.stages.token_cache.text_rows import TextRows
-from gristmill.stages.tokenization.encoder import Encoder
-from gristmill.stages.tokenization.reference import TokenizerReference, ask_reference
-from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 
 def row_encoder(
@@ -42,8 +42,8 @@ def row_encoder(
     if isinstance(declared, Chat):
         if options.chat_template is None:
             raise RecipeError(f"{name}: no chat template; give the format its chat_template")
+        from gristmill.encoding.offsets import TokenOffsets  # noqa: PLC0415
         from gristmill.stages.token_cache.chat_rows import ChatRows  # noqa: PLC0415 - imports Jinja, which texts do not need
-        from gristmill.stages.tokenization.offsets import TokenOffsets  # noqa: PLC0415
 
         offsets = TokenOffsets(tokenizer_json, encoder.reference, facts.vocabulary)
         return ChatRows(declared, options.chat_template, offsets, encoder, name), facts.vocabulary

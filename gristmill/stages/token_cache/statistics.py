@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from gristmill.encoding.vocabulary import Vocabulary
 from gristmill.lake.ledger.counts import add_counts, sum_counts
-from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 Ids = npt.NDArray[np.int32]
 Lengths = npt.NDArray[np.int64]

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from gristmill.encoding.encoder import Encoder
 from gristmill.recipes.row_format import Text
 from gristmill.stages.token_cache.rows import MISSING, NORMALIZED, SPECIAL, CacheRows, RowError, field_of, words_of
-from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.text.utf8 import sizes_of
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from gristmill.encoding.reference import REFERENCE_FILE, TokenizerReference, load_answers
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.identity import digest_of
@@ -14,7 +15,6 @@ from gristmill.lake.ledger.schema import refuse_newer
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.tokenization.reference import REFERENCE_FILE, TokenizerReference, load_answers
 
 TOKENIZING = 1
 """Version of the way we write token caches. Raising it rebuilds all of them."""

@@ -12,6 +12,8 @@ import msgspec
 from tokenizers import Tokenizer as Trained
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from gristmill.encoding.engines import panics_as_errors
+from gristmill.encoding.reference import REFERENCE_FILE, ask_reference, dump_reference
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
@@ -23,7 +25,6 @@ from gristmill.lake.rows.batches import TextRow, read_rows
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer, Training
-from gristmill.stages.tokenization.engines import panics_as_errors
 from gristmill.stages.tokenization.files import (
     CONFIG,
     JINJA,
@@ -37,7 +38,6 @@ from gristmill.stages.tokenization.files import (
     template_in,
     tokenizer_path,
 )
-from gristmill.stages.tokenization.reference import REFERENCE_FILE, ask_reference, dump_reference
 
 Slices = Mapping[str, Sequence[str]]
 """Snapshots by stream."""

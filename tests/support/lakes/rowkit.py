@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from gristmill.encoding.reference import ask_reference
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import CacheRows
-from gristmill.stages.tokenization.reference import ask_reference
 
 EOS, BOS = "<|endoftext|>", "<|begin|>"
 

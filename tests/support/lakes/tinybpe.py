@@ -3,7 +3,7 @@
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from gristmill.stages.tokenization.encoder import Encoder
+from gristmill.encoding.encoder import Encoder
 
 EOS = "<|endoftext|>"
 BOS = "<|begin|>"

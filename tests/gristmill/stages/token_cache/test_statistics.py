@@ -1,7 +1,7 @@
 import numpy as np
 
+from gristmill.encoding.vocabulary import Vocabulary
 from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics, add_statistics, edges_of
-from gristmill.stages.tokenization.vocabulary import Vocabulary
 
 NOTHING = np.zeros(4, np.int64)
 FRAGMENTS = np.array([False, False, False, True])

@@ -8,11 +8,11 @@ from talklake import BYTES, row, started
 from testkit import SNAPSHOT, Mill
 from wholelake import TOKENIZER
 
+from gristmill.encoding.reference import REFERENCE_FILE, load_answers
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.ledger.files import dump
 from gristmill.recipes.tokenizer import Training
 from gristmill.stages.tokenization.files import ledger_path, read_reference, read_tokenizer, tokenizer_path
-from gristmill.stages.tokenization.reference import REFERENCE_FILE, load_answers
 from gristmill.stages.tokenization.training import make_tokenizer
 
 

@@ -3,7 +3,7 @@ import pytest
 from tinybpe import CORPUS, raw
 from tokenizers import Tokenizer
 
-from gristmill.stages.tokenization.engines import (
+from gristmill.encoding.engines import (
     REFERENCE_TEXTS,
     ReferenceEngine,
     TokenEngine,

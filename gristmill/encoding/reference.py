@@ -16,12 +16,12 @@ import numpy as np
 import zstandard
 from tokenizers import Tokenizer
 
+from gristmill.encoding.engines import EngineIds, Lengths, ReferenceEngine
+from gristmill.encoding.probes import PROBES, probes
+from gristmill.encoding.safe_splits import breaks_of
+from gristmill.encoding.tokenizer_json import parse_tokenizer_json
+from gristmill.encoding.vocabulary import Vocabulary, vocabulary_of
 from gristmill.errors import RecipeError, is_failure
-from gristmill.stages.tokenization.engines import EngineIds, Lengths, ReferenceEngine
-from gristmill.stages.tokenization.probes import PROBES, probes
-from gristmill.stages.tokenization.safe_splits import breaks_of
-from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
-from gristmill.stages.tokenization.vocabulary import Vocabulary, vocabulary_of
 
 REFERENCE_FILE = "facts.msgpack.zst"
 """Name of the file with the answers."""

@@ -9,13 +9,13 @@ from testkit import Mill
 from tokenizers import Tokenizer as Loaded
 from wholelake import CACHE, TOKENIZER, make_cache, make_whole, table
 
+from gristmill.encoding import encoder as encoding
+from gristmill.encoding.encoder import Encoder
+from gristmill.encoding.probes import probes
+from gristmill.encoding.reference import REFERENCE_FILE, ask_reference, dump_reference
 from gristmill.lake.ledger.files import dump
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.tokenization import encoder as encoding
-from gristmill.stages.tokenization.encoder import Encoder
 from gristmill.stages.tokenization.files import ledger_path, read_reference, read_tokenizer, tokenizer_path
-from gristmill.stages.tokenization.probes import probes
-from gristmill.stages.tokenization.reference import REFERENCE_FILE, ask_reference, dump_reference
 
 
 def test_facts_are_read_as_they_were_asked_for(whole: Mill) -> None:

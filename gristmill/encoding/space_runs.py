@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
+from gristmill.encoding.tokenizer_json import parse_tokenizer_json
 
 MARK = "\x0b"
 MARK_IN_JSON = re.compile("\u010b|\\\\u010[bB]")

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from fastokens import Tokenizer as FastTokenizer
 from tokenizers import Tokenizer
 
+from gristmill.encoding.space_runs import MARK, marked, without_runs
 from gristmill.errors import DataError, is_panic
-from gristmill.stages.tokenization.space_runs import MARK, marked, without_runs
 
 EngineIds = npt.NDArray[np.uint32]
 Lengths = npt.NDArray[np.int64]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from gristmill.stages.tokenization.offsets import TokenOffsets
-from gristmill.stages.tokenization.vocabulary import vocabulary_of
+from gristmill.encoding.offsets import TokenOffsets
+from gristmill.encoding.vocabulary import vocabulary_of
 
 EOS = "<|endoftext|>"
 CORPUS = ["the cat  sat on the mat", " caf\u00e9 \u4f60\u597d\u4f60\u597d", "  \n\n  x = 1\n\tdef f(): pass"] * 20

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from gristmill.encoding import encoder as encoding
+from gristmill.encoding.encoder import Encoder
+from gristmill.encoding.safe_splits import WINDOW, breaks_of, safe_windows
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.tokenization import encoder as encoding
-from gristmill.stages.tokenization.encoder import Encoder
-from gristmill.stages.tokenization.safe_splits import WINDOW, breaks_of, safe_windows
 
 EOS = "<|end of text|>"
 CORPUS = [
@@ -34,7 +34,7 @@ SMALL = trained(pre_tokenizers.ByteLevel(add_prefix_space=False))
 
 def in_windows(text: str, size: int, suffix: str = "") -> list[str]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gristmill.stages.tokenization.safe_splits.WINDOW", size)
+        patched.setattr("gristmill.encoding.safe_splits.WINDOW", size)
         return list(safe_windows(text, suffix, "\n ", lambda _, __: True))
 
 
@@ -88,8 +88,8 @@ def test_ids_of_windows_are_those_of_the_whole(words: list[str], engine: str) ->
     whole, _ = encoder.encode([text])
     with pytest.MonkeyPatch.context() as patched:
         for module in ("safe_splits", "encoder"):
-            patched.setattr(f"gristmill.stages.tokenization.{module}.WINDOW", 64)
-        patched.setattr("gristmill.stages.tokenization.safe_splits.AROUND", 24)
+            patched.setattr(f"gristmill.encoding.{module}.WINDOW", 64)
+        patched.setattr("gristmill.encoding.safe_splits.AROUND", 24)
         patched.setattr(encoding, "BATCH_CHARACTERS", 1)
         parted, lengths = encoder.encode(["the fox", text, ""])
         bare, bare_lengths = encoder.encode_bare([text])
@@ -109,7 +109,7 @@ def test_a_text_is_not_parted_where_the_ids_would_be_others() -> None:
         return ids[0] == ids[1] + ids[2]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gristmill.stages.tokenization.safe_splits.WINDOW", 64)
+        patched.setattr("gristmill.encoding.safe_splits.WINDOW", 64)
         parts = list(safe_windows(whole, "", "\n ", agrees))
     assert "".join(parts) == whole
     assert len(parts) > 5

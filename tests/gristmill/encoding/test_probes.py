@@ -1,7 +1,7 @@
 from tinybpe import EOS
 from tokenizers import Tokenizer
 
-from gristmill.stages.tokenization.probes import FIXED, SWEPT, probes
+from gristmill.encoding.probes import FIXED, SWEPT, probes
 
 
 def test_probes_are_the_same_each_time(small: Tokenizer) -> None:

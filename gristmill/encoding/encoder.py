@@ -16,7 +16,7 @@ and EOS is appended as an id.
 
 Engines: `tokenizers` of Hugging Face is the reference. `fastokens` gives the same ids many times faster for most
 byte-level BPEs, but other ids for some tokenizers that it accepts. So every encoder first compares the two on texts
-(gristmill/stages/tokenization/probes.py), and uses `fastokens` only if all ids are equal. An encoder uses one core;
+(gristmill/encoding/probes.py), and uses `fastokens` only if all ids are equal. An encoder uses one core;
 the work is spread over processes. If the reference's answers are at hand, a start takes only as long as fastokens
 loads: 0.2 CPU seconds for a vocabulary of 50,000 tokens, 0.4 for 100,000.
 """
@@ -31,9 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from gristmill.errors import DataError, RecipeError
-from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.tokenization.engines import (
+from gristmill.encoding.engines import (
     ONE_CORE,
     EngineIds,
     Lengths,
@@ -44,9 +42,11 @@ from gristmill.stages.tokenization.engines import (
     fast_engines,
     joined,
 )
-from gristmill.stages.tokenization.long_texts import LONG, cut
-from gristmill.stages.tokenization.reference import TokenizerReference, ask_reference, load_reference
-from gristmill.stages.tokenization.safe_splits import WINDOW, safe_windows
+from gristmill.encoding.long_texts import LONG, cut
+from gristmill.encoding.reference import TokenizerReference, ask_reference, load_reference
+from gristmill.encoding.safe_splits import WINDOW, safe_windows
+from gristmill.errors import DataError, RecipeError
+from gristmill.recipes.tokenizer import TokenizerOptions
 
 Ids = npt.NDArray[np.int32]
 

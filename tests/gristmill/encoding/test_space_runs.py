@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from gristmill.stages.tokenization.engines import FastEngine, FastEngineWithRuns, ReferenceEngine, fast_engines
-from gristmill.stages.tokenization.space_runs import marked, without_runs
+from gristmill.encoding.engines import FastEngine, FastEngineWithRuns, ReferenceEngine, fast_engines
+from gristmill.encoding.space_runs import marked, without_runs
 
 EOS = "<|endoftext|>"
 LONGEST = 6

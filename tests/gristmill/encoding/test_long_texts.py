@@ -4,9 +4,9 @@ import pytest
 from tinybpe import EOS, by_the_book, raw, rows
 from tokenizers import Tokenizer
 
+from gristmill.encoding.encoder import Encoder
+from gristmill.encoding.long_texts import cut
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.tokenization.encoder import Encoder
-from gristmill.stages.tokenization.long_texts import cut
 
 
 def pieces_of_runs(text: str) -> Iterator[str]:

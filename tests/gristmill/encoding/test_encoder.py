@@ -11,9 +11,9 @@ from panics import TEXT, panicking
 from tinybpe import BOS, CORPUS, EOS, by_the_book, one_id, raw, rows, trained
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
+from gristmill.encoding.encoder import Encoder
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.tokenizer import TokenizerOptions
-from gristmill.stages.tokenization.encoder import Encoder
 
 TRICKY = [
     "",

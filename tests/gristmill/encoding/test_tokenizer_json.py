@@ -1,7 +1,7 @@
 import pytest
 
+from gristmill.encoding.tokenizer_json import AddedTokenJson, ModelJson, TokenizerJson, parse_tokenizer_json
 from gristmill.errors import DataError
-from gristmill.stages.tokenization.tokenizer_json import AddedTokenJson, ModelJson, TokenizerJson, parse_tokenizer_json
 
 
 def test_what_is_not_asked_for_is_passed_over_and_what_is_not_there_is_none() -> None:

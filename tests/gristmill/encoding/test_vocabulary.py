@@ -1,7 +1,7 @@
 from tinybpe import trained
 from tokenizers import Tokenizer, models
 
-from gristmill.stages.tokenization.vocabulary import vocabulary_of
+from gristmill.encoding.vocabulary import vocabulary_of
 
 
 def test_pieces_of_characters_are_told_from_characters() -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from gristmill.stages.tokenization.engines import panics_as_errors
-from gristmill.stages.tokenization.probes import FIXED
-from gristmill.stages.tokenization.safe_splits import BREAKS, safe_windows
-from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
-from gristmill.stages.tokenization.vocabulary import Vocabulary
+from gristmill.encoding.engines import panics_as_errors
+from gristmill.encoding.probes import FIXED
+from gristmill.encoding.safe_splits import BREAKS, safe_windows
+from gristmill.encoding.tokenizer_json import parse_tokenizer_json
+from gristmill.encoding.vocabulary import Vocabulary
 from gristmill.text.utf8 import STRETCH, size_of
 
 Ids = npt.NDArray[np.int32]
@@ -41,7 +41,7 @@ class TokenOffsets:
         fast: whether the ids alone are enough for this tokenizer.
 
     >>> from tokenizers import models, pre_tokenizers
-    >>> from gristmill.stages.tokenization.vocabulary import vocabulary_of
+    >>> from gristmill.encoding.vocabulary import vocabulary_of
     >>> tokenizer = Tokenizer(models.WordLevel({"mill": 0, "river": 1, "?": 2}, unk_token="?"))
     >>> tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     >>> data = tokenizer.to_str().encode()

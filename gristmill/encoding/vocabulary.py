@@ -8,7 +8,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 
-from gristmill.stages.tokenization.tokenizer_json import parse_tokenizer_json
+from gristmill.encoding.tokenizer_json import parse_tokenizer_json
 
 SPACE = "\u0120"
 """A space in a byte-level vocabulary."""
