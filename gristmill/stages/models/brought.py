@@ -8,6 +8,7 @@ from gristmill.errors import RecipeError
 from gristmill.formats.fasttext.layout import check_fasttext
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.models.model import Model
+from gristmill.recipes.models.onnx_file import check_onnx
 
 IN_LAKE = "lake:"
 """Prefix, in a recipe, of a path in the lake."""
@@ -81,8 +82,8 @@ def _check(model: Model, name: str, where: str, data: bytes) -> None:
         check_fasttext(data, what)
     if model.kind == "tokenizer":
         _check_tokenizer(data, what)
-    if model.kind == "onnx" and name.endswith(".onnx") and not data.startswith(b"\x08"):
-        raise RecipeError(f"{what} is no ONNX model; its first field must be the version of ONNX")
+    if model.kind == "onnx" and name.endswith(".onnx"):
+        check_onnx(data, list(model.brought), what)
 
 
 def _check_tokenizer(data: bytes, what: str) -> None:

@@ -5,11 +5,16 @@ import pickle
 from pathlib import Path
 
 import pytest
+from onnxfile import classifier
 from testkit import Mill
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from gristmill.errors import RecipeError
+from gristmill.lake.rows.document import Document
 from gristmill.recipes.models.model import Model
+from gristmill.recipes.models.onnx import onnx_tagger
 from gristmill.stages.models.brought import brought_files
+from gristmill.stages.models.local_copy import local_files
 from gristmill.stages.models.training import make_model, read_metrics
 
 LID = Path(__file__).parents[4] / "gristmill" / "models" / "lid.176.ftz"
@@ -46,6 +51,7 @@ def test_a_folder_is_brought_by_the_names_and_digests_of_its_files(mill: Mill, t
         (b"\x93NUMPY", "list", "pickled file by its first bytes"),
         (b"words", "fasttext", "no valid fastText classifier"),
         (LID.read_bytes()[:5000], "fasttext", "no valid fastText classifier"),
+        (b"{}", "tokenizer", "model.bin: tokenizer.json cannot be loaded"),
     ],
 )
 def test_what_is_pickled_damaged_or_something_else_is_refused(
@@ -63,3 +69,29 @@ def test_another_sha256_and_a_missing_file_are_named(mill: Mill, tmp_path: Path)
     (tmp_path / "model.bin").write_bytes(b"other")
     with pytest.raises(RecipeError, match=f"has sha256 {hashlib.sha256(b'other').hexdigest()}, the recipe says"):
         brought_files(mill.store, model(tmp_path / "model.bin", b""))
+
+
+def brought_classifier(folder: Path, data: bytes) -> Model:
+    words = Tokenizer(models.WordLevel({"?": 0, "mill": 1}, unk_token="?"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    files = {"model.onnx": data, "tokenizer.json": words.to_str().encode()}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return Model(name="mills-1", kind="onnx", file=str(folder), sha256=digests)
+
+
+def test_a_brought_onnx_classifier_scores_documents(mill: Mill, tmp_path: Path) -> None:
+    ledger, _ = make_model(mill.store, brought_classifier(tmp_path, classifier([[0.0], [3.0]])), mill.said.append)
+    files = local_files(mill.store, {"mills-1": ledger.fingerprint}, tmp_path / "copies")
+    tagger = onnx_tagger("mills-1", "mills-1", ("mills",), output="number").opened(files)
+    assert tagger.look([Document(id="a", text="a mill mill", source="tales")]) == {"mills": [2.0]}
+
+
+def test_an_onnx_model_that_reads_other_files_is_not_brought(mill: Mill, tmp_path: Path) -> None:
+    forged = brought_classifier(tmp_path, classifier([[0.0]], outside="../secret"))
+    with pytest.raises(RecipeError, match=r"model 'mills-1': .*model\.onnx has tensors in the file '\.\./secret'"):
+        make_model(mill.store, forged, mill.said.append)
+    damaged = brought_classifier(tmp_path, b"\x08\x08")
+    with pytest.raises(RecipeError, match=r"model\.onnx is no ONNX model: it has no graph"):
+        make_model(mill.store, damaged, mill.said.append)
