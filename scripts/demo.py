@@ -43,9 +43,13 @@ def acquire(store: Store, cache: Path, *, offline: bool) -> list[Acquired]:
 
 
 def grind(mill: Mill, name: str = MIX) -> None:
-    """Raw to tokens of a mix, over every snapshot there is."""
+    """Models, then raw to tokens of a mix, over every snapshot there is."""
     mix = mill.catalogue.mixes[name]
     snapshots = {stream.key: mill.arrive(mill.catalogue.sources[stream.source]) for stream in mix.streams}
+    for model in mill.catalogue.models.values():
+        if model.training is not None:
+            mill.fit(mill.catalogue.labels[model.training.labels])
+        mill.fit(model)
     for stream in mix.streams:
         for snapshot in snapshots[stream.key]:
             mill.journey(mill.catalogue.sources[stream.source], snapshot)

@@ -227,7 +227,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     told.live.close()
 
 
-GENERAL = tuple(f"sources/letters/v1/attributes/{name}" for name in ("gopher-1", "language-1", "length-1"))
+GENERAL = tuple(f"sources/letters/v1/attributes/{name}" for name in ("gopher-1", "language-1", "length-1", "pii-1"))
 CHAIN = (LETTERS_V0, COUNT_V0, LETTERS_V1, COUNT_V1, MOODY_V1, *GENERAL)
 DIARY_SIZE = "sources/diary/v0/attributes/size-1"
 
