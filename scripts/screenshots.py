@@ -1,8 +1,8 @@
 """make screenshots: what people see, in a real browser, on the demo's lake: pictures in .cache/screenshots.
 
-The asset graph, a partition, a passing and a failing alignment check, a backfill under way, the automation page.
-Needs a Chromium on this machine (GRISTMILL_CHROMIUM, or on the PATH). For the failing check a row is cut out of an
-attribute shard, and put back afterwards.
+The asset graph, a partition, the scores of an attribute set, a model with its measures, a passing and a failing
+alignment check, a backfill under way, the automation page. Needs a Chromium on this machine (GRISTMILL_CHROMIUM, or on
+the PATH). For the failing check a row is cut out of an attribute shard, and put back afterwards.
 """
 
 import gzip
@@ -26,7 +26,7 @@ from scripts.server import Server
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-SOURCE, SET = "packages", "length-1"
+SOURCE, SET, MODEL = "packages", "length-1", "toxicity-1"
 FOLDER = CHECKOUT / ".cache" / "screenshots"
 SIZE = 1600, 1000
 
@@ -88,6 +88,12 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("graph", "/asset-groups", SOURCE, without="fetching statuses")
     camera.take("lineage", f"/assets/{documents}?view=lineage&lineageScope=neighbors", "length-1", without="Loading")
     camera.take("partition", f"/assets/{documents}?view=partitions&partition={snapshots[0]}", "Materialized")
+    scores = f"/assets/{attributes_asset(SOURCE, version, MODEL)}?view=partitions&partition={snapshots[0]}"
+    camera.take("scores", scores, "extremes")
+    camera.take("histogram", scores, "extremes", click="[Show Markdown]")
+    camera.take("model", f"/assets/models/{MODEL}", "recall at 0.5")
+    camera.take("confusion", f"/assets/models/{MODEL}", "recall at 0.5", click="[Show Markdown]")
+    camera.take("model-lineage", f"/assets/models/{MODEL}?view=lineage&lineageScope=downstream", MODEL)
     camera.take("raw", f"/assets/{raw_asset(SOURCE)}?view=partitions", snapshots[0])
     camera.take("check-recorded", f"{checks}row_alignment", "row_alignment")
     server.check(attributes, "row_alignment_audit")

@@ -38,11 +38,11 @@ def _deps_changed() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see 
 def _deps_touched() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above
     """An input will be requested by another sensor's tick: it must be made first, or the asset would be made twice.
 
-    Tokenizers are left out: only people make them, so they may stay out of date for ever.
+    Tokenizers, models and labelled sets are left out: only people make them, so they may stay out of date for ever.
     """
     alone = _touched() & ~dg.AutomationCondition.will_be_requested()  # an input of the same tick is made first anyway
     touched = dg.AutomationCondition.any_deps_match(alone)
-    return touched.ignore(dg.AssetSelection.groups("tokenizers")).with_label("any_deps_touched")
+    return touched.ignore(dg.AssetSelection.groups("tokenizers", "models")).with_label("any_deps_touched")
 
 
 def _quiet() -> dg.AutomationCondition:  # type: ignore[type-arg]  # see above

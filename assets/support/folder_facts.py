@@ -22,6 +22,7 @@ def folder_facts(store: Store, ledger: FolderLedger) -> dict[str, Any]:
     metrics = read_metrics(store, ledger)
     if metrics is None:
         return facts
+    facts.pop("baseline", None)  # below, with a name that says what it is
     half = metrics.at_half()
     image = base64.b64encode(read_file(store, ledger, PLOT)).decode()
     return facts | {

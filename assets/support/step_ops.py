@@ -234,7 +234,8 @@ class Ops:
             metadata = _metadata(lake.store(), assembled, planned, output.address)
             if isinstance(output.step, TaggingStep):
                 [tagger] = output.step.taggers
-                metadata |= score_facts(lake.store(), planned.partition(output.address).place, assembled.shards, tagger)
+                where = planned.partition(output.address).place  # first what people look for, then the table of shards
+                metadata = score_facts(lake.store(), where, assembled.shards, tagger) | metadata
             yield _published(metadata, ledger.fingerprint)
 
         return commit_partition

@@ -10,6 +10,8 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 260, 48, 44, 40
 """Size of a drawing and margins around the curve, in SVG units."""
 _CURVE = 360
 _OTHER = "#d97706"
+_DARK = "#111"
+"""Of text on a coloured ground."""
 _LABELS = 6
 """Labels of a matrix that are drawn; more would be too small to read."""
 
@@ -116,7 +118,8 @@ def _matrix(metrics: Measured) -> list[str]:
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide - 2:.1f}" height="{tall - 2:.1f}" fill="{BAR}"'
                 f' fill-opacity="{0.08 + 0.6 * share:.2f}"/>'
             )
-            parts.append(_text(x + wide / 2 - 1, y + tall / 2 + 3, f"{value:,} ({share:.0%})", anchor="middle"))
+            words = f"{value:,} ({share:.0%})"
+            parts.append(_text(x + wide / 2 - 1, y + tall / 2 + 3, words, anchor="middle", colour=_DARK))
     return parts
 
 

@@ -95,7 +95,9 @@ def read_folder(store: Store, asset: str) -> FolderLedger:
     """
     ledger = find_folder(store, asset)
     if ledger is None:
-        raise DataError(f"{asset}: not there yet; make it: `gristmill make LAKE {asset}`")
+        raise DataError(
+            f"{asset}: not there yet; make it: `gristmill make LAKE {asset}`, or materialize {asset} in Dagster"
+        )
     return ledger
 
 

@@ -68,25 +68,30 @@ class Works:
     """A lake with the recipes of tests/support/shelves/dagshelf, and the real definitions over it."""
 
     def __init__(
-        self, root: Path, instance: dg.DagsterInstance, catalogue: Catalogue | None = None, address: str = ""
+        self,
+        root: Path,
+        instance: dg.DagsterInstance,
+        catalogue: Catalogue | None = None,
+        address: str = "",
+        shelves: tuple[str, ...] = SHELVES,
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
         self.instance = instance
-        self._address = address
+        self._address, self._shelves = address, shelves
         self.store: Store = open_store(str(root))
-        self.catalogue = catalogue or read_catalogue(SHELVES)
+        self.catalogue = catalogue or read_catalogue(shelves)
         if self.store.head(blocklist_path("takedowns")) is None:
             self.block()
 
     def copy(self, root: Path, instance: dg.DagsterInstance) -> "Works":
         """The same lake elsewhere, and all that Dagster knows of it in another instance, which is empty."""
         copy_records(self.instance, instance)
-        return Works(link(self.root, root), instance, self.catalogue)
+        return Works(link(self.root, root), instance, self.catalogue, shelves=self._shelves)
 
     @cached_property
     def definitions(self) -> dg.Definitions:
-        return build(environment_of(self.root, address=self._address), self.catalogue)
+        return build(environment_of(self.root, self._shelves, self._address), self.catalogue)
 
     def load(self, catalogue: Catalogue) -> None:
         """The code is loaded again, with other recipes."""
