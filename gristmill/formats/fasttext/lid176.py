@@ -33,10 +33,14 @@ CODES = tuple(_CODES.split())
 """All languages of the model."""
 
 
-def languages_of(texts: Sequence[str]) -> list[list[tuple[str, float]]]:
-    """The three likeliest languages of each text with their probabilities, the likeliest first.
+def languages_of(texts: Sequence[str], most: int = LANGUAGES) -> list[list[tuple[str, float]]]:
+    """The likeliest languages of each text with their probabilities, the likeliest first.
 
     Only the first 65,536 code points are read. Languages below 0.01 are left out. A text without words has none.
+
+    Args:
+        texts: any texts.
+        most: languages of a text at most.
 
     Raises:
         RecipeError: the model's file is missing, or is another.
@@ -44,7 +48,7 @@ def languages_of(texts: Sequence[str]) -> list[list[tuple[str, float]]]:
     found: list[list[tuple[str, float]]] = [[] for _ in texts]
     beginnings = [text[:CODE_POINTS] for text in texts]
     places = [place for place, text in enumerate(beginnings) if text.replace("\0", " ").strip()]
-    likeliest = model(MODEL, SHA256).likeliest([beginnings[place] for place in places], LANGUAGES, LEAST)
+    likeliest = model(MODEL, SHA256).likeliest([beginnings[place] for place in places], most, LEAST)
     for place, languages in zip(places, likeliest, strict=True):
         # Sums of floats may exceed 1.
         found[place] = [(code, min(round(probability, DIGITS), 1.0)) for code, probability in languages]

@@ -28,9 +28,9 @@ def tag(documents: Sequence[Document]) -> dict[str, Any]:
     found: dict[tuple[str, int], list[Span]] = {}
     lengths = [0] * len(documents)
     batch = Batch.of(documents)
-    for line in language_lines(batch.texts):
+    for line in language_lines(batch.texts, most=1):
         lengths[line.document] += line.end - line.start
-        for code, probability in line.languages[:1]:
+        for code, probability in line.languages:
             found.setdefault((code, line.document), []).append(Span(line.start, line.end, probability))
     labels: dict[str, list[Label]] = {}
     shares: dict[str, dict[int, float]] = {}
