@@ -50,5 +50,5 @@ LANGUAGE = Tagger(
     },
     description="The likeliest languages by fastText's lid.176, each with its probability.",
     same_output=True,
-    reason="batches and labels are arrays of numpy: the scores have the same bits",
+    reason="batches and labels are arrays of numpy, and words are remembered: the scores have the same bits",
 )

@@ -22,7 +22,9 @@ MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 CODE_POINTS = 65_536
 """Of each text only so many code points are read."""
 DIGITS = 5
-_FIXED = {"code_points": CODE_POINTS, "digits": DIGITS}
+SCORING = 1
+"""Version of the way a text gets its scores."""
+_FIXED = {"onnx": SCORING, "code_points": CODE_POINTS, "digits": DIGITS}
 
 Output = Literal["softmax", "sigmoid", "number"]
 Logits = NDArray[np.float64]
