@@ -20,7 +20,7 @@ TRAINING = FastTextTraining(labels="remarks", positive="rude")
         ({"name": "rude-1", "file": "folder", "sha256": {"m.joblib": "0"}}, "m.joblib is a pickled file"),
         ({"name": "rude-1", "file": "folder", "sha256": {"../m.onnx": "0"}}, "no name of a file"),
         ({"name": "rude-1", "file": "folder", "sha256": {"ledger.json": "0"}}, "no name of a file"),
-        ({"name": "rude-1", "file": "a.bin", "sha256": "0", "kind": "torch"}, "fasttext, onnx, list"),
+        ({"name": "rude-1", "file": "a.bin", "sha256": "0", "kind": "torch"}, "fasttext, onnx, tokenizer, list"),
     ],
 )
 def test_a_declaration_that_cannot_be_made_is_refused(options: dict[str, Any], match: str) -> None:
