@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.text.column import TextColumn, columns_of
+from gristmill.text.huge.blocks import Cut, Sums, line_end, measured_in_blocks
+from gristmill.text.huge.limits import TooManySpans
 from gristmill.text.huge.windows import HUGE
 from gristmill.text.shared import shared
 
@@ -88,16 +90,19 @@ class Batch(Sequence[Document]):
         Args:
             measure: takes a column, and returns for each label one value for each of its texts. It returns the same
                 labels for every column: arrays of numbers (masked ones for None), or lists of labels.
-            huge: takes one text of `limit` code points or more, and returns for each label a value for this text, as
+            huge: takes one text of more than `limit` code points, and returns for each label a value for this text, as
                 `measure` does. It works in windows (gristmill/text/huge), because a column of a text of 100 MB takes
                 3 GB. Without it, such a text is a column.
-            limit: code points of a huge text.
+            limit: code points of the longest text that is not huge.
 
         Returns:
             For each label an array of scores, or a list of labels, with one entry for each document.
+
+        Raises:
+            TooManySpans: a huge text has more than 1,000,000 spans of a label.
         """
         results: dict[str, Any] = {}
-        vast = tuple(np.flatnonzero(self.lengths >= limit).tolist())
+        vast = tuple(np.flatnonzero(self.lengths > limit).tolist())
         if huge is None or not vast:
             for column in self.columns:
                 self._add(results, column.places, measure(column))
@@ -105,8 +110,46 @@ class Batch(Sequence[Document]):
         for column in self._without(vast):
             self._add(results, column.places, measure(column))
         for place in vast:
-            self._add(results, [place], huge(self.texts[place]))
+            try:
+                self._add(results, [place], huge(self.texts[place]))
+            except TooManySpans as error:
+                raise TooManySpans(error.label, place) from None
         return results
+
+    def in_blocks(
+        self,
+        measure: Callable[[TextColumn], Sums],
+        finish: Callable[[dict[str, Any]], Measured] = dict,
+        cut: Cut = line_end,
+        size: int = HUGE,
+    ) -> dict[str, Any]:
+        """Measures all columns, and a huge text block by block, as though each block were a text.
+
+        So `measure` is written once, for texts of any length. It returns what can be put together: numbers that are
+        added, such as counts, and spans. What is not a sum, such as a share, is computed from sums at the end.
+
+        Args:
+            measure: takes a column, and returns for each label an array of numbers, or a list of arrays of spans or
+                None, with one entry for each of its texts.
+            finish: takes what `measure` returned, of one text or several. It returns labels.
+            cut: where blocks end; by default after a line.
+            size: code points of the longest text that is not huge, and of a block.
+
+        Returns:
+            For each label an array of scores, or a list of labels, with one entry for each document.
+
+        Raises:
+            TooManySpans: a huge text has more than 1,000,000 spans of a label.
+
+        >>> batch = Batch.of([Document(id="a", text="to be or not", source="plays")])
+        >>> batch.in_blocks(lambda column: {"words": column.words.counts}, size=5)["words"].tolist()
+        [4.0]
+        """
+        return self.measured(
+            lambda column: finish(dict(measure(column))),
+            lambda text: finish(measured_in_blocks(text, measure, cut, size)),
+            size,
+        )
 
     def scored(self, found: Mapping[str, Mapping[int, float]]) -> dict[str, Scores]:
         """Arrays of labels that few documents have. They are checked and written faster than lists with many None.

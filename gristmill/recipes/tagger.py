@@ -12,11 +12,19 @@ from gristmill.errors import DataError, GristmillError, RecipeError, StoreError,
 from gristmill.lake.address import check_numbered
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
-from gristmill.lake.rows.label_values import Bounds, declared_as, is_label_name, listed_spans, wrong_label
+from gristmill.lake.rows.label_values import (
+    Bounds,
+    declared_as,
+    is_label_name,
+    is_span_array,
+    listed_spans,
+    wrong_label,
+)
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.code.digest import check_same_output
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.option_types import Json, check_types
+from gristmill.text.huge.limits import MEND, MOST_SPANS, TooManySpans
 
 __all__ = ["TAGGING", "Column", "Label", "Labels", "Score", "Spans", "Tagger", "TaggerFailed"]
 
@@ -39,14 +47,15 @@ class TaggerFailed(DataError):  # noqa: N818 - as in gristmill.errors
     Attributes:
         number: index of the document among those that the tagger was given.
         reason: the error, with its type.
+        mend: what a person can do about it; empty: mend the tagger.
     """
 
-    def __init__(self, number: int, reason: str) -> None:
-        self.number, self.reason = number, reason
+    def __init__(self, number: int, reason: str, mend: str = "") -> None:
+        self.number, self.reason, self.mend = number, reason, mend
         super().__init__(reason)
 
-    def __reduce__(self) -> tuple[type["TaggerFailed"], tuple[int, str]]:
-        return type(self), (self.number, self.reason)
+    def __reduce__(self) -> tuple[type["TaggerFailed"], tuple[int, str, str]]:
+        return type(self), (self.number, self.reason, self.mend)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +211,10 @@ class Tagger:
         """
         batch = Batch.of(documents)
         if self.batch is not None:
-            labels = self._columns(self.batch(batch), len(batch))
+            try:
+                labels = self._columns(self.batch(batch), len(batch))
+            except TooManySpans as error:
+                raise TaggerFailed(error.number, str(error), MEND) from error
         elif self.document is not None:
             rows = [self._one(self.document, number, document) for number, document in enumerate(batch)]
             names = dict.fromkeys(name for row in rows for name in row)
@@ -228,6 +240,8 @@ class Tagger:
                 return dict(labels)
         except (StoreError, MemoryError):
             raise
+        except TooManySpans as error:
+            raise TaggerFailed(number, str(error), MEND) from error
         except GristmillError as error:
             raise TaggerFailed(number, str(error)) from error
         except BaseException as error:
@@ -263,12 +277,16 @@ class Tagger:
         for name in sorted(unknown):
             number = next((i for i, value in enumerate(labels[name]) if value is not None), 0)
             raise TaggerFailed(number, f"label {name!r} is not in its labels=; {known_names(name, declared or ())}")
+        vast = [number for number, length in enumerate(lengths) if length > MOST_SPANS]
         for name, values in labels.items():
             label = declared_as(name, declared) if declared is not None else None
             kind, bounds = (label.kind, Bounds(label.low, label.high)) if label else (None, Bounds())
             wrong = wrong_label(values, lengths, kind, bounds, optional=label is None or label.optional)
             if wrong:
                 raise TaggerFailed(wrong[0], f"label {name!r}: {wrong[1]}")
+            for number in vast:
+                if _size(values[number]) > MOST_SPANS:
+                    raise TaggerFailed(number, str(TooManySpans(name)), MEND)
         for name, label in (declared or {}).items():
             if lengths and name not in labels and not label.optional:
                 raise TaggerFailed(0, f"label {name!r} is missing, and it is not declared optional=True")
@@ -291,6 +309,11 @@ def _listed(values: Any) -> list[Any]:
         return values
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
     return listed if isinstance(listed, list) else [listed]
+
+
+def _size(label: Any) -> int:
+    """How many spans a label has; 0 for a score."""
+    return len(label) if isinstance(label, list) or is_span_array(label) else 0
 
 
 def _misnamed(name: object) -> str:

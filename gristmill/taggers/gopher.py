@@ -7,7 +7,7 @@ for digit. So rules that were written for that set work on this one.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -19,7 +19,8 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
 from gristmill.text.code_points import ELLIPSIS, LETTER, SYMBOL, CodePoints, Hashes, Numbers
 from gristmill.text.column import TextColumn
-from gristmill.text.huge.groups import PART, Groups, ngram_groups
+from gristmill.text.huge.groups import PART, copies, grouped, ngram_groups
+from gristmill.text.huge.limits import MOST_COMPARED
 from gristmill.text.huge.windows import WINDOW, Window, hash_of, line_windows, points_of, word_windows
 from gristmill.text.lines import Lines
 from gristmill.text.repeats import Repeats
@@ -35,6 +36,8 @@ _DUPLICATE = (5, 6, 7, 8, 9, 10)
 
 def tag(documents: Sequence[Document]) -> dict[str, Shares]:
     """The labels of a batch of documents. The label of an n-gram is None if a document has fewer than n words.
+
+    Labels of n-grams are None from 20,000,001 words on, those of duplicate lines from so many lines on.
 
     * `character_count`, `word_count`, `median_word_length`: words as in `str.split()`.
     * `symbol_to_word_ratio`: share of words with `#` or `…`.
@@ -157,57 +160,81 @@ def _duplicate(words: Words, n: int, repeats: Repeats) -> Shares:
     return repeated / np.maximum(words.windows(n), 1)
 
 
-def measured_huge(text: str, size: int = WINDOW, part: int = PART) -> dict[str, Shares]:
+def measured_huge(text: str, size: int = WINDOW, part: int = PART, most: int = MOST_COMPARED) -> dict[str, Shares]:
     """The labels of one huge text, computed in windows: the same ones, digit for digit.
 
     Args:
         text: any text.
         size: code points of a window.
         part: n-grams that are compared in one pass.
+        most: words, or lines, that are compared with each other.
     """
-    hashes, lengths, sums = _windows_of_words(text, size)
-    count = len(lengths)
-    before = np.zeros(count + 1, np.uint32)
-    np.cumsum(lengths, out=before[1:])
-    least_one = max(count, 1)
+    hashes, lengths, counts, sums = _windows_of_words(text, size, most)
+    words = counts.total()
     values = {
         "character_count": len(text),
-        "word_count": count,
-        "median_word_length": float(np.median(lengths)) if count else 0.0,
-        "symbol_to_word_ratio": sums["symbols"] / least_one,
-        "fraction_of_words_with_alpha_character": sums["letters"] / least_one,
+        "word_count": words,
+        "median_word_length": _median(counts),
+        "symbol_to_word_ratio": sums["symbols"] / max(words, 1),
+        "fraction_of_words_with_alpha_character": sums["letters"] / max(words, 1),
         "required_word_count": sums["required"],
     }
+    known: dict[str, float | None] = {name: float(value) for name, value in values.items()}
+    before = np.zeros(len(lengths) + 1, np.uint32)
+    np.cumsum(lengths, out=before[1:])
     del lengths
-    known = {name: float(value) for name, value in values.items()}
     ngrams = _huge_ngrams(hashes, before, part)
-    known |= _huge_lines(text, max(int(before[-1]), 1), size, part)
-    labels = {name: rounded_scores(np.array([value])) for name, value in known.items()}
-    for n, (name, value) in zip((*_MOST_COMMON, *_DUPLICATE), ngrams, strict=True):
-        labels[name] = np.ma.MaskedArray(rounded_scores(np.array([value])), mask=[count < n])
-    return labels
+    del before
+    for n, (name, share) in zip((*_MOST_COMMON, *_DUPLICATE), ngrams, strict=True):
+        known[name] = share if n <= words <= most else None
+    known |= _huge_lines(text, sum(length * count for length, count in counts.items()), size, part, most)
+    return {
+        name: np.ma.MaskedArray(rounded_scores(np.array([value or 0.0])), mask=[value is None])
+        for name, value in known.items()
+    }
 
 
-def _windows_of_words(text: str, size: int) -> tuple[list[Hashes], NDArray[np.uint32], Counter[str]]:
-    """The hashes of the words, in a list of one; their lengths; and how many words hold a symbol, a letter, ..."""
+def _median(counts: Counter[int]) -> float:
+    """The median of numbers that occur so often; 0 without numbers."""
+    ordered = sorted(counts) or [0]
+    ends = np.cumsum([counts[number] for number in ordered])
+    middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
+    return float(ordered[middle[0]] + ordered[min(middle[1], len(ordered) - 1)]) / 2
+
+
+def _windows_of_words(
+    text: str, size: int, most: int
+) -> tuple[list[Hashes], NDArray[np.uint32], Counter[int], Counter[str]]:
+    """What is known of the words.
+
+    Returns:
+        Their hashes, in a list of one; their lengths; both are empty for more than `most` words. How many words have
+        each length; and how many hold a symbol, a letter, ...
+    """
     hashes, lengths = array("Q"), array("I")  # they grow in place
-    sums = Counter[str]()
+    counts, sums = Counter[int](), Counter[str]()
     required = _required(1 if text.isascii() else 4)
     for window in word_windows(text, size):
         if window.end - window.start > size:  # one word
             word = Window(window.start, window.end - text[window.end - 1].isspace())
             hashes.append(hash_of(text, word))
             lengths.append(word.end - word.start)
+            counts[word.end - word.start] += 1
             sums["symbols"] += any(text.find(symbol, *word) >= 0 for symbol in "#\u2026")
             sums["letters"] += _has_letter(text, word)
             continue
         words = Words.of(points_of(text, window))
-        hashes.frombytes(words.hashes.tobytes())
-        lengths.frombytes(words.lengths.astype(np.uint32).tobytes())
+        sizes = np.bincount(words.lengths)
+        counts.update({length: int(sizes[length]) for length in np.flatnonzero(sizes).tolist()})
+        if counts.total() > most:
+            hashes, lengths = array("Q"), array("I")
+        else:
+            hashes.frombytes(words.hashes.tobytes())
+            lengths.frombytes(words.lengths.astype(np.uint32).tobytes())
         sums["symbols"] += int(_with_symbol(words)[0])
         sums["letters"] += int(_with_letter(words).sum())
         sums["required"] += int(np.isin(words.hashes, required).sum())
-    return [np.frombuffer(hashes, np.uint64)], np.frombuffer(lengths, np.uint32), sums
+    return [np.frombuffer(hashes, np.uint64)], np.frombuffer(lengths, np.uint32), counts, sums
 
 
 def _has_letter(text: str, word: Window) -> bool:
@@ -220,12 +247,14 @@ def _huge_ngrams(hashes: list[Hashes], before: NDArray[np.uint32], part: int) ->
     found: list[tuple[str, float]] = []
     words = len(before) - 1
     for n, groups in ngram_groups(hashes, _DUPLICATE[-1], part):
+        if n == 1:
+            continue
         if n in _MOST_COMMON:
             last = min(groups.first + n, words)
             length = max(groups.count, 1) * (int(before[last]) - int(before[groups.first]))
             label, share = f"fraction_of_characters_in_most_common_{n}grams", length / max(int(before[-1]), 1)
         else:
-            lengths = (before[at + n] - before[at] for at in _stretches(groups.numbers, part))
+            lengths = (before[at + n] - before[at] for at in grouped(groups.numbers, part))
             repeated = sum(int(each.sum(dtype=np.int64)) for each in lengths)
             sums = before[n:].sum(dtype=np.int64) - before[: max(words - n + 1, 0)].sum(dtype=np.int64)
             label, share = f"fraction_of_characters_in_duplicate_{n}grams", repeated / max(int(sums), 1)
@@ -233,39 +262,33 @@ def _huge_ngrams(hashes: list[Hashes], before: NDArray[np.uint32], part: int) ->
     return found
 
 
-def _stretches(numbers: NDArray[np.uint32], step: int) -> Iterator[Numbers]:
-    """The places that have a group, in stretches."""
-    for start in range(0, len(numbers), step):
-        yield np.flatnonzero(numbers[start : start + step]) + start
-
-
-def _huge_lines(text: str, characters: int, size: int, part: int) -> dict[str, float]:
+def _huge_lines(text: str, characters: int, size: int, part: int, most: int) -> dict[str, float | None]:
     """The labels about the lines of one text."""
+    compared = text.count("\n") < most
     keys: list[Hashes] = []
     lengths: list[NDArray[np.uint32]] = []
     bullets = ellipses = 0
     for window in line_windows(text, size):
         if window.end - window.start > size:  # one line
-            keys.append(np.array([hash_of(text, window)], np.uint64))
-            lengths.append(np.array([window.end - window.start], np.uint32))
+            if compared:
+                keys.append(np.array([hash_of(text, window)], np.uint64))
+                lengths.append(np.array([window.end - window.start], np.uint32))
             bullets += text[window.start] in _BULLETS
             ellipses += ord(text[window.end - 1]) == ELLIPSIS
             continue
         lines = Lines.of(points_of(text, window))
         heads, tails = _edges(lines)
         bullets, ellipses = bullets + len(heads), ellipses + len(tails)
-        keys.append(lines.column.hashes(lines.starts, lines.ends))
-        lengths.append(lines.lengths.astype(np.uint32))
-    known, characters_of = np.concatenate(keys), np.concatenate(lengths)
-    count = len(known)
-    stretches = (np.arange(start, min(start + part, count)) for start in range(0, count, part))
-    groups = Groups.of(count, stretches, known.take, part)
-    repeated = sum(int(characters_of[at].sum(dtype=np.int64)) for at in _stretches(groups.numbers, part))
+        if compared:
+            keys.append(lines.column.hashes(lines.starts, lines.ends))
+            lengths.append(lines.lengths.astype(np.uint32))
+    count = text.count("\n") + 1
+    copied, repeated = copies(keys, lengths, part) if compared else (None, 0)
     return {
         "fraction_of_lines_starting_with_bullet_point": bullets / count,
         "fraction_of_lines_ending_with_ellipsis": ellipses / count,
-        "fraction_of_duplicate_lines": groups.repeated / count,
-        "fraction_of_characters_in_duplicate_lines": repeated / characters,
+        "fraction_of_duplicate_lines": None if copied is None else copied / count,
+        "fraction_of_characters_in_duplicate_lines": None if copied is None else repeated / max(characters, 1),
     }
 
 
@@ -285,11 +308,12 @@ GOPHER = Tagger(
             "fraction_of_lines_starting_with_bullet_point", "share of lines that begin with `*` or `-`", low=0, high=1
         ),
         Score("fraction_of_lines_ending_with_ellipsis", "share of lines that end with `…`", low=0, high=1),
-        Score("fraction_of_duplicate_lines", "share of lines that occur more than once", low=0, high=1),
+        Score("fraction_of_duplicate_lines", "share of lines that occur more than once", low=0, high=1, optional=True),
         Score(
             "fraction_of_characters_in_duplicate_lines",
             "share of characters in such lines; it can exceed 1, because their white space counts",
             low=0,
+            optional=True,
         ),
         *(
             Score(

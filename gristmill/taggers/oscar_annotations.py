@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gristmill.lake.rows.document import Document
 from gristmill.readers.oscar.identifications import line_spans
 from gristmill.recipes.tagger import Label, Score, Tagger
+from gristmill.text.unicode.assigned import assigned
 
 _TINY = 5  # lines
 _SHORT = 100  # code points for short_sentences, bytes for header and footer
@@ -67,7 +68,8 @@ def _letters(text: str) -> int:
 def _kinds() -> NDArray[np.bool_]:
     """For each code point whether it is a letter or a mark. It takes a tenth of a second, once per process."""
     category = unicodedata.category
-    return np.fromiter((category(chr(code))[0] in "LM" for code in range(_CODE_POINTS)), np.bool_, _CODE_POINTS)
+    kinds = np.fromiter((category(chr(code))[0] in "LM" for code in range(_CODE_POINTS)), np.bool_, _CODE_POINTS)
+    return kinds & assigned()
 
 
 def _adopted(document: Document) -> dict[str, Label]:

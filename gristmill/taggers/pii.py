@@ -21,6 +21,7 @@ import re2
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
+from gristmill.text.huge.limits import bounded
 
 Found = list[tuple[int, int, int]]
 """Spans with the score 1."""
@@ -57,8 +58,8 @@ def tag(batch: Batch) -> dict[str, Any]:
     ([3.0], [0.66129])
     """
     labels: dict[str, list[Any]] = {name: [] for name in (*KINDS, "doc_count", "share")}
-    for text in batch.texts:
-        found = dict(zip(KINDS, (_emails(text), *numbers(text)), strict=True))
+    for number, text in enumerate(batch.texts):
+        found = dict(zip(KINDS, (_emails(text, number), *numbers(text, number)), strict=True))
         for name, spans in found.items():
             labels[name].append(spans)
         labels["doc_count"].append(float(sum(map(len, found.values()))))
@@ -67,13 +68,14 @@ def tag(batch: Batch) -> dict[str, Any]:
     return labels
 
 
-def _emails(text: str) -> Found:
+def _emails(text: str, number: int) -> Found:
     """The e-mail addresses whose domain has a dot."""
-    return [
+    found = (
         (start, end, 1)
         for start, end, name, domain in addresses(text)
         if "." in domain and (name.lstrip(_NAME_MARKS) or name[-1]) != "("
-    ]
+    )
+    return bounded(found, "EMAIL_ADDRESS", number)
 
 
 def addresses(text: str) -> Iterator[tuple[int, int, str, str]]:
@@ -122,37 +124,38 @@ def _domain(text: str, host: re.Match[str]) -> tuple[str, int]:
     return domain, end + 1 + two
 
 
-def numbers(text: str) -> tuple[Found, Found]:
+def numbers(text: str, number: int = 0) -> tuple[Found, Found]:
     """The phone numbers and the IP addresses of a text.
 
     Args:
         text: any text.
+        number: index of its document among those that the tagger was given.
+
+    Raises:
+        TooManySpans: it has more than 1,000,000 of one kind.
     """
     if not _numbers().search(text.encode("utf-8", "surrogatepass")):
         return [], []
-    return _phones(text), _ips(text)
+    return bounded(_phones(text), "PHONE_NUMBER", number), bounded(_ips(text), "IP_ADDRESS", number)
 
 
-def _phones(text: str) -> Found:
+def _phones(text: str) -> Iterator[tuple[int, int, int]]:
     """The phone numbers. All the white space before one belongs to it."""
-    found: Found = []
     last = 0
     for phone in _PHONE.finditer(text):
         line = max(last, text.rfind("\n", last, phone.start()) + 1)
         last = phone.end()
-        found.append((line + len(text[line : phone.start()].rstrip(_SPACES)), last, 1))
-    return found
+        yield line + len(text[line : phone.start()].rstrip(_SPACES)), last, 1
 
 
-def _ips(text: str) -> Found:
+def _ips(text: str) -> Iterator[tuple[int, int, int]]:
     """The IP addresses, in each stretch of digits and dots that has three dots near each other."""
-    found: Found = []
     last = 0
     while (hit := _TWO_NUMBERS.search(text, last)) is not None:
         start = last + len(text[last : hit.start()].rstrip("0123456789."))
         last = hit.end() + _run(text, hit.end())
-        found += [(*match.span(), 1) for match in _IP.finditer(text, start, last)]
-    return found
+        for match in _IP.finditer(text, start, last):
+            yield *match.span(), 1
 
 
 def _run(text: str, start: int) -> int:

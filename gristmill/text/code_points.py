@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.characters.unicode_14 import assigned
 from gristmill.text.shared import close_arrays, shared
+from gristmill.text.unicode.assigned import assigned
 
 Numbers = NDArray[np.int64]
 Hashes = NDArray[np.uint64]

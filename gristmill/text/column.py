@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gristmill.text.characters.normalized import normalized
+from gristmill.text.characters.scripts import unspaced
 from gristmill.text.code_points import CodePoints, Numbers, columns
 from gristmill.text.lines import Lines
 from gristmill.text.paragraphs import Paragraphs
-from gristmill.text.runs import Runs
 from gristmill.text.shared import shared
-from gristmill.text.unicode_words import UnicodeWords
+from gristmill.text.unicode.runs import Runs
+from gristmill.text.unicode.unicode_words import UnicodeWords
 from gristmill.text.words import Words
 
 CODE_POINTS = 500_000
@@ -26,6 +28,7 @@ class TextColumn:
     Args:
         places: the indices of the texts in their batch (T).
         points: the texts as code points.
+        whole: what `unspaced` is for the whole of a text, if this column has a block of it.
 
     >>> column = next(columns_of(["to be", "or not"]))
     >>> column.places, column.words.counts.tolist(), column.lines.counts.tolist()
@@ -36,6 +39,7 @@ class TextColumn:
 
     places: list[int]
     points: CodePoints
+    whole: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
 
     @cached_property
     def words(self) -> Words:
@@ -62,6 +66,28 @@ class TextColumn:
         """The pieces that UAX #29 divides the texts into."""
         return UnicodeWords.of(self.points)
 
+    @cached_property
+    def unspaced(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """See `text/characters/scripts.py`.
+
+        Returns:
+            Whether each text is in scripts without spaces (T), and in those that UAX #29 has no rules for (T).
+        """
+        return unspaced(self.points) if self.whole is None else self.whole
+
+    @cached_property
+    def joined(self) -> str:
+        """The texts as one string, each followed by a line feed; the offsets are those of `points`."""
+        units = self.points.units
+        if units.itemsize == 1:
+            return units.tobytes().decode("ascii")
+        return units.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+    @cached_property
+    def lowered(self) -> str:
+        """The joined texts in lower case, with the same offsets: a letter that would have two code points has one."""
+        return self.joined.replace("\u0130", "\u0131").lower()
+
     @shared
     def first_words(self) -> Numbers:
         """The number of the first word of each line, and the number of all words at last (lines + 1).
@@ -75,7 +101,7 @@ class TextColumn:
     @cached_property
     def normalized(self) -> "TextColumn":
         """The texts without punctuation, in lower case, with marks apart; see `text/characters/normalized.py`."""
-        return TextColumn(self.places, normalized(self.points, self.lines.bounds))
+        return TextColumn(self.places, normalized(self.points, self.lines.bounds), self.unspaced)
 
 
 def columns_of(texts: Sequence[str], limit: int = CODE_POINTS) -> Iterator[TextColumn]:

@@ -73,37 +73,24 @@ class Pieces:
         Returns:
             For each text an array of start and end in the text, and 1, shape (n, 3) (T).
         """
-        return self.scored(np.ones(len(self.starts), np.int64))
+        return self.spans(np.ones(len(self.starts), np.int64))
 
-    def scored(self, scores: Numbers) -> list[NDArray[np.int64]]:
-        """The pieces of each text as spans with whole numbers as scores. They are checked and written without a loop.
-
-        Args:
-            scores: of the pieces (P).
-
-        Returns:
-            For each text an array of start and end in the text, and the score of the piece, shape (n, 3) (T).
-        """
-        spans = np.empty((len(scores), 3), np.int64)
-        begins = self.column.bounds[self.texts]
-        np.subtract(self.starts, begins, out=spans[:, 0])
-        np.subtract(self.ends, begins, out=spans[:, 1])
-        spans[:, 2] = scores
-        return [spans[first:last] for first, last in pairwise(self.bounds.tolist())]
-
-    def spans(self, scores: NDArray[Any]) -> list[list[tuple[int, int, float]]]:
+    def spans(self, scores: NDArray[Any]) -> list[NDArray[Any]]:
         """The pieces of each text as spans.
 
         Args:
             scores: of the pieces (P).
 
         Returns:
-            For each text a list of start and end in the text, and the score of the piece (T).
+            For each text an array of start and end in the text, and the score of the piece: whole numbers if the scores
+            are, shape (n, 3) (T).
         """
+        spans = np.empty((len(scores), 3), np.float64 if scores.dtype.kind == "f" else np.int64)
         begins = self.column.bounds[self.texts]
-        spans = list(zip((self.starts - begins).tolist(), (self.ends - begins).tolist(), scores.tolist(), strict=True))
-        bounds = self.bounds.tolist()
-        return [spans[first:last] for first, last in pairwise(bounds)]
+        np.subtract(self.starts, begins, out=spans[:, 0])
+        np.subtract(self.ends, begins, out=spans[:, 1])
+        spans[:, 2] = scores
+        return [spans[first:last] for first, last in pairwise(self.bounds.tolist())]
 
     def only(self, chosen: NDArray[np.bool_]) -> "Pieces":
         """The chosen pieces alone; `chosen` has P entries."""

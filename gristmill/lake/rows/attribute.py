@@ -18,11 +18,10 @@ from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.document import Span
 from gristmill.lake.rows.json_values import decode_row
 from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.text import rounding
 
 DIGITS = 5
 """Decimals of a score that is not declared exact. Only this file rounds scores, so a rerun gives the same bytes."""
-_DOUBT = 1e-13  # relative; hundreds of times the error of a product of two doubles
-_HUGE = 1e10  # a product with 10**DIGITS may not be exact any more
 
 Spans = list[tuple[int, int, float]]
 """(start, end, score) of each span; offsets in code points."""
@@ -75,7 +74,7 @@ def rounded(score: float) -> float:
 
 
 def rounded_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores in their written form: each is `round(score, DIGITS)`, digit for digit. `np.round` differs near a half.
+    """Scores in their written form: each is `round(score, DIGITS)`, digit for digit.
 
     Args:
         scores: shape (n,); not changed. One that is not finite stays as it is.
@@ -86,16 +85,7 @@ def rounded_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> rounded_scores(np.array([2 / 3, 4.0, 0.000025])).tolist()
     [0.66667, 4.0, 3e-05]
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = scores * 10.0**DIGITS
-        nearest = np.rint(scaled)
-        written: NDArray[np.float64] = nearest / 10.0**DIGITS
-        doubtful = np.abs(np.abs(scaled - nearest) - 0.5) < _DOUBT * np.maximum(np.abs(scaled), 1.0)
-        doubtful |= ~(np.abs(scores) < _HUGE)
-    for place in np.flatnonzero(doubtful):
-        score = float(scores[place])
-        written[place] = round(score, DIGITS) if math.isfinite(score) else score
-    return written
+    return rounding.rounded(scores, DIGITS)
 
 
 def written_spans(spans: Iterable[Span | Sequence[float]]) -> list[list[float]]:

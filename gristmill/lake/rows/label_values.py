@@ -122,28 +122,37 @@ def wrong_label(
 
 
 def is_span_array(label: object) -> bool:
-    """Whether a label is an array of spans. One of integers, shape (n, 3), is checked and written without a loop."""
+    """Whether a label is an array of spans. One of integers or floats, shape (n, 3), is checked without a loop."""
     return isinstance(label, np.ndarray) and label.ndim > 0
 
 
 def listed_spans(label: Any) -> Any:
     """A label as it is, but an array of spans as a list.
 
-    >>> listed_spans(np.array([[0, 4, 1]])), listed_spans(0.5)
-    ([(0, 4, 1)], 0.5)
+    >>> listed_spans(np.array([[0, 4, 1]])), listed_spans(np.array([[0, 4, 0.5]])), listed_spans(0.5)
+    ([(0, 4, 1)], [(0, 4, 0.5)], 0.5)
     """
     if not is_span_array(label):
         return label
+    if label.dtype == np.float64 and label.shape == (len(label), _TRIPLE) and _has_whole_edges(label):
+        edges = label[:, :2].astype(np.int64)
+        return list(zip(edges[:, 0].tolist(), edges[:, 1].tolist(), label[:, 2].tolist(), strict=True))
     return [tuple(span) if isinstance(span, list) else span for span in label.tolist()]
 
 
 def _are_span_arrays(labels: Sequence[Any], lengths: Sequence[int], bounds: Bounds) -> bool:
-    """Whether all labels are arrays of whole numbers that are spans of their texts. False for some that are."""
-    if not all(
-        is_span_array(label) and label.dtype == np.int64 and label.shape == (len(label), _TRIPLE) for label in labels
-    ):
-        return False
-    return _are_integer_spans(np.concatenate(labels), np.repeat(lengths, list(map(len, labels))), bounds)
+    """Whether all labels are arrays of numbers that are spans of their texts. False for some that are."""
+    for label in labels:
+        if not is_span_array(label) or label.shape != (len(label), _TRIPLE):
+            return False
+        if label.dtype != np.int64 and (label.dtype != np.float64 or not _has_whole_edges(label)):
+            return False
+    return _are_array_spans(np.concatenate(labels), np.repeat(lengths, list(map(len, labels))), bounds)
+
+
+def _has_whole_edges(spans: NDArray[np.float64]) -> bool:
+    """Whether spans are finite, and begin and end at whole numbers."""
+    return bool(np.isfinite(spans).all() and (spans[:, :2] == np.floor(spans[:, :2])).all())
 
 
 def _are_right(scores: NDArray[Any], bounds: Bounds, *, optional: bool) -> bool:
@@ -186,7 +195,7 @@ def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: Boun
             whole = np.fromiter(flat, np.int64, len(flat)).reshape(-1, _TRIPLE)
         except OverflowError:
             return False
-        return _are_integer_spans(whole, np.repeat(lengths, list(map(len, labels))), bounds)
+        return _are_array_spans(whole, np.repeat(lengths, list(map(len, labels))), bounds)
     starts, ends, scores = (flat[part::_TRIPLE] for part in range(_TRIPLE))
     if set(map(type, starts)) | set(map(type, ends)) != {int} or not _are_scores(scores, bounds):
         return False
@@ -194,7 +203,7 @@ def _are_spans(labels: Sequence[list[Any]], lengths: Sequence[int], bounds: Boun
     return min(starts) >= 0 and all(map(le, starts, ends)) and all(map(le, ends, last))
 
 
-def _are_integer_spans(spans: NDArray[np.int64], lengths: NDArray[Any], bounds: Bounds) -> bool:
+def _are_array_spans(spans: NDArray[Any], lengths: NDArray[Any], bounds: Bounds) -> bool:
     """As _are_spans, for an array of shape (n, 3); `lengths` has that of the text of each span (n)."""
     if not len(spans):
         return True

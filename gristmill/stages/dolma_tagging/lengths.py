@@ -6,8 +6,10 @@ between tokens, which are one more than the tokens; that is kept here.
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.stages.dolma_tagging.spans import DolmaLabels, DolmaSpan, Look, measured, spans, whole
@@ -60,7 +62,7 @@ def _run_paragraphs(batch: Batch) -> DolmaLabels:
 
 
 def _piece_paragraphs(batch: Batch) -> DolmaLabels:
-    def of(column: TextColumn) -> list[list[tuple[int, int, float]]]:
+    def of(column: TextColumn) -> list[NDArray[Any]]:
         paragraphs = column.paragraphs
         heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
         return paragraphs.spans(column.unicode_words.within(heads, tails, filled=True))

@@ -44,7 +44,7 @@ def measured(batch: Batch, values: Callable[[Any], NDArray[Any]]) -> list[float]
     return numbers
 
 
-def spans(batch: Batch, values: Callable[[Any], list[list[DolmaSpan]]]) -> list[list[DolmaSpan] | None]:
+def spans(batch: Batch, values: Callable[[Any], list[NDArray[Any]]]) -> list[list[DolmaSpan] | None]:
     """Spans of each document, their scores as Dolma writes them; None without any.
 
     Args:
@@ -52,7 +52,9 @@ def spans(batch: Batch, values: Callable[[Any], list[list[DolmaSpan]]]) -> list[
         values: takes a TextColumn, and returns the spans of each of its texts.
     """
     found = batch.measured(lambda column: {"": values(column)}).get("", [])
-    return [[(start, end, round(float(score), DIGITS)) for start, end, score in each] or None for each in found]
+    return [
+        [(start, end, round(float(score), DIGITS)) for start, end, score in each.tolist()] or None for each in found
+    ]
 
 
 def renamed(tagger: Tagger, names: Mapping[str, str] | None = None) -> Look:

@@ -105,10 +105,9 @@ class _SetOutput:
                 return f"on row {first + number} (id {document.id!r})"
         return f"on rows {first} to {first + len(batch) - 1} together, and on none of them alone"
 
-    def _failed(self, document: Document, row: int, error: Exception) -> DataError:
-        return DataError(
-            f"{self.path}: tagger {self._tagger.name!r} on row {row} (id {document.id!r}): {error}; {self._mend}"
-        )
+    def _failed(self, document: Document, row: int, error: TaggerFailed) -> DataError:
+        where = f"{self.path}: tagger {self._tagger.name!r} on row {row} (id {document.id!r})"
+        return DataError(f"{where}: {error}; {error.mend or self._mend}")
 
     @property
     def _mend(self) -> str:

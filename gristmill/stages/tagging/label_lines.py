@@ -17,6 +17,7 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Column
 
 _NOTHING = type(None)
+_TOGETHER = 1 << 16  # spans that are written together: a document may have a million
 
 
 class LabelLines:
@@ -112,9 +113,10 @@ def _spans(label: Any, length: int, *, exact: bool) -> bytes:
     """The spans of a label that is a list of spans or a score, in JSON."""
     if is_span_array(label) and label.dtype == np.int64:
         return orjson.dumps(np.ascontiguousarray(label), option=orjson.OPT_SERIALIZE_NUMPY)
-    label = listed_spans(label)
-    if isinstance(label, list):
-        return orjson.dumps(exact_spans(label) if exact else written_spans(label)) if label else b"[]"
+    if is_span_array(label) or isinstance(label, list):
+        parts = (listed_spans(label[start : start + _TOGETHER]) for start in range(0, len(label), _TOGETHER))
+        written = [orjson.dumps(exact_spans(part) if exact else written_spans(part))[1:-1] for part in parts]
+        return b"[%b]" % b",".join(written)
     return orjson.dumps(exact_spans([(0, length, label)]) if exact else [[0, length, rounded(label)]])
 
 

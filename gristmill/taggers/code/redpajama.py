@@ -5,7 +5,6 @@ Source: Together Computer 2023, RedPajama-Data; as `code_redpajama_taggers_v1` o
 not assign: here they are no letters.
 """
 
-import unicodedata
 from functools import cache
 
 import numpy as np
@@ -14,11 +13,10 @@ from numpy.typing import NDArray
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
 from gristmill.text.characters.stretches import stretches
-from gristmill.text.characters.unicode_14 import assigned
+from gristmill.text.unicode.assigned import assigned
+from gristmill.text.unicode.tables import SPACE, WORD, characters
 
 _WORD, _MARK, _ALNUM, _ALPHA = 1, 2, 4, 8
-# Letters among the symbols: they are alphabetic for Unicode, and in `\w` of the package `regex`.
-_CIRCLED = (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0x1F150, 0x1F16A), *range(0x1F170, 0x1F18A))
 
 
 def tag(document: Document) -> dict[str, Label]:
@@ -75,20 +73,11 @@ def _kinds_of(text: str) -> NDArray[np.uint8]:
 @cache
 def _kinds() -> NDArray[np.uint8]:
     """For every code point: whether it is in a token, of which kind, and whether it is a letter or a digit."""
-    characters = np.arange(0x110000, dtype=np.uint32).view("U1")
-    alpha, alnum = np.strings.isalpha(characters) & assigned(), np.strings.isalnum(characters) & assigned()
-    space = np.strings.isspace(characters)
-    space[0x1C:0x20] = False  # separators of files and records are white space for Python alone
-    word = (alnum & ~_of("No") | _of("Mn", "Mc", "Me", "Pc")) & assigned()
-    word[[*_CIRCLED, 0x200C, 0x200D]] = True
-    tokens = np.where(word, _WORD, np.where(space, 0, _MARK))
+    every = np.arange(0x110000, dtype=np.uint32).view("U1")
+    alpha, alnum = np.strings.isalpha(every) & assigned(), np.strings.isalnum(every) & assigned()
+    tokens = np.where(characters() & WORD, _WORD, np.where(characters() & SPACE, 0, _MARK))
     kinds: NDArray[np.uint8] = (tokens | alnum * _ALNUM | alpha * _ALPHA).astype(np.uint8)
     return kinds
-
-
-def _of(*categories: str) -> NDArray[np.bool_]:
-    """Which code points are of these categories of Unicode."""
-    return np.fromiter((unicodedata.category(chr(point)) in categories for point in range(0x110000)), np.bool_)
 
 
 REDPAJAMA_CODE = Tagger(

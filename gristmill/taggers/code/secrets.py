@@ -17,6 +17,7 @@ import re2
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
 from gristmill.text.characters.stretches import stretches
+from gristmill.text.huge.limits import MOST_SPANS, TooManySpans, bounded
 
 _KEYS = {
     "aws": r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}",
@@ -50,6 +51,8 @@ _ANY = re2.compile(rf"\b((?:{'|'.join(_KEYS.values())}))(?:\b|$)|({_JWT})|({_OPE
 
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]:")
 _END = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
+_AFTER_KEY = {"-": re.compile("-----"), "P": re.compile("Private-MAC: |PuTTY-User-Key")}
+"""What no key has in it: its end, or the begin of another."""
 _LONGEST_KEY = 20_000
 _LONGEST = 8192
 """Code points of the longest other secret."""
@@ -82,9 +85,14 @@ def tag(document: Document) -> dict[str, Label]:
     ([Span(start=5, end=25, score=1.0)], 1.0)
     """
     text = document.text
-    found: dict[str, list[Span]] = {"private_keys": list(_private_keys(text)), **{group: [] for group in _GROUPS}}
+    found: dict[str, list[Span]] = {
+        "private_keys": bounded(_private_keys(text), "private_keys"),
+        **{group: [] for group in _GROUPS},
+    }
     for group, start, end in _found(text):
         if not found[group] or start >= found[group][-1].end:
+            if len(found[group]) == MOST_SPANS:
+                raise TooManySpans(group)
             found[group].append(Span(start, end, 1.0))
     return {**found, "count": float(sum(map(len, found.values())))}
 
@@ -134,10 +142,8 @@ def _entropy(value: str) -> float:
 def _private_keys(text: str) -> Iterator[Span]:
     at = 0
     while begin := _BEGIN.search(text, at):
-        last = text.find(
-            "-----END " if begin[0][0] == "-" else "Private-MAC: ", begin.end(), begin.end() + _LONGEST_KEY
-        )
-        end = _END.match(text, last) if last > 0 else None
+        after = _AFTER_KEY[begin[0][0]].search(text, begin.end(), begin.end() + _LONGEST_KEY)
+        end = _END.match(text, after.start()) if after else None
         at = end.end() if end else begin.end()
         yield Span(begin.start(), at, 1.0)
 

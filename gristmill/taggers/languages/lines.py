@@ -11,6 +11,7 @@ from gristmill.formats.fasttext.lid176 import CODES, SHA256
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
+from gristmill.text.huge.limits import MOST_SPANS, TooManySpans
 
 _DIGITS = 5
 
@@ -26,10 +27,13 @@ def tag(documents: Sequence[Document]) -> dict[str, Any]:
     ([(30, 55)], [0.46296])
     """
     found: dict[tuple[str, int], list[Span]] = {}
-    lengths = [0] * len(documents)
+    lengths, counts = [0] * len(documents), [0] * len(documents)
     batch = Batch.of(documents)
     for line in language_lines(batch.texts, most=1):
         lengths[line.document] += line.end - line.start
+        counts[line.document] += 1
+        if counts[line.document] > MOST_SPANS:
+            raise TooManySpans(line.languages[0][0] if line.languages else "share_*", line.document)
         for code, probability in line.languages:
             found.setdefault((code, line.document), []).append(Span(line.start, line.end, probability))
     labels: dict[str, list[Label]] = {}

@@ -14,6 +14,7 @@ from gristmill.formats.fasttext.lid176 import CODES, SHA256
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
+from gristmill.text.huge.limits import MOST_SPANS, TooManySpans
 
 _DIGITS = 5
 
@@ -32,9 +33,13 @@ def tag(documents: Sequence[Document]) -> dict[str, Any]:
     batch = Batch.of(documents)
     texts = batch.texts
     found: dict[tuple[str, int], list[Span]] = {}
+    counts = [0] * len(documents)
     for line in language_lines(texts):
         end = min(line.end + 1, len(texts[line.document]))  # with its line feed
         for code, probability in line.languages:
+            counts[line.document] += 1
+            if counts[line.document] > MOST_SPANS:
+                raise TooManySpans(code, line.document)
             found.setdefault((code, line.document), []).append(Span(line.start, end, probability))
     labels: dict[str, list[Label]] = {}
     scores: dict[str, dict[int, float]] = {}

@@ -13,6 +13,7 @@ from typing import Any
 from gristmill.lake.rows.document import Span
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
+from gristmill.text.huge.limits import bounded
 from gristmill.text.lists.pattern_table import PatternTable
 from gristmill.text.lists.word_lines import listed_words
 from gristmill.text.lists.word_table import WordTable, counted
@@ -78,13 +79,19 @@ def open_words(
     listed = chain.from_iterable(listed_words(path, languages) for path in files.values())
     if patterns:
         table = PatternTable.of(listed)
-        return lambda batch: _labels(batch, [([Span(*hit, 1.0) for hit in table.hits(t)], {}) for t in batch.texts])
+        return lambda batch: _labels(
+            batch,
+            [
+                ([Span(*hit, 1.0) for hit in bounded(table.hits(text), "hits", number)], {})
+                for number, text in enumerate(batch.texts)
+            ],
+        )
     words = WordTable.of(listed)
 
     def tag(batch: Batch) -> Mapping[str, Any]:
         rows: list[tuple[list[Span], Mapping[str, int]]] = []
-        for text in batch.texts:
-            hits = words.hits(text)
+        for number, text in enumerate(batch.texts):
+            hits = bounded(words.hits(text), "hits", number)
             rows.append(([Span(hit.start, hit.end, 1.0) for hit in hits], counted(hits)))
         return _labels(batch, rows)
 

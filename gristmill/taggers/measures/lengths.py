@@ -11,12 +11,12 @@ import numpy as np
 
 from gristmill.recipes.batch import Batch, Measured
 from gristmill.recipes.tagger import Score, Tagger
-from gristmill.text.characters.scripts import script_counts, unspaced
+from gristmill.text.characters.scripts import script_counts
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.huge.windows import WINDOW, Window, points_of, sentence_windows, stripped
-from gristmill.text.sentences import sentences
-from gristmill.text.unicode_words import UnicodeWords
+from gristmill.text.unicode.sentences import sentences
+from gristmill.text.unicode.unicode_words import UnicodeWords
 
 
 def tag(batch: Batch) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def tag(batch: Batch) -> dict[str, Any]:
     * `unicode_words`: those of them that are not white space. None if more than half of the text is Thai, Lao, Khmer
       or Burmese, which the standard leaves to dictionaries.
     * `lines`: line feeds and one. `paragraphs`: lines with more than white space.
-    * `sentences`: as `gristmill.text.sentences` divides texts.
+    * `sentences`: as `gristmill.text.unicode.sentences` divides texts.
 
     >>> from gristmill.lake.rows.document import Document
     >>> labels = tag(Batch([Document(id="a", text="Don't panic!\n\n42 Mühlen.\n", source="tales")]))
@@ -44,7 +44,7 @@ def tag(batch: Batch) -> dict[str, Any]:
 
 def _measured(column: TextColumn) -> Measured:
     points, words, pieces = column.points, column.words, column.unicode_words
-    no_spaces, no_rules = unspaced(points)
+    no_spaces, no_rules = column.unspaced
     heads, tails = words.edges(points.bounds[:-1], points.bounds[1:] - 1)
     return {
         "characters": points.lengths,
@@ -146,6 +146,6 @@ LENGTHS = Tagger(
         Score("paragraphs", "lines with more than white space", unit="paragraphs", low=0),
         Score("sentences", "sentences, by the marks that end them", unit="sentences", low=0),
     ),
-    parameters={"word_break": "Unicode 16.0", "word_characters": "Unicode 17.0", "sentences": 1},
+    parameters={"characters": "Unicode 14.0", "word_break": "Unicode 16.0", "sentences": 1},
     description="Code points, bytes, words, Unicode words, lines, paragraphs and sentences.",
 )

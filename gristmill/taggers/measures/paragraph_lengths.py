@@ -6,7 +6,7 @@ Dolma toolkit 1.2.1 (github.com/allenai/dolma, `taggers/length.py`, and `split_p
 
 from typing import Any
 
-from gristmill.recipes.batch import Batch, Measured
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Spans, Tagger
 from gristmill.text.column import TextColumn
 
@@ -23,16 +23,17 @@ def tag(batch: Batch) -> dict[str, Any]:
     >>> labels["runs"][0].tolist(), labels["unicode_words"][0].tolist()
     ([[0, 13, 5], [14, 17, 1]], [[0, 13, 3], [14, 17, 1]])
     """
-    return batch.measured(_measured)
+    return batch.in_blocks(measured)
 
 
-def _measured(column: TextColumn) -> Measured:
+def measured(column: TextColumn) -> dict[str, Any]:
+    """The labels of the texts of one column."""
     paragraphs = column.paragraphs
     heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
     return {
-        "characters": paragraphs.scored(paragraphs.lengths),
-        "runs": paragraphs.scored(column.runs.between(paragraphs.starts, paragraphs.ends)),
-        "unicode_words": paragraphs.scored(column.unicode_words.within(heads, tails, filled=True)),
+        "characters": paragraphs.spans(paragraphs.lengths),
+        "runs": paragraphs.spans(column.runs.between(paragraphs.starts, paragraphs.ends)),
+        "unicode_words": paragraphs.spans(column.unicode_words.within(heads, tails, filled=True)),
     }
 
 
@@ -44,6 +45,6 @@ PARAGRAPH_LENGTHS = Tagger(
         Spans("runs", "each paragraph, with its runs of word characters and of other marks", unit="runs", low=0),
         Spans("unicode_words", "each paragraph, with its pieces of UAX #29 but white space", unit="words", low=0),
     ),
-    parameters={"word_break": "Unicode 16.0", "word_characters": "Unicode 17.0"},
+    parameters={"characters": "Unicode 14.0", "word_break": "Unicode 16.0"},
     description="Code points, runs and Unicode words of each paragraph, as spans.",
 )

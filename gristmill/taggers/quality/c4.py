@@ -10,6 +10,7 @@ The words are the English list of LDNOOBW, which is Dolma's; see `naughty_words_
 """
 
 import re
+from collections import Counter
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
 from gristmill.text.column import TextColumn
+from gristmill.text.huge.limits import MOST_SPANS, TooManySpans
 from gristmill.text.huge.windows import HUGE, WINDOW, Window, line_windows, points_of, stripped, word_windows
 from gristmill.text.lines import Lines
 from gristmill.text.pieces import Pieces
@@ -135,6 +137,7 @@ def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
         size: code points of a window.
     """
     spans: dict[str, list[NDArray[np.int64]]] = {}
+    counts = Counter[str]()
     for window in line_windows(text, size):
         if window.end - window.start > size:
             found = _one_line(text, window)
@@ -145,6 +148,9 @@ def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
         for name, each in found.items():
             each[each[:, 0] == last, 1] += window.end < len(text)  # the line feed after the window
             spans.setdefault(name, []).append(each)
+            counts[name] += len(each)
+            if counts[name] > MOST_SPANS:
+                raise TooManySpans(name)
     joined = {name: [np.concatenate(each)] for name, each in spans.items()}
     return {"line_count": np.array([text.count("\n") + 1.0]), **joined}
 

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
-from gristmill.text.characters.scripts import script_counts, unspaced
+from gristmill.text.characters.scripts import script_counts
 from gristmill.text.characters.sentence_ends import sentence_ends
 from gristmill.text.characters.sets import Characters, sums
-from gristmill.text.code_points import Hashes, Numbers
+from gristmill.text.code_points import Hashes
 from gristmill.text.column import TextColumn
 from gristmill.text.huge.groups import PART, Groups
+from gristmill.text.huge.limits import MOST_COMPARED
 from gristmill.text.huge.windows import WINDOW, Window, hash_of, line_windows, points_of, stripped, word_windows
 
 Shares = NDArray[np.float64]
@@ -98,7 +99,7 @@ def _lines(column: TextColumn, ends: Characters) -> dict[str, Shares]:
 def _list_ratio(column: TextColumn, counts: list[int | None] | None) -> Shares:
     """Line feeds divided by words (T)."""
     words = column.words.counts
-    unknown = unspaced(column.points)[0]
+    unknown = column.unspaced[0]
     if counts is not None:
         words = np.array([count or 0 for count in counts])
         unknown = np.array([count is None for count in counts])
@@ -121,7 +122,9 @@ def words_of_huge(text: str, size: int = WINDOW) -> tuple[int, bool]:
     return words, 2 * unspaced_points > black
 
 
-def lines_of_huge(text: str, ends: Characters, size: int = WINDOW, part: int = PART) -> dict[str, Shares]:
+def lines_of_huge(
+    text: str, ends: Characters, size: int = WINDOW, part: int = PART, most: int = MOST_COMPARED
+) -> dict[str, Shares]:
     """The labels about lines of one huge text, computed in windows.
 
     Args:
@@ -129,9 +132,10 @@ def lines_of_huge(text: str, ends: Characters, size: int = WINDOW, part: int = P
         ends: the characters that end a sentence.
         size: code points of a window.
         part: lines that are compared in one pass.
+        most: lines that are compared with each other.
     """
     keys: list[Hashes] = []
-    sizes: list[Numbers] = []
+    sizes: list[NDArray[np.uint32]] = []
     sums = Counter[str]()
     for window in line_windows(text, size):
         if window.end - window.start > size:  # one line
@@ -147,25 +151,28 @@ def lines_of_huge(text: str, ends: Characters, size: int = WINDOW, part: int = P
         sums["lines"] += int(filled.sum())
         sums["ended"] += int(ends.among_units(last[filled]).sum())
         sums["short"] += int((lengths[filled] <= SHORT).sum())
-        keys.append(hashes[filled])
-        sizes.append(lengths[filled])
+        if sums["lines"] <= most:
+            keys.append(hashes[filled])
+            sizes.append(lengths[filled].astype(np.uint32))
     lines_of_text = max(sums["lines"], 1)
-    copied = _copied(np.concatenate(keys), np.concatenate(sizes), part)
+    compared = sums["lines"] <= most
+    copied = _copied(np.concatenate(keys), np.concatenate(sizes), part) if compared else 0
     shares = {
         "line_punct_ratio": sums["ended"] / lines_of_text,
         "short_line_ratio": sums["short"] / lines_of_text,
         "char_dup_ratio": copied / max(len(text) - text.count("\n"), 1),
     }
-    return {label: np.ma.MaskedArray([value], mask=[not sums["lines"]]) for label, value in shares.items()}
+    missing = {label for label in shares if not sums["lines"] or (label == "char_dup_ratio" and not compared)}
+    return {label: np.ma.MaskedArray([value], mask=[label in missing]) for label, value in shares.items()}
 
 
-def _copied(keys: Hashes, lengths: Numbers, part: int) -> int:
+def _copied(keys: Hashes, lengths: NDArray[np.uint32], part: int) -> int:
     """The code points in lines that occurred before."""
     stretches = (np.arange(start, min(start + part, len(keys))) for start in range(0, len(keys), part))
     groups = Groups.of(len(keys), stretches, keys.take, part).numbers
     once = np.zeros(int(groups.max(initial=0)) + 1, np.int64)
     once[groups] = lengths  # equal lines are equally long
-    return int(lengths[groups > 0].sum() - once[1:].sum())
+    return int(lengths[groups > 0].sum(dtype=np.int64) - once[1:].sum())
 
 
 LABELS = (

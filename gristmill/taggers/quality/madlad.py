@@ -9,12 +9,15 @@ sentences, in any script; words of such marks alone belong to the sentence befor
 no labels.
 """
 
+import re
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.recipes.batch import Batch, Measured
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
-from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sentence_ends import sentence_ends
 from gristmill.text.characters.sets import Characters, capitals, sums
 from gristmill.text.column import TextColumn
@@ -28,13 +31,13 @@ WORDS = 12
 TECHNICAL = "0123456789{}+/()>"
 
 
-def tag(batch: Batch) -> Measured:
+def tag(batch: Batch) -> dict[str, Any]:
     """The labels of a batch of documents."""
-    return batch.measured(_measured)
+    return batch.in_blocks(measured, finished, sentence_end)
 
 
-def _measured(column: TextColumn) -> Measured:
-    """The labels of the texts of one column."""
+def measured(column: TextColumn) -> dict[str, Any]:
+    """What is found in the texts of one column."""
     words = column.words
     sentences, firsts = _sentences(words)
     counts = np.diff(np.append(firsts, len(words.starts)))
@@ -49,14 +52,42 @@ def _measured(column: TextColumn) -> Measured:
         "technical": 5 * technical > sentences.lengths,
         "list_case": (counts >= WORDS) & (2 * great > counts),
     }
-    questionable = sentences.per_text(np.logical_or.reduce(list(rules.values())))
-    unknown = unspaced(column.points)[0]
-    share = questionable / np.maximum(sentences.counts, 1)
+    unknown = column.unspaced[0]
     return {
         **{label: _spans(sentences, chosen, unknown) for label, chosen in rules.items()},
-        "sentences": np.ma.MaskedArray(sentences.counts, mask=unknown),
-        "questionable": np.ma.MaskedArray(share, mask=unknown | (sentences.counts == 0)),
+        "sentences": sentences.counts,
+        "questionable": sentences.per_text(np.logical_or.reduce(list(rules.values()))),
+        "unknown": unknown.astype(np.int64),
     }
+
+
+def finished(found: dict[str, Any]) -> dict[str, Any]:
+    """The labels of texts, from the sums of what was found in them."""
+    unknown, sentences = found.pop("unknown") > 0, found["sentences"]
+    share = found["questionable"] / np.maximum(sentences, 1)
+    return {
+        **found,
+        "sentences": np.ma.MaskedArray(sentences, mask=unknown),
+        "questionable": np.ma.MaskedArray(share, mask=unknown | (sentences == 0)),
+    }
+
+
+def sentence_end(text: str, start: int, end: int) -> int:
+    """Where the last sentence of a stretch ends, with the white space after it; `start` if none ends there.
+
+    >>> sentence_end("It is. Is it ? ... No", 0, 20), sentence_end("It is ...", 0, 9)
+    (19, 0)
+    """
+    for found in _next_sentence().finditer(text, start, end):
+        start = found.end()
+    return start
+
+
+@cache
+def _next_sentence() -> re.Pattern[str]:
+    """Finds a mark that ends a sentence, and the white space before a word of more than such marks."""
+    ends = "".join(re.escape(chr(code)) for code in np.flatnonzero(sentence_ends().table).tolist())
+    return re.compile(rf"[{ends}]\s+(?=[{ends}]*+[^\s{ends}])")
 
 
 def _sentences(words: Words) -> tuple[Pieces, NDArray[np.int64]]:
@@ -73,14 +104,9 @@ def _sentences(words: Words) -> tuple[Pieces, NDArray[np.int64]]:
     return Pieces(words.column, starts, stops, np.searchsorted(firsts, words.bounds)), firsts
 
 
-def _spans(
-    sentences: Pieces, chosen: NDArray[np.bool_], unknown: NDArray[np.bool_]
-) -> list[list[tuple[int, int, float]] | None]:
+def _spans(sentences: Pieces, chosen: NDArray[np.bool_], unknown: NDArray[np.bool_]) -> list[NDArray[np.int64] | None]:
     """The chosen sentences of each text; None for texts in scripts without spaces."""
-    (numbers,) = np.nonzero(chosen)
-    bounds = np.searchsorted(numbers, sentences.bounds)
-    part = Pieces(sentences.column, sentences.starts[numbers], sentences.ends[numbers], bounds)
-    spans = part.spans(np.ones(len(numbers)))
+    spans = sentences.only(chosen).marks()
     return [None if without else each for each, without in zip(spans, unknown.tolist(), strict=True)]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gristmill.recipes.batch import Batch, Measured
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Spans, Tagger
 from gristmill.text.column import TextColumn
-from gristmill.text.unicode_tables import EMOJI, MARK, SPACE, characters, taken
+from gristmill.text.unicode.tables import EMOJI, MARK, SPACE, characters, taken
 
 
 def tag(batch: Batch) -> dict[str, Any]:
@@ -22,23 +22,24 @@ def tag(batch: Batch) -> dict[str, Any]:
 
     >>> from gristmill.lake.rows.document import Document
     >>> tag(Batch([Document(id="a", text="* * *\nOne.\n\n\U0001f600!", source="tales")]))["paragraphs"]
-    [[(0, 6, 1.0), (12, 14, 1.0)]]
+    [array([[ 0,  6,  1],
+           [12, 14,  1]])]
     """
-    return batch.measured(_measured)
+    return batch.in_blocks(measured)
 
 
-def _measured(column: TextColumn) -> Measured:
+def measured(column: TextColumn) -> dict[str, Any]:
+    """The labels of the texts of one column."""
     paragraphs = column.paragraphs
     (others,) = np.nonzero((taken(column.points.units, characters()) & (MARK | SPACE | EMOJI)) == 0)
     inside = np.searchsorted(others, paragraphs.ends) - np.searchsorted(others, paragraphs.starts)
-    marks = paragraphs.only(inside == 0)
-    return {"paragraphs": marks.spans(np.ones(len(marks.starts)))}
+    return {"paragraphs": paragraphs.only(inside == 0).marks()}
 
 
 MARK_PARAGRAPHS = Tagger(
     name="mark-paragraphs-1",
     batch=tag,
     labels=(Spans("paragraphs", "each paragraph of marks and pictograms alone", low=1, high=1),),
-    parameters={"characters": "Unicode 17.0"},
+    parameters={"characters": "Unicode 14.0"},
     description="Paragraphs of marks alone, as Dolma's not_alphanum_paragraph_v1 has them.",
 )

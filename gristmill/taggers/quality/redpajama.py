@@ -10,6 +10,8 @@ because its sum is taken in another order.
 """
 
 import re
+from array import array
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
@@ -18,11 +20,15 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
-from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sets import Characters, capitals, small_letters
 from gristmill.text.characters.word_punctuation import WordsAndPunctuation
-from gristmill.text.code_points import Numbers, mixed
+from gristmill.text.code_points import Hashes, Numbers, mixed
 from gristmill.text.column import TextColumn
+from gristmill.text.huge.blocks import blocks, unspaced_whole
+from gristmill.text.huge.groups import PART
+from gristmill.text.huge.limits import MOST_COMPARED
+from gristmill.text.huge.windows import HUGE, points_of
+from gristmill.text.huge.word_shares import word_shares
 from gristmill.text.ngrams import covered, most_common
 from gristmill.text.repeats import Repeats
 from gristmill.text.rounding import rounded
@@ -39,14 +45,20 @@ _LOREM = re.compile("lorem ipsum", re.IGNORECASE)
 
 
 def tag(batch: Batch) -> dict[str, Shares]:
-    """The signals of a batch of documents, as arrays; masked where a document has none."""
-    return batch.measured(lambda column: _measured(column, [batch.texts[place] for place in column.places]))
+    """The signals of a batch of documents, as arrays; masked where a document has none.
+
+    So that a document of 100 MB needs less than 1 GB of memory, one of more than 20,000,000 words has no signals that
+    compare its words.
+    """
+    return batch.measured(
+        lambda column: _measured(column, [batch.texts[place] for place in column.places]), measured_huge
+    )
 
 
 def _measured(column: TextColumn, texts: Sequence[str]) -> dict[str, Shares]:
     """The signals of the texts of one column."""
     normalized, tokens = column.normalized.words, WordsAndPunctuation.of(column.points)
-    held, (unknown, _) = tokens.holding(_marks()), unspaced(column.points)
+    held, (unknown, _) = tokens.holding(_marks()), column.unspaced
     signals = {
         "rps_doc_curly_bracket": _shares(_counts(texts, "{", "}"), column.points.lengths),
         "rps_doc_lorem_ipsum": _lorem_ipsum(column.normalized),
@@ -99,14 +111,19 @@ def _sentences(tokens: WordsAndPunctuation, held: NDArray[np.uint8]) -> Numbers:
     return np.bincount(tokens.texts[words[fresh]], minlength=len(tokens.counts))
 
 
-def _ellipses(column: TextColumn) -> Shares:
-    """The share of lines that end with `...` or `…` and white space; none for an empty text (T)."""
-    lines, words = column.lines, column.words
+def _dotted_lines(column: TextColumn) -> Numbers:
+    """The lines that end with `...` or `…` and white space."""
+    words = column.words
     dotted = np.zeros(len(words.starts), np.bool_)
     dotted[_ending(words, "...")] = True
     dotted[_ending(words, "…")] = True
     places = np.flatnonzero(np.diff(column.first_words) > 0)
-    chosen = places[dotted[column.first_words[places + 1] - 1]]
+    return places[dotted[column.first_words[places + 1] - 1]]
+
+
+def _ellipses(column: TextColumn) -> Shares:
+    """The share of lines that end with `...` or `…` and white space; none for an empty text (T)."""
+    lines, chosen = column.lines, _dotted_lines(column)
     counts = lines.counts - (lines.lengths[lines.bounds[1:] - 1] == 0)  # nothing after the last line feed is no line
     return np.ma.MaskedArray(_shares(lines.count(chosen), counts), mask=counts == 0)
 
@@ -166,6 +183,106 @@ def _of_ngrams(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
         else:
             signals[f"rps_doc_frac_chars_dupe_{n}grams"] = (covered(words, n, repeats) / sizes, never)
     return signals
+
+
+def measured_huge(text: str, size: int = HUGE, part: int = PART, most: int = MOST_COMPARED) -> dict[str, Shares]:
+    """The signals of one huge text, computed in blocks.
+
+    Args:
+        text: any text.
+        size: code points of a block.
+        part: words that are compared in one pass.
+        most: words that are compared with each other.
+    """
+    whole = unspaced_whole(text, size)
+    seen = _Seen()
+    for block in blocks(text, size=size):
+        seen.add(TextColumn([0], points_of(text, block), whole), text[block.start : block.end], most)
+    found, words, tokens = seen.sums, seen.sums["words"], max(seen.sums["tokens"], 1)
+    values: dict[str, float | None] = {
+        "rps_doc_curly_bracket": sum(text.count(bracket) for bracket in "{}") / len(text),
+        "rps_doc_lorem_ipsum": (seen.lorem[1] if seen.lorem[0] else 0) / max(found["size"] + words - 1, 1),
+        "rps_doc_num_sentences": found["sentences"],
+        "rps_doc_frac_lines_end_with_ellipsis": found["dotted"] / max(found["lines"], 1),
+    }
+    of_words: dict[str, float | None] = {
+        "rps_doc_word_count": words,
+        "rps_doc_mean_word_length": found["size"] / words if words else None,
+        "rps_doc_symbol_to_word_ratio": sum(text.count(mark) for mark in ("#", "...", "…")) / tokens,
+        "rps_doc_frac_no_alph_words": 1.0 - found["with_letter"] / tokens,
+        "rps_doc_frac_all_caps_words": found["shouted"] / tokens,
+    }
+    without_tokens = ("symbol_to_word_ratio", "frac_no_alph_words", "frac_all_caps_words")
+    of_words |= {f"rps_doc_{name}": None for name in without_tokens if not found["tokens"]}
+    for name, value in word_shares(*seen.taken(), _TOP, _DUPLICATE, part):
+        of_words[f"rps_doc_{name}"] = value if words <= most else None
+    values |= {label: None if whole[0][0] else value for label, value in of_words.items()}
+    return {
+        label: np.ma.MaskedArray(rounded(np.array([value or 0.0]), _DIGITS), mask=[value is None])
+        for label, value in values.items()
+    }
+
+
+class _Seen:
+    """What is known of the blocks of a text that were looked at."""
+
+    def __init__(self) -> None:
+        self.sums = Counter[str]()
+        self.hashes, self.lengths = array("Q"), array("I")  # of words; empty if there are too many
+        self._open = False  # whether the last sentence has a word and no end yet
+        self._tail = ""  # of the last word
+        self.lorem = [0, 0]  # how often `lorem ipsum` occurs as it is, at least, and in any case
+
+    def taken(self) -> tuple[list[Hashes], NDArray[np.uint32]]:
+        """The hashes of the words, in a list of one, and the lengths of all words before each; both are forgotten."""
+        before = np.zeros(len(self.lengths) + 1, np.uint32)
+        np.cumsum(np.frombuffer(self.lengths, np.uint32), out=before[1:])
+        hashes = [np.frombuffer(self.hashes, np.uint64)]
+        self.hashes, self.lengths = array("Q"), array("I")
+        return hashes, before
+
+    def add(self, column: TextColumn, block: str, most: int) -> None:
+        """Adds a block."""
+        words, tokens, lines = column.normalized.words, WordsAndPunctuation.of(column.points), column.lines
+        held = tokens.holding(_marks())
+        self.sums.update(
+            words=len(words.starts),
+            size=int(words.sizes[0]),
+            tokens=len(tokens.starts),
+            with_letter=int(((held & _ASCII_LETTER) != 0).sum()),
+            shouted=int(((held & (_CAPITAL | _SMALL)) == _CAPITAL).sum()),
+            dotted=len(_dotted_lines(column)),
+            lines=len(lines.starts) - block.endswith("\n"),
+        )
+        self._add_sentences(tokens, held)
+        self._add_lorem_ipsum(words)
+        if self.sums["words"] > most:
+            self.hashes, self.lengths = array("Q"), array("I")
+        else:
+            self.hashes.frombytes(words.hashes.tobytes())
+            self.lengths.frombytes(words.lengths.astype(np.uint32).tobytes())
+
+    def _add_sentences(self, tokens: WordsAndPunctuation, held: NDArray[np.uint8]) -> None:
+        """Adds the sentences; the first may be the rest of the last one before."""
+        ends = np.flatnonzero((held & _END) != 0)
+        words = np.flatnonzero(tokens.are_words)
+        first_end = int(ends[0]) if len(ends) else len(held)
+        goes_on = self._open and len(words) > 0 and int(words[0]) < first_end
+        self.sums["sentences"] += int(_sentences(tokens, held)[0]) - goes_on
+        if len(ends):
+            self._open = len(words) > 0 and words[-1] > ends[-1]
+        else:
+            self._open |= len(words) > 0
+
+    def _add_lorem_ipsum(self, words: Words) -> None:
+        if not len(words.starts):
+            return
+        tail, units = self._tail, words.column.units
+        if tail == "lorem" or len(_ending(words, "lorem")):
+            plain = " ".join((tail, *"".join(map(chr, units.tolist())).split()))
+            self.lorem = [self.lorem[0] + ("lorem ipsum" in plain), self.lorem[1] + len(_LOREM.findall(plain))]
+        last = units[max(int(words.ends[-1]) - len("lorem"), int(words.starts[-1])) : int(words.ends[-1])]
+        self._tail = "".join(map(chr, last.tolist()))
 
 
 _WORDS = "the normalized words (no ASCII punctuation, lower case, NFD)"

@@ -6,12 +6,13 @@ are the original's, `punctution` too. A text in scripts without spaces has no nu
 lines as words.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.recipes.batch import Batch, Measured
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Spans, Tagger
-from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sets import Characters, capitals, numeric
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.column import TextColumn
@@ -25,12 +26,12 @@ _DIGITS = 8
 _WORD = "javascript"
 
 
-def tag(batch: Batch) -> Measured:
+def tag(batch: Batch) -> dict[str, Any]:
     """The signals of a batch of documents."""
-    return batch.measured(_measured)
+    return batch.in_blocks(measured)
 
 
-def _measured(column: TextColumn) -> Measured:
+def measured(column: TextColumn) -> dict[str, Any]:
     """The signals of the texts of one column."""
     plain = column.normalized
     words, units = column.words, column.points.units
@@ -50,10 +51,12 @@ def _measured(column: TextColumn) -> Measured:
             len(counts), filled, Characters.of(BULLETS).among_units(units[words.starts[firsts[filled]]])
         ),
     }
-    found = {f"rps_lines_{name}": pieces.spans(values[kept].astype(np.float64)) for name, values in signals.items()}
+    found: dict[str, Any] = {
+        f"rps_lines_{name}": pieces.spans(values[kept].astype(np.float64)) for name, values in signals.items()
+    }
     shouted = _share(_inside(column.points, column.lines, capitals())[kept], pieces.lengths)
     found["rps_lines_uppercase_letter_fraction"] = pieces.spans(shouted)
-    unknown = unspaced(column.points)[0].tolist()
+    unknown = column.unspaced[0].tolist()
     of_words = [None if each else spans for each, spans in zip(unknown, found["rps_lines_num_words"], strict=True)]
     return {**found, "rps_lines_num_words": of_words}
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
-from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.word_punctuation import WordsAndPunctuation
 from gristmill.text.column import TextColumn
 from gristmill.text.lists.phrases import Phrases
@@ -74,15 +73,21 @@ def open_lists(bad_words: Path, stop_words: Path, language: str) -> Callable[[Ba
 
     def measured(column: TextColumn) -> dict[str, Any]:
         normalized, tokens = column.normalized.words, WordsAndPunctuation.of(column.points)
-        missing = unspaced(column.points)[0]
-        stops = stop.count(tokens, column.points.hashes(tokens.starts, tokens.ends))
-        shares = np.where(normalized.counts == 0, 0.0, rounded(stops / np.maximum(tokens.counts, 1), _DIGITS))
         return {
-            "rps_doc_ldnoobw_words": np.ma.MaskedArray(bad.count(normalized, normalized.hashes), mask=missing),
-            "rps_doc_stop_word_fraction": np.ma.MaskedArray(shares, mask=missing),
+            "rps_doc_ldnoobw_words": bad.count(normalized, normalized.hashes),
+            "rps_doc_stop_word_fraction": stop.count(tokens, column.points.hashes(tokens.starts, tokens.ends)),
+            "tokens": tokens.counts,
+            "words": normalized.counts,
+            "unknown": column.unspaced[0].astype(np.int64),
         }
 
-    return lambda batch: batch.measured(measured)
+    def finished(found: dict[str, Any]) -> dict[str, Any]:
+        words, tokens, missing = (found.pop(name) for name in ("words", "tokens", "unknown"))
+        shares = rounded(found["rps_doc_stop_word_fraction"] / np.maximum(tokens, 1), _DIGITS)
+        found["rps_doc_stop_word_fraction"] = np.where(words == 0, 0.0, shares)
+        return {label: np.ma.MaskedArray(values, mask=missing > 0) for label, values in found.items()}
+
+    return lambda batch: batch.in_blocks(measured, finished)
 
 
 REDPAJAMA_LISTS = redpajama_lists("redpajama-lists-1", bad_words="ldnoobw-1", stop_words="stop-words-1")

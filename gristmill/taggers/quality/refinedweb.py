@@ -8,19 +8,17 @@ each rule sees the text as it is, and a mix decides which spans it removes. DCLM
 """
 
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.recipes.batch import Batch, Measured
+from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
-from gristmill.text.characters.scripts import unspaced
 from gristmill.text.characters.sets import Characters, capitals, digits, sums
 from gristmill.text.code_points import Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.pieces import Pieces
-
-Found = list[tuple[int, int, float]]
 
 SHORT = 10
 """The most words of a line in which phrases are looked for."""
@@ -37,27 +35,38 @@ _PHRASES = {
 }
 
 
-def tag(batch: Batch) -> Measured:
+def tag(batch: Batch) -> dict[str, Any]:
     """The labels of a batch of documents: spans of score 1, and the share of words in the lines that rules remove."""
-    found = batch.measured(lambda column: _measured(column, [batch.lowered[place] for place in column.places]))
-    phrases = [_phrases(text, lowered) for text, lowered in zip(batch.texts, batch.lowered, strict=True)]
-    return {**found, **{label: [each[label] for each in phrases] for label in _PHRASES}}
+    return batch.in_blocks(measured, finished)
 
 
-def _measured(column: TextColumn, lowered: list[str]) -> Measured:
-    """The labels about whole lines."""
+def measured(column: TextColumn) -> dict[str, Any]:
+    """What is found in the texts of one column."""
     lines, words = column.lines, np.diff(column.first_words)
-    filled, unknown = lines.lengths > 0, unspaced(column.points)[0]
+    filled, unknown = lines.lengths > 0, column.unspaced[0]
+    digits_of = _per_line(column, digits())
     rules = {
         "uppercase": 2 * _per_line(column, capitals()) > lines.lengths,
-        "numeric": filled & (_per_line(column, digits()) == lines.lengths),
-        "counter": _counters(column, lowered),
+        "numeric": filled & (digits_of == lines.lengths),
+        "counter": _counters(column, (digits_of > 0) & (words > 1)),
         "one_word": filled & (words <= 1) & ~unknown[lines.texts],
     }
     removed = np.logical_or.reduce(list(rules.values()))
     totals, lost = (np.diff(sums(each)[lines.bounds]) for each in (words, np.where(removed, words, 0)))
-    share = np.ma.MaskedArray(lost / np.maximum(totals, 1), mask=(totals == 0) | unknown)
-    return {**{label: _spans(lines, chosen) for label, chosen in rules.items()}, "removed_words": share}
+    return {
+        **{label: lines.only(chosen).marks() for label, chosen in rules.items()},
+        **{label: _phrases(column, words, label) for label in _PHRASES},
+        "words": totals,
+        "removed_words": lost,
+        "unknown": unknown.astype(np.int64),
+    }
+
+
+def finished(found: dict[str, Any]) -> dict[str, Any]:
+    """The labels of texts, from the sums of what was found in them."""
+    words, unknown = found.pop("words"), found.pop("unknown") > 0
+    share = found["removed_words"] / np.maximum(words, 1)
+    return {**found, "removed_words": np.ma.MaskedArray(share, mask=(words == 0) | unknown)}
 
 
 def _per_line(column: TextColumn, characters: Characters) -> Numbers:
@@ -66,35 +75,33 @@ def _per_line(column: TextColumn, characters: Characters) -> Numbers:
     return np.searchsorted(places, column.lines.ends) - np.searchsorted(places, column.lines.starts)
 
 
-def _counters(column: TextColumn, lowered: list[str]) -> NDArray[np.bool_]:
-    """Whether each line is a counter, such as `3 likes`."""
-    found = np.zeros(len(column.lines.starts), np.bool_)
-    for text, first in zip(lowered, column.lines.bounds.tolist(), strict=False):
-        if any(word in text for word in COUNTED):
-            for line, part in enumerate(text.split("\n"), first):  # lower case has the same lines
-                found[line] = _COUNTER.fullmatch(part) is not None
+def _counters(column: TextColumn, likely: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each line is a counter, such as `3 likes`; only likely lines are looked at."""
+    (numbers,) = np.nonzero(likely)
+    found = np.zeros(len(likely), np.bool_)
+    edges = column.lines.starts[numbers].tolist(), column.lines.ends[numbers].tolist()
+    found[numbers] = [_COUNTER.fullmatch(column.lowered, *line) is not None for line in zip(*edges, strict=True)]
     return found
 
 
-def _spans(lines: Pieces, chosen: NDArray[np.bool_]) -> list[Found]:
-    """The chosen lines of each text."""
-    (numbers,) = np.nonzero(chosen)
-    bounds = np.searchsorted(numbers, lines.bounds)
-    part = Pieces(lines.column, lines.starts[numbers], lines.ends[numbers], bounds)
-    return part.spans(np.ones(len(numbers)))
-
-
-def _phrases(text: str, lowered: str) -> dict[str, Found]:
-    """The phrases in lines of few words, by label."""
-    found: dict[str, Found] = {label: [] for label in _PHRASES}
-    for label, (phrase, pattern) in _PHRASES.items():
-        if phrase in lowered:
-            start = 0
-            for line in text.split("\n"):
-                if len(line.split(None, SHORT)) <= SHORT:
-                    found[label] += [(start + m.start(), start + m.end(), 1.0) for m in pattern.finditer(line)]
-                start += len(line) + 1
-    return found
+def _phrases(column: TextColumn, words: Numbers, label: str) -> list[NDArray[np.int64]]:
+    """The places of a phrase in lines of few words."""
+    phrase, pattern = _PHRASES[label]
+    lines, lowered = column.lines, column.lowered
+    starts: list[int] = []
+    ends: list[int] = []
+    last = -1
+    at = lowered.find(phrase)
+    while at >= 0:
+        line = int(np.searchsorted(lines.starts, at, side="right")) - 1
+        if line > last and words[line] <= SHORT:
+            start = int(lines.starts[line])
+            for match in pattern.finditer(column.joined[start : int(lines.ends[line])]):
+                starts.append(start + match.start())
+                ends.append(start + match.end())
+        last, at = line, lowered.find(phrase, int(lines.ends[line]))
+    found = np.array(starts, np.int64)
+    return Pieces(column.points, found, np.array(ends, np.int64), np.searchsorted(found, column.points.bounds)).marks()
 
 
 def _rule(name: str, meaning: str, *, words: bool = False) -> Spans:

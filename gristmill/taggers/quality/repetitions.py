@@ -4,10 +4,16 @@ Source: repetitions_v1 of the Dolma toolkit 1.2.1 (github.com/allenai/dolma, `ta
 expression does not end on long lines. Values are equal for units of at most 100 code points.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
+from gristmill.text.code_points import CodePoints
+from gristmill.text.column import columns_of
+from gristmill.text.huge.blocks import blocks
+from gristmill.text.huge.limits import bounded
+from gristmill.text.huge.windows import HUGE
 from gristmill.text.repetitions import MOST, repetitions
 
 
@@ -25,10 +31,14 @@ def tag(batch: Batch) -> dict[str, Any]:
     ([[(0, 11, 4)]], [4], [0.55])
     """
     found: list[list[tuple[int, int, int]]] = [[] for _ in batch.texts]
-    for column in batch.columns:
-        texts = [batch.texts[place] for place in column.places]
-        for place, spans in zip(column.places, repetitions(column.points, texts), strict=True):
+    short = [place for place, text in enumerate(batch.texts) if len(text) <= HUGE]
+    for column in batch.columns if len(short) == len(batch) else columns_of([batch.texts[place] for place in short]):
+        places = [short[index] for index in column.places]
+        texts = [batch.texts[place] for place in places]
+        for place, spans in zip(places, repetitions(column.points, texts), strict=True):
             found[place] = spans
+    for place in set(range(len(batch))).difference(short):
+        found[place] = bounded(repetitions_of_huge(batch.texts[place]), "repetitions", place)
     lengths = [[end - start for start, end, _ in spans] for spans in found]
     return {
         "repetitions": found,
@@ -36,6 +46,19 @@ def tag(batch: Batch) -> dict[str, Any]:
         "longest": [max(each, default=0) for each in lengths],
         "share": [sum(each) / max(1, len(text)) for each, text in zip(lengths, batch.texts, strict=True)],
     }
+
+
+def repetitions_of_huge(text: str, size: int = HUGE) -> Iterator[tuple[int, int, int]]:
+    """The repetitions of one huge text, block by block. Each ends with its block.
+
+    Args:
+        text: any text.
+        size: code points of a block.
+    """
+    for first, last in blocks(text, size=size):
+        block = text[first:last]
+        for start, end, times in repetitions(CodePoints.of([block]), [block])[0]:
+            yield first + start, first + end, times
 
 
 REPETITIONS = Tagger(

@@ -1,4 +1,4 @@
-"""Characters: sets of code points, such as all capitals, by the tables of Unicode 14.0 (unicode_14.py)."""
+"""Characters: sets of code points, such as all capitals, by the tables of Unicode 14.0 (text/unicode/assigned.py)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,10 +8,16 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.characters.unicode_14 import assigned
 from gristmill.text.code_points import CodePoints, Numbers
+from gristmill.text.unicode.assigned import assigned
 
 Kind = TypeVar("Kind", np.bool_, np.uint8)
+
+SMALL_SINCE_15 = "\u10fc\ua7f2\ua7f3\ua7f4\uab69"
+"""Characters of Unicode 14.0 that are small letters since 15.0, so for Python 3.12."""
+
+NUMERIC_SINCE_15_1 = "\u4e24\u4eac\u4fe9\u5006\u62d0\u6d1e\u7695\u79ed\u920e\u94a9"
+"""Characters of Unicode 14.0 that are numeric since 15.1, so for Python 3.13."""
 
 Chosen = NDArray[np.bool_]
 """For each code point of a column whether it was chosen (U)."""
@@ -108,13 +114,15 @@ def capitals() -> Characters:
 @cache
 def small_letters() -> Characters:
     """The characters of `str.islower`, and titlecase letters such as `ǅ`. A word in capitals has none of them."""
-    return Characters.that(lambda all_of_them: np.strings.islower(all_of_them) | _title(all_of_them))
+    return Characters.that(
+        lambda every: (np.strings.islower(every) | _title(every)) & ~np.isin(every, list(SMALL_SINCE_15))
+    )
 
 
 @cache
 def numeric() -> Characters:
     """The characters of `str.isnumeric`: digits, fractions, Roman and Chinese numerals."""
-    return Characters.that(np.strings.isnumeric)
+    return Characters.that(lambda every: np.strings.isnumeric(every) & ~np.isin(every, list(NUMERIC_SINCE_15_1)))
 
 
 @cache

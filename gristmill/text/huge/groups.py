@@ -69,7 +69,7 @@ class Groups:
 
 
 def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[tuple[int, Groups]]:
-    """The n-grams that repeat in a text, for n = 2 to `most`. See `Words.repeats`.
+    """The words and n-grams that repeat in a text, for n = 1 to `most`. See `Words.repeats`.
 
     Args:
         hashes: of the text's words, in stretches. The list is emptied, because many hashes are large.
@@ -81,7 +81,7 @@ def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[
 
     >>> hashes = np.array([5, 6, 7, 5, 6, 8], np.uint64)  # "to be or to be that"
     >>> [(n, groups.numbers.tolist()) for n, groups in ngram_groups([hashes], 3)]
-    [(2, [1, 0, 0, 1, 0, 0]), (3, [0, 0, 0, 0, 0, 0])]
+    [(1, [1, 2, 0, 1, 2, 0]), (2, [1, 0, 0, 1, 0, 0]), (3, [0, 0, 0, 0, 0, 0])]
     """
     words = hashes[0] if len(hashes) == 1 else np.concatenate([np.zeros(0, np.uint64), *hashes])
     hashes.clear()
@@ -89,10 +89,42 @@ def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[
     stretches = (np.arange(start, min(start + part, places)) for start in range(0, places, part))
     groups = Groups.of(places, stretches, words.take, part)
     del words
+    yield 1, groups
     for n in range(2, most + 1):
         known = groups.numbers
         groups = Groups.of(places, _pairs(known, part), lambda at, known=known: _pair_keys(known, at), part)  # type: ignore[misc]
         yield n, groups
+
+
+def grouped(numbers: NDArray[np.uint32], step: int = PART) -> Iterator[Numbers]:
+    """The places that have a group, ascending, in stretches.
+
+    Args:
+        numbers: of the groups, as in Groups.
+        step: places that are looked at together.
+    """
+    for start in range(0, len(numbers), step):
+        yield np.flatnonzero(numbers[start : start + step]) + start
+
+
+def copies(keys: list[Hashes], lengths: list[NDArray[np.uint32]], part: int = PART) -> tuple[int, int]:
+    """How many things occur more than once, each copy counted, and the sum of their lengths.
+
+    Args:
+        keys: of the things, in stretches. The list is emptied, because many keys are large.
+        lengths: in the same stretches. The list is emptied.
+        part: as in `Groups.of`.
+
+    >>> copies([np.array([7, 9, 7], np.uint64)], [np.array([2, 5, 2], np.uint32)])
+    (2, 4)
+    """
+    known = np.concatenate(keys)
+    keys.clear()
+    sizes = np.concatenate(lengths)
+    lengths.clear()
+    stretches = (np.arange(start, min(start + part, len(known))) for start in range(0, len(known), part))
+    groups = Groups.of(len(known), stretches, known.take, part)
+    return groups.repeated, sum(int(sizes[at].sum(dtype=np.int64)) for at in grouped(groups.numbers, part))
 
 
 def _pairs(groups: NDArray[np.uint32], step: int) -> Iterator[Numbers]:

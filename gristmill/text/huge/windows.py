@@ -11,8 +11,8 @@ import xxhash
 
 from gristmill.text.code_points import CodePoints
 
-HUGE = 1 << 22
-"""Code points from which on a text is huge: `Batch.measured` gives it to `huge=`."""
+HUGE = 1 << 20
+"""A text of more code points is huge: it is measured in windows or in blocks."""
 WINDOW = 1 << 20
 """Code points of a window, about."""
 

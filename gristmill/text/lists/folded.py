@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from gristmill.text.characters.normalized import composed
 from gristmill.text.code_points import Numbers
 
 
@@ -61,6 +62,7 @@ def _lowered(text: str) -> str:
     return lowered.replace("\N{GREEK SMALL LETTER FINAL SIGMA}", _SIGMA).replace("\N{LATIN SMALL LETTER LONG S}", "s")
 
 
+_LONG = 30  # code points; of more, `composed` puts combining marks in order in linear time
 _PLANES = 0x30000  # above are no letters of two cases and no combining ones
 _SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -76,7 +78,7 @@ def _composed(text: str) -> tuple[str, Numbers, Numbers]:
     for found in _letters().finditer(text):
         start = max(found.start() - 1, 0)  # with the code point that they may join
         old = text[start : found.end()]
-        new = unicodedata.normalize("NFC", old)
+        new = composed("NFC", old) if len(old) > _LONG else unicodedata.normalize("NFC", old)
         if new != old:
             before = text[done:start]
             pieces += (before, new)

@@ -1,13 +1,15 @@
 """PatternTable: regular expressions that a team brings, one a line, run by RE2 in time linear in the text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import re2
 
 from gristmill.errors import RecipeError
+from gristmill.text.huge.blocks import blocks
+from gristmill.text.huge.windows import HUGE
 from gristmill.text.lists.word_lines import ListedWord
 
 MOST_PATTERNS = 10_000
@@ -26,7 +28,7 @@ class PatternTable:
         program: finds any of them.
 
     >>> table = PatternTable.of([ListedWord(r"v[i1]agr[a@]", "en", "en:1")])
-    >>> table.hits("Cheap V1AGRA!")
+    >>> list(table.hits("Cheap V1AGRA!"))
     [(6, 12)]
     """
 
@@ -62,11 +64,21 @@ class PatternTable:
         except re2.error as error:
             raise RecipeError(f"{len(patterns)} patterns together need more than 64 MB; divide the list") from error
 
-    def hits(self, text: str) -> list[tuple[int, int]]:
-        """All hits from left to right, which do not overlap: their offsets in code points. Empty hits are left out."""
-        if not text.isascii():
-            text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
-        return [found.span() for found in self.program.finditer(text) if found.start() < found.end()]
+    def hits(self, text: str, size: int = HUGE) -> Iterator[tuple[int, int]]:
+        """All hits from left to right, which do not overlap: their offsets in code points. Empty hits are left out.
+
+        Args:
+            text: any text.
+            size: code points that are searched together; see `gristmill.text.huge.blocks`. No hit is in two blocks.
+        """
+        for first, last in blocks(text, size=size):
+            block = text[first:last]
+            if not block.isascii():
+                block = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", block)
+            for found in self.program.finditer(block):
+                start, end = found.span()
+                if start < end:
+                    yield first + start, first + end
 
 
 def _options(memory: int) -> Any:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.lists.urls import LONGEST, LONGEST_HOST, canonical_url
-from gristmill.text.unicode_tables import taken
+from gristmill.text.unicode.tables import taken
 
 _LABEL, _FINE = 1, 2
 _HTTP, _HTTPS = (np.uint64(int.from_bytes(scheme, "little")) for scheme in (b"http://", b"https://"))

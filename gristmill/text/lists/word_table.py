@@ -4,18 +4,17 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import ahocorasick_rs
 
 from gristmill.errors import RecipeError
+from gristmill.text.huge.blocks import blocks
+from gristmill.text.huge.windows import HUGE
 from gristmill.text.lists.folded import Folded
 from gristmill.text.lists.word_lines import ListedWord
 
 MOST_WORDS = 1_000_000
-STRETCH = 1_000_000
-"""Code points that are searched together, which bounds memory."""
 
 # Scripts that are written without spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, Han.
 _UNSPACED = re.compile(
@@ -77,36 +76,34 @@ class WordTable:
         automaton = ahocorasick_rs.AhoCorasick(list(found))
         return cls(automaton, tuple(found), tuple(tuple(sorted(languages)) for languages in found.values()))
 
-    def hits(self, text: str) -> list[WordHit]:
+    def hits(self, text: str, size: int = HUGE) -> Iterator[WordHit]:
         """All hits that do not overlap: of several at one place the longest, from left to right.
 
         A word counts where it stands alone: no letter, digit or mark is beside it. In scripts that are written without
-        spaces between words, it counts everywhere.
+        spaces between words, it counts everywhere. Of a line of more than a million code points, parts are searched.
+
+        Args:
+            text: any text.
+            size: code points that are searched together; see `gristmill.text.huge.blocks`.
         """
-        folded = Folded.of(text)
-        hits: list[WordHit] = []
-        for start, end, number in self._found(folded.text):
-            first, last = folded.back(start), folded.back(end)
-            if not hits or first >= hits[-1].end:
-                hits.append(WordHit(first, last, self.languages[number]))
-        return hits
+        for first, last in blocks(text, size=size):
+            end = 0
+            for hit in self._hits(text[first:last]):
+                if hit.start >= end:
+                    yield WordHit(first + hit.start, first + hit.end, hit.languages)
+                    end = hit.end
 
-    @cached_property
-    def _longest(self) -> int:
-        return max(map(len, self.words))
-
-    def _found(self, text: str) -> Iterator[tuple[int, int, int]]:
+    def _hits(self, text: str) -> Iterator[WordHit]:
         """Where words stand alone: by start, the longest first."""
-        for first in range(0, len(text), STRETCH):
-            part = text if len(text) <= STRETCH else text[first : first + STRETCH + self._longest]
-            found = [
-                (first + start, -(first + end), number)
-                for number, start, end in self.automaton.find_matches_as_indexes(part, overlapping=True)
-                if start < STRETCH and _stands_alone(text, first + start, first + end)
-            ]
-            found.sort()
-            for start, end, number in found:
-                yield start, -end, number
+        folded = Folded.of(text)
+        found = [
+            (start, -end, number)
+            for number, start, end in self.automaton.find_matches_as_indexes(folded.text, overlapping=True)
+            if _stands_alone(folded.text, start, end)
+        ]
+        found.sort()
+        for start, end, number in found:
+            yield WordHit(folded.back(start), folded.back(-end), self.languages[number])
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

@@ -19,4 +19,4 @@ def test_a_paragraph_is_a_line_with_its_line_feed_and_more_than_white_space(text
         [(m.start(), m.end(), m.end() - m.start()) for m in re.finditer(r"[^\n]*\n|[^\n]+$", text) if m.group().strip()]
         for text in texts
     ]
-    assert paragraphs.spans(paragraphs.lengths) == expected
+    assert [list(map(tuple, each.tolist())) for each in paragraphs.spans(paragraphs.lengths)] == expected

@@ -139,7 +139,10 @@ def test_spans_belong_to_their_own_text_if_others_have_none() -> None:
         (np.array([[0, 4, 2]]), "2.0 is above 1.0"),
         (np.array([[0, 4]]), "(0, 4) is not a Span of start, end and score"),
         (np.array([0, 4, 1]), "0 is not a Span of start, end and score"),
-        (np.array([[0.0, 4.0, 1.0]]), "(0.0, 4.0, 1.0): a span begins and ends at whole numbers of characters"),
+        (np.array([[0.0, 4.0, 1.0]]), ""),
+        (np.array([[0.0, 5.0, 1.0]]), "a span [0, 5) in a text of 4 characters"),
+        (np.array([[0.5, 4.0, 1.0]]), "(0.5, 4.0, 1.0): a span begins and ends at whole numbers of characters"),
+        (np.array([[0.0, 4.0, np.nan]]), "(0.0, 4.0, nan): a span begins and ends at whole numbers of characters"),
     ],
 )
 def test_arrays_of_spans_are_judged_as_lists_are(spans: Any, complaint: str) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from gristmill.lake.rows.document import Document
 from gristmill.taggers.measures.lengths import LENGTHS, measured_huge
 from gristmill.text.code_points import CodePoints
-from gristmill.text.unicode_words import UnicodeWords
+from gristmill.text.unicode.unicode_words import UnicodeWords
 
 
 def lengths(*texts: str) -> dict[str, list[object]]:

@@ -18,7 +18,7 @@ def test_hits_are_offsets_in_code_points() -> None:
 
 def test_a_pattern_that_makes_other_engines_run_for_ever_takes_linear_time() -> None:
     began = time.process_time()
-    assert patterns(r"(a+)+$", r"(x|x)*y", r"(.*a){20}z").hits("a" * 100_000 + "!") == []
+    assert list(patterns(r"(a+)+$", r"(x|x)*y", r"(.*a){20}z").hits("a" * 100_000 + "!")) == []
     assert time.process_time() - began < 20
 
 

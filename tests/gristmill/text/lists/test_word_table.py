@@ -72,12 +72,12 @@ def test_a_word_of_two_languages_counts_for_both() -> None:
     assert word_table.counted(both.hits("Mist mist")) == {"de": 2, "en": 2}
 
 
-def test_hits_at_the_cuts_of_a_huge_text_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "ab a b aab ab a ab b ab"
-    whole = table("ab", "a b", "a").hits(text)
-    for stretch in range(1, 9):
-        monkeypatch.setattr(word_table, "STRETCH", stretch)
-        assert table("ab", "a b", "a").hits(text) == whole
+def test_hits_in_the_blocks_of_a_huge_text_are_those_of_the_whole() -> None:
+    text = "ab a\nb aab\nab a\u0301b\n\na b ab"
+    whole = list(table("ab", "a b", "áb").hits(text))
+    assert [text[hit.start : hit.end] for hit in whole] == ["ab", "ab", "a\u0301b", "a b", "ab"]
+    for size in range(7, 40):  # no line is longer
+        assert list(table("ab", "a b", "áb").hits(text, size)) == whole
 
 
 def test_an_empty_list_and_one_that_is_too_long_are_refused() -> None:

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.code_points import CodePoints
-from gristmill.text.runs import Runs
-from gristmill.text.unicode_tables import SPACE, WORD, characters
+from gristmill.text.unicode.runs import Runs
+from gristmill.text.unicode.tables import SPACE, WORD, characters
 
 
 @settings(max_examples=draws(50), deadline=None)

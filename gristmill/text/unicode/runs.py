@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints
 from gristmill.text.pieces import Pieces
-from gristmill.text.unicode_tables import SPACE, WORD, characters, taken
+from gristmill.text.unicode.tables import SPACE, WORD, characters, taken
 
 
 @dataclass(frozen=True)
 class Runs(Pieces):
-    r"""The matches of `\w+|[^\w\s]+` in T texts, with the classes of Unicode 17.0 that the package `regex` has.
+    r"""The matches of `\w+|[^\w\s]+` in T texts, with the classes of the package `regex` for Unicode 14.0.
 
     Args:
         column: the texts.

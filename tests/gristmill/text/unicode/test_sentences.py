@@ -1,8 +1,8 @@
 import pytest
 
 from gristmill.text.code_points import CodePoints
-from gristmill.text.runs import Runs
-from gristmill.text.sentences import sentences
+from gristmill.text.unicode.runs import Runs
+from gristmill.text.unicode.sentences import sentences
 
 
 @pytest.mark.parametrize(

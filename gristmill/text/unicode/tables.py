@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Flags = NDArray[np.uint8] | NDArray[np.uint16]
 """Bits of properties, one number for each code point."""
 
-_FILES = Path(__file__).parent / "unicode"
+_FILES = Path(__file__).parent
 _CODE_POINTS = 0x110000
 
 WORD, MARK, SPACE, EMOJI = 1, 2, 4, 8
@@ -24,9 +24,10 @@ _EMOJI = ((0x1F300, 0x1F64F), (0x1F680, 0x1F6FF), (0x2600, 0x27BF))
 
 @cache
 def characters() -> Flags:
-    r"""The bits WORD, MARK, SPACE and EMOJI of every code point, by Unicode 17.0.
+    r"""The bits WORD, MARK, SPACE and EMOJI of every code point, by Unicode 14.0.
 
-    They equal the classes `\w`, `[[:punct:]]` and `\s` of the package `regex` (2026.11). The file has the first two.
+    They equal the classes `\w`, `[[:punct:]]` and `\s` of the package `regex` for the code points that Unicode 14.0
+    assigns. Its release 2026.11 knows the characters of 17.0; here later ones have no bit. The file has the first two.
 
     >>> characters()[[ord("a"), ord("_"), ord("!"), ord(" "), 0x1F600]].tolist()
     [1, 3, 2, 4, 10]

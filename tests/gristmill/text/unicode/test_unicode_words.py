@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.code_points import CodePoints
-from gristmill.text.unicode_tables import property_table
-from gristmill.text.unicode_words import UnicodeWords
+from gristmill.text.unicode.tables import property_table
+from gristmill.text.unicode.unicode_words import UnicodeWords
 
 NAMES = (
     *("ALetter", "Hebrew_Letter", "Numeric", "Katakana", "ExtendNumLet", "MidLetter", "MidNum", "MidNumLet"),

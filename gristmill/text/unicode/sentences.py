@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.text.code_points import BREAK, CodePoints, Numbers
-from gristmill.text.runs import Runs
-from gristmill.text.unicode_tables import SPACE, characters, taken
+from gristmill.text.unicode.runs import Runs
+from gristmill.text.unicode.tables import SPACE, characters, taken
 
 # Full stop, exclamation and question marks, ellipsis; those of Armenian, Arabic, Devanagari, Burmese, Ethiopic, Khmer.
 _ENDS = ".!?\u2026\u203c\u203d\u2047\u2048\u2049\u0589\u061f\u06d4\u0964\u0965\u104b\u1362\u1367\u17d4\u17d5"

@@ -1,6 +1,6 @@
 import unicodedata
 
-from gristmill.text.unicode_tables import EMOJI, MARK, SPACE, WORD, characters, property_table, taken
+from gristmill.text.unicode.tables import EMOJI, MARK, SPACE, WORD, characters, property_table, taken
 
 
 def test_characters_have_the_classes_of_their_categories() -> None:

@@ -1,4 +1,4 @@
-"""UnicodeWords: the pieces that UAX #29 divides texts into, by Unicode 16.0: words, and what is between them."""
+"""UnicodeWords: the pieces that UAX #29 divides texts into: words, and what is between them."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gristmill.text.code_points import SPACE, CodePoints, Numbers
 from gristmill.text.pieces import Pieces
 from gristmill.text.shared import shared
-from gristmill.text.unicode_tables import Flags, property_table, taken
+from gristmill.text.unicode.tables import Flags, property_table, taken
 
 # The lower eight bits are all that matters between ASCII characters: for a column of bytes, `taken` gives no others.
 _LETTER, _NUMERIC, _CONNECTOR, _MID_LETTER, _MID_NUMBER, _BLANK, _NEWLINE = 1, 2, 4, 8, 16, 32, 64
@@ -52,8 +52,8 @@ class UnicodeWords(Pieces):
     Nothing is left out: the pieces of a text, joined, are the text. Chinese characters and hiragana are pieces of one
     character. Thai, Lao, Khmer and Burmese need dictionaries that the standard does not have; their pieces mean little.
 
-    Source: Unicode Standard Annex #29, Word Boundaries, revision 45 (Unicode 16.0). Pieces are equal to those of the
-    package `uniseg` 0.10.1 (`uniseg.wordbreak.words`).
+    Source: Unicode Standard Annex #29, Word Boundaries, revision 45. Pieces are equal to those of the package `uniseg`
+    0.10.1 (`uniseg.wordbreak.words`) for texts of characters of Unicode 14.0; each later character is a piece.
 
     Args:
         column: the texts.
