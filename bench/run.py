@@ -19,12 +19,12 @@ from bench.harness.row import Row, disagreements, table
 
 BENCHES = {
     "tagging": "bench.taggers.compare",
-    "gopher-datatrove": "bench.taggers.gopher_datatrove",
     "one-pass": "bench.taggers.one_pass",
     "tokenizing": "bench.tokens.tokenizing",
     "chat": "bench.tokens.chat_caches",
     "url-list": "bench.taggers.urls",
     "language": "bench.taggers.language",
+    "gopher-datatrove": "bench.taggers.gopher_datatrove",
     "two-workers": "bench.stages.two_workers",
     "token-memory": "bench.tokens.memory",
     "overhead": "bench.stages.overhead",

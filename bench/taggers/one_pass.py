@@ -1,16 +1,18 @@
-"""Several sets in one pass: it costs what the single runs cost together, less the reading that they repeat.
+"""Sets of many taggers in one pass: it costs what the single runs cost together, less the reading that they repeat.
 
+The taggers are all those of rules that Dolma has too.
 A tagger that gives no labels measures the rest: reading and decoding the documents, and writing empty rows.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.harness.cost import Cost
 from bench.harness.row import Row
+from bench.taggers.comparisons.rules import RULES
 from bench.taggers.corpus import megabytes
 from bench.taggers.lake import TaggedLake
 
-SETS = {"gopher-1": "gristmill.taggers.gopher", "length-1": "gristmill.taggers.length"}
 NOTHING = "nothing-1"
 MOST = 1.05
 ROUNDS = 3
@@ -23,11 +25,11 @@ NOTHING = Tagger(name="{NOTHING}", batch=lambda batch: {{}})
 
 def run(work: Path) -> list[Row]:
     """The row; `work` is an empty folder."""
-    lake = TaggedLake.made(work, megabytes() * 1_000_000, SETS.values(), {"nothing": _NOTHING})
+    lake = TaggedLake.made(work, megabytes() * 1_000_000, RULES.modules, {"nothing": _NOTHING})
     reading = _least(lake, [NOTHING])
-    single = [_least(lake, [name]) for name in SETS]
-    together = _least(lake, list(SETS))
-    repeated = len(SETS) - 1
+    single = [_least(lake, [name]) for name in RULES.sets]
+    together = _least(lake, RULES.sets)
+    repeated = len(RULES.sets) - 1
     bound = Cost(
         sum(each.cpu_s for each in single) - repeated * reading.cpu_s,
         sum(each.wall_s for each in single) - repeated * reading.wall_s,
@@ -35,7 +37,7 @@ def run(work: Path) -> list[Row]:
     ratio = together.cpu_s / bound.cpu_s
     return [
         Row(
-            name=f"tagging: {len(SETS)} sets in one pass",
+            name=f"tagging: {len(RULES.sets)} sets in one pass",
             ours=together,
             peer=bound,
             peer_name="the single runs, less the reading that they repeat",
@@ -47,6 +49,6 @@ def run(work: Path) -> list[Row]:
     ]
 
 
-def _least(lake: TaggedLake, sets: list[str]) -> Cost:
+def _least(lake: TaggedLake, sets: Sequence[str]) -> Cost:
     """The step's cost without imports, the least of some runs: noise only adds."""
     return min((lake.made_again(sets)[1] for _ in range(ROUNDS)), key=lambda cost: cost.cpu_s)
