@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from syntax import statements
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -36,7 +37,7 @@ def canonical(requirement: str) -> str:
 
 def imported(path: Path) -> Iterator[tuple[str, int]]:
     """The packages that a file imports anywhere in it, and where; neither Python's own nor ours."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(ast.parse(path.read_text())):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]

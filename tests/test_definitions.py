@@ -178,7 +178,8 @@ def large(count: int) -> Catalogue:
     return Catalogue(sources, taggers, {"all": Mix(name="all", streams=streams)}, {})
 
 
-@pytest.mark.parametrize("sources", [25, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.exhaustive])])
+@pytest.mark.slow
+@pytest.mark.parametrize("sources", [25, pytest.param(100, marks=pytest.mark.exhaustive)])
 def test_many_sources_with_three_versions_and_ten_sets_each_load(sources: int) -> None:
     start = time.process_time()
     location = load(large(sources))

@@ -272,20 +272,18 @@ def test_the_pools_that_the_documents_name_are_those_of_the_assets() -> None:
         assert {pool for pool in pools if pool not in text} == set()
 
 
-def code_texts() -> list[str]:
-    """The texts in our code, each as a message reads: with … for what is put in."""
-    found: list[str] = []
+def code_texts() -> set[str]:
+    """The texts of several words in our code, each as a message reads: with … for what is put in."""
+    found: set[str] = set()
     for file in (
         path for top in ("gristmill", "resources", "assets", "scripts") for path in (ROOT / top).rglob("*.py")
     ):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.JoinedStr):
-                found.append(
-                    "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
-                )
+                found.add("".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.append(node.value)
-    return found
+                found.add(node.value)
+    return {text for text in found if " " in text}
 
 
 def test_every_message_in_troubleshooting_is_one_that_the_code_has() -> None:

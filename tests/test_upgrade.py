@@ -36,7 +36,10 @@ from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.packing.plans import plan_cache
 
 # Dagster's own daemon warns of Dagster.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::dagster.BetaWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::dagster.BetaWarning"),
+]
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = ("books", "talks", "exams")

@@ -101,6 +101,7 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
+@pytest.mark.slow
 def test_a_journey_on_s3_makes_the_objects_of_a_folder_and_tells_no_secret(
     seaweed: Seaweed, tmp_path: Path, instance: dg.DagsterInstance, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,6 +91,7 @@ def test_a_worker_killed_in_the_middle_takes_no_shard_along(mill: Mill, engine: 
     assert mill.tree() == other.tree()
 
 
+@pytest.mark.slow
 def test_a_poisoned_shard_fails_alone_and_by_name(mill: Mill, engine: Engine) -> None:
     shards(mill, c="KILL")
     with pytest.raises(StoreError, match=r"1 of 6 shards failed(.|\n)*shard c: 2 workers died over it"):

@@ -167,7 +167,9 @@ def test_a_disk_that_is_gone_is_told_as_such_and_holds_back_its_source_alone(
     assert said.startswith(f"sources/pages/raw: raw data cannot be compared: {tmp_path}{words}")
     (finding,) = audit_raw(mill.lake, source, SNAPSHOT)
     assert f"{tmp_path}{words}" in str(finding)
-    planner = Planner(replace(catalogue, sources=sources, mixes={}, tokenizers={}, exports={}), SHELVES, mill.lake)
+    taggers = {name: tagger for name, tagger in catalogue.taggers.items() if not tagger.only}
+    alone = replace(catalogue, sources=sources, taggers=taggers, mixes={}, tokenizers={}, exports={})
+    planner = Planner(alone, SHELVES, mill.lake)
     states = {(each.asset, each.snapshot): each for each in planner.prospects()}
     assert states["sources/pages/raw", ""].state == "wrong"
     assert states["sources/pages/raw", ""].why[0].startswith(f"{tmp_path}{words}")

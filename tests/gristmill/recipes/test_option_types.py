@@ -136,7 +136,7 @@ TAKEN: dict[Any, dict[str, str]] = {
     Score: {
         "name": "'x' 'a/b'", "meaning": "'x' 'a/b' line", "unit": WORDS, "low": "None 0 -1 1.5",
         "high": "None 0 -1 1.5",
-        "optional": FLAG, "exact": FLAG,
+        "optional": FLAG, "exact": FLAG, "words": FLAG,
     },
     Tagger: {
         "document": "function", "batch": "None", "open": "None", "labels": "None ()", "models": "()",

@@ -145,6 +145,7 @@ def test_a_lake_that_was_given_v1_alone_is_traced_from_there(mill: Mill) -> None
 # from the token back
 
 
+@pytest.mark.slow
 def test_every_token_of_both_splits_leads_to_the_document_whose_range_it_lies_in(clean: Mill) -> None:
     for split in SPLITS:
         for offset in range(open_split(clean.store, CACHE, split).count("input_ids")):

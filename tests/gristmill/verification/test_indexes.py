@@ -29,7 +29,7 @@ from gristmill.stages.token_cache.step import TokenCacheStep
 
 INDEX = "token_caches/even/tiny-1/index"
 MERGED = f"{CACHE.asset}/train/{LEDGER_NAME}"
-SAMPLE = 24
+SAMPLE = 12
 
 
 @pytest.fixture(scope="module")

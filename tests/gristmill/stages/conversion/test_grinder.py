@@ -199,6 +199,7 @@ def test_a_truncated_raw_object_leaves_nothing_half_visible(mill: Mill, left: in
     assert mill.ground == ["bad"]
 
 
+@pytest.mark.slow
 def test_a_row_of_100_megabytes_and_an_empty_file_pass(mill: Mill) -> None:
     big = b'{"id":"big","text":"' + b"x" * 104_857_600 + b'"}'
     mill.raw("big.jsonl", big)

@@ -125,6 +125,7 @@ def test_a_rule_that_takes_too_long_is_named_with_its_rows_and_decides_about_non
     assert engine.decisions({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_rule_that_wants_too_much_memory_is_named_with_its_row() -> None:
     text = field("text")
     rules = [rule("cheap", "length(text) > 0"), rule("large", "length(replace(text, 'a', text)) > 0")]
