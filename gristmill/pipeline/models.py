@@ -35,6 +35,13 @@ def made_of(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
         yield from ((documents_asset(drawn.source, drawn.version), key) for key in drawn.snapshots)
 
 
+def drawn_for(catalogue: Catalogue, model: Model) -> Iterator[tuple[str, str]]:
+    """The documents from which the labels of a model are drawn: addresses, each with a snapshot."""
+    for above, _ in made_of(model):
+        labelled = folder_of(catalogue, above)
+        yield from made_of(labelled) if labelled is not None else ()
+
+
 def needed_folders(catalogue: Catalogue) -> set[str]:
     """The addresses of the models that taggers read, and of the labelled sets that these are trained on."""
     models = {name for tagger in catalogue.taggers.values() for name in tagger.models}

@@ -1,7 +1,8 @@
 """The planner: what must be made for some targets, in order. `plan` shows its tasks, and `make` does them."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from gristmill.errors import RecipeError, StoreError
@@ -12,7 +13,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
 from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import folder_of, made_of, needed_folders
+from gristmill.pipeline.models import drawn_for, folder_of, made_of, needed_folders
 from gristmill.pipeline.steps import (
     all_snapshots,
     cache_steps,
@@ -31,6 +32,7 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
+from gristmill.recipes.tagger import Tagger
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.blocklist_matches import unmatched_entries
 from gristmill.stages.models.ledger import address_of
@@ -76,6 +78,24 @@ class IndexTask:
 
 
 Task = Step | TokenizerTask | FolderTask | IndexTask
+
+_WAITS = 2
+"""The turn of an attribute set whose model is at work."""
+
+
+@dataclass
+class _Way:
+    """How far the tasks have come.
+
+    Attributes:
+        ahead: the steps of each source and snapshot that are still to come.
+        passed: the addresses of labelled sets and models that have come, or are at work.
+        at_work: those whose inputs come now, and themselves after these.
+    """
+
+    ahead: dict[tuple[str, str], deque[Step]] = field(default_factory=dict)
+    passed: set[str] = field(default_factory=set)
+    at_work: set[str] = field(default_factory=set)
 
 
 class Planner:
@@ -179,13 +199,13 @@ class Planner:
 
         Labelled sets and models come before the sets that need them.
         """
-        passed: set[tuple[str, str]] = set()
+        way = _Way()
         for source in self._catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
-                yield from self._journey(source, snapshot, passed)
+                yield from self._journey(source, snapshot, way)
         recipes: list[LabelledSet | Model] = [*self._catalogue.models.values(), *self._catalogue.labels.values()]
         for recipe in recipes:
-            yield from self._folder(recipe, passed)
+            yield from self._folder(recipe, way)
         yield from self._tokenizers()
         for source in self._catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
@@ -193,32 +213,66 @@ class Planner:
         for mix in self._catalogue.mixes.values():
             yield from self._indexes(mix)
 
-    def _journey(self, source: Source, snapshot: str, passed: set[tuple[str, str]]) -> Iterator[Task]:
-        """The steps of a snapshot, and before each what its taggers read. What has passed does not come again."""
-        if (source.name, snapshot) in passed:
-            return
-        passed.add((source.name, snapshot))
-        for step in self._only_wanted(self._steps(source, snapshot)):
-            for tagger in step.taggers if isinstance(step, TaggingStep) else ():
-                for name in tagger.models:
-                    yield from self._folder(self._catalogue.models[name], passed)
-            yield step
+    def _journey(self, source: Source, snapshot: str, way: _Way, until: str = "") -> Iterator[Task]:
+        """The steps of a snapshot that are still to come, and before each what its taggers read.
 
-    def _folder(
-        self, recipe: LabelledSet | Model, passed: set[tuple[str, str]], *, needed: bool = False
-    ) -> Iterator[Task]:
+        `until`: only those up to the one that makes this asset. So a labelled set that is drawn from documents comes
+        before the sets of these documents that its own model scores.
+        """
+        if (source.name, snapshot) not in way.ahead:
+            way.ahead[source.name, snapshot] = deque(self._only_wanted(self._steps(source, snapshot)))
+        ahead = way.ahead[source.name, snapshot]
+        waiting: list[Step] = []
+        while ahead and (not until or any(until in step.makes for step in ahead)):
+            step = ahead.popleft()
+            if not isinstance(step, TaggingStep):
+                yield step
+                continue
+            for part in self._in_turn(step, way, waiting):
+                for name in dict.fromkeys(name for tagger in part.taggers for name in tagger.models):
+                    yield from self._folder(self._catalogue.models[name], way)
+                yield part
+        ahead.extendleft(reversed(waiting))
+
+    def _in_turn(self, step: TaggingStep, way: _Way, waiting: list[Step]) -> Iterator[TaggingStep]:
+        """A tagging step, or parts of it: last the sets whose models are drawn from documents of later steps.
+
+        Sets whose models are at work go to `waiting`.
+        """
+        ahead = {(asset, each.snapshot) for each in way.ahead[step.source, step.snapshot] for asset in each.makes}
+        turns = [self._turn(tagger, way, ahead) for tagger in step.taggers]
+        for turn in range(3):
+            taggers = tuple(tagger for tagger, its in zip(step.taggers, turns, strict=True) if its == turn)
+            part = replace(step, taggers=taggers)
+            if taggers and turn < _WAITS:
+                yield part
+            elif taggers:
+                waiting.append(part)
+
+    def _turn(self, tagger: Tagger, way: _Way, ahead: set[tuple[str, str]]) -> int:
+        """When the set of a tagger can be made: 0 at once, 1 after documents that are ahead, _WAITS."""
+        models = [self._catalogue.models[name] for name in tagger.models]
+        if any(
+            each in way.at_work for model in models for each in (address_of(model), *(a for a, _ in made_of(model)))
+        ):
+            return _WAITS
+        return int(any(node in ahead for model in models for node in drawn_for(self._catalogue, model)))
+
+    def _folder(self, recipe: LabelledSet | Model, way: _Way, *, needed: bool = False) -> Iterator[Task]:
         """A labelled set or a model, and before it what it is made of. `needed`: by a model that was asked for."""
         asset = address_of(recipe)
         named = self._targets.names(asset)
         needed = needed or asset in needed_folders(self._catalogue)
-        if (asset, "") in passed or not self._is_wanted(asset):
+        if asset in way.passed or not self._is_wanted(asset):
             return
-        passed.add((asset, ""))
+        way.passed.add(asset)
+        way.at_work.add(asset)
         for above, key in made_of(recipe):
             if key:
-                yield from self._journey(self._catalogue.sources[names_of(above)["source"]], key, passed)
+                yield from self._journey(self._catalogue.sources[names_of(above)["source"]], key, way, above)
             elif (labelled := folder_of(self._catalogue, above)) is not None:
-                yield from self._folder(labelled, passed, needed=needed or named)
+                yield from self._folder(labelled, way, needed=needed or named)
+        way.at_work.remove(asset)
         yield FolderTask(recipe, needed, named)
 
     def _snapshots(self, source: Source) -> list[str]:

@@ -4,11 +4,15 @@ import hashlib
 from dataclasses import replace
 
 import pytest
-from remarks import PATH, planned, remarks, run, start
-from testkit import Mill
+from remarks import PATH, catalogue, planned, remarks, run, start
+from testkit import SNAPSHOT, Mill, make_documents, notes
 
 from gristmill.errors import RecipeError
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.models.labelled_set import Draw, LabelledSet
 from gristmill.recipes.models.model import FastTextTraining
+from gristmill.recipes.rules import Rule, score
 from gristmill.stages.models.ledger import read_folder
 
 RUDE, LISTED = "attributes/rude-1", "attributes/listed-1"
@@ -91,3 +95,38 @@ def test_a_lost_file_of_a_model_is_told(mill: Mill) -> None:
     mill.store.delete(["models/rude-1/model.bin"])
     state, why = planned(mill, known)["models/rude-1"]
     assert (state, why[0].partition(";")[0]) == ("wrong", "models/rude-1/model.bin: lost")
+
+
+def drawn_from(pages: str) -> Catalogue:
+    """Labels drawn from the documents of both sources, whose documents the same model scores."""
+    known, tests = catalogue(), read_catalogue(("testshelf",))
+    places = {"rude": Draw(source="notes", snapshots=(SNAPSHOT,)), "calm": Draw(source="pages", snapshots=(SNAPSHOT,))}
+    places["calm"] = replace(places["calm"], version=pages)
+    labels = {"remarks": LabelledSet(name="remarks", drawn={label: (place,) for label, place in places.items()})}
+    known.taggers["rude-1"] = replace(known.taggers["rude-1"], only=frozenset({"notes", "pages"}))
+    known.taggers["words-1"] = tests.taggers["words-1"]
+    stream = Stream(
+        source="pages",
+        version="v0",
+        columns=(score("rude-1__rude", "rude"),),
+        exclude=(Rule("rude", "rude > 0.5", "x"),),
+    )
+    del known.taggers["listed-1"], known.models["list-1"]
+    sources = {name: tests.sources[name] for name in ("notes", "pages")}
+    return replace(known, sources=sources, labels=labels, mixes={"calm": Mix(name="calm", streams=(stream,))})
+
+
+@pytest.mark.parametrize("version", ["v0", "v1"])
+def test_labels_are_drawn_before_their_own_model_scores_the_same_documents(mill: Mill, version: str) -> None:
+    notes(mill, *(f"n{n} what a fool {n}" for n in range(40)))
+    mill.raw("a.jsonl.gz", make_documents(40))
+    known = drawn_from(version)
+    order = list(planned(mill, known))
+    assert order.index("labels/remarks") < order.index("models/rude-1") < order.index("attributes/rude-1")
+    drawn, scored = f"sources/pages/{version}/documents", "sources/pages/v0/attributes/rude-1"
+    assert order.index(drawn) < order.index("models/rude-1") < order.index(scored)
+    assert order.index(scored) < order.index("mixes/calm/documents/pages")
+    assert {state for state, _ in planned(mill, known).values()} == {"make", "follow"}
+    maker, _ = run(mill, known)
+    assert maker.not_made == []
+    assert {state for state, _ in planned(mill, known).values()} == {"finished"}
