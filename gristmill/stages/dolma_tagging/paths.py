@@ -6,8 +6,10 @@ in its name that differ among the files of its pattern.
 """
 
 import glob
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -77,9 +79,35 @@ def tagged_files(
         other = homes.setdefault((file.output, file.name), file.url)
         if other != file.url:
             raise RecipeError(f"{other} and {file.url} have the same output {file.output}/{file.name}; tag them apart")
-        if f"{file.output}/{file.name}" == file.url:
-            raise RecipeError(f"{file.url}: the attributes would replace the documents; give another destination")
     return list({file.url + file.output: file for file in files}.values()), missed
+
+
+def real(place: str) -> str:
+    """A folder without links and `..`, so that it has one name; an address stays as it is."""
+    return place if "://" in place else os.path.realpath(place)
+
+
+def check_apart(files: Sequence[TaggedFile], outputs: Iterable[tuple[str, str]]) -> None:
+    """Checks that no file of attributes replaces a file of documents, by whatever name or link.
+
+    Args:
+        files: all files of documents.
+        outputs: (folder or address, name below it) of each file of attributes.
+
+    Raises:
+        RecipeError: one would.
+    """
+    folder = lru_cache(real)
+
+    def entry(path: str) -> str:
+        head, _, name = path.rpartition("/")
+        return f"{folder(head)}/{name}"
+
+    documents = {place: file.url for file in files for place in (entry(file.url), real(file.url))}
+    for root, name in outputs:
+        url = documents.get(entry(f"{root}/{name}"))
+        if url:
+            raise RecipeError(f"{url}: the attributes would replace the documents; give another destination")
 
 
 def output_of(pattern: str, folder: str) -> str:

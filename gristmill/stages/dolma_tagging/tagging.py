@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.runner import grind_all, raise_failures
@@ -14,7 +13,7 @@ from gristmill.lake.store.protocol import Entry, NoFolder, Store
 from gristmill.stages.dolma_tagging.catalogue import digest_of_tagger, looks
 from gristmill.stages.dolma_tagging.config import TagConfig, variable_name
 from gristmill.stages.dolma_tagging.grinder import OutputSpec, TagItem
-from gristmill.stages.dolma_tagging.paths import TaggedFile, output_of, tagged_files
+from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart, output_of, real, tagged_files
 from gristmill.stages.dolma_tagging.records import FileRecord, TagManifest, read_manifest, receipts, write_manifest
 
 MADE_BY = "gristmill dolma tag"
@@ -84,19 +83,19 @@ class _Groups:
 
 def _groups(config: TagConfig, options: Mapping[str, str]) -> _Groups:
     """The files by the folder of their attributes. Without an experiment each tagger has a folder of its own."""
-    placeholder = "\0"
+    placeholder = "\1"
     folder = f"attributes/{placeholder if config.experiment is None else config.experiment}"
     roots = config.destination or [output_of(pattern, folder) for pattern in config.documents]
-    places = [root if "://" in root else str(Path(root).absolute()) for root in (each.rstrip("/") for each in roots)]
-    files, missed = tagged_files(config.documents, places, options)
+    files, missed = tagged_files(config.documents, [real(root.rstrip("/")) for root in roots], options)
     grouped: dict[str, dict[str, tuple[str, str]]] = {}
     members: dict[str, dict[str, TaggedFile]] = {}
     for file in files:
         for name in config.taggers:
-            root = file.output.replace(placeholder, variable_name(name))
+            root = real(file.output.replace(placeholder, variable_name(name)))
             experiment = variable_name(name if config.experiment is None else config.experiment)
             grouped.setdefault(root, {})[name] = (name, experiment)
             members.setdefault(root, {})[file.name] = file
+    check_apart(files, [(root, name) for root, named in members.items() for name in named])
     return _Groups(
         [(root, tuple(taggers.values()), list(members[root].values())) for root, taggers in grouped.items()], missed
     )

@@ -58,9 +58,7 @@ def test_a_pattern_without_files_is_told_and_none_at_all_is_an_error(tmp_path: P
         names(tmp_path / "e/*.gz")
 
 
-def test_two_files_of_one_output_and_documents_as_output_are_refused(tmp_path: Path) -> None:
+def test_two_files_of_one_output_are_refused(tmp_path: Path) -> None:
     files(tmp_path, "a/0.gz", "b/0.gz")
     with pytest.raises(RecipeError, match=r"a/0.gz and .*b/0.gz have the same output o/0.gz"):
         tagged_files([f"{tmp_path}/a/*.gz", f"{tmp_path}/b/*.gz"], ["o", "o"], {})
-    with pytest.raises(RecipeError, match="would replace the documents"):
-        names(tmp_path / "a/*.gz", f"{tmp_path}/a")

@@ -118,6 +118,33 @@ def test_a_file_of_somebody_else_is_not_replaced(home: Path) -> None:
         tag(config(home))
 
 
+@pytest.mark.parametrize("destination", ["documents", "new/../documents", "link", "./documents/a/.."])
+def test_documents_are_never_replaced_by_attributes(home: Path, destination: str) -> None:
+    (home / "link").symlink_to("documents")
+    before = contents(home)
+    for force in (False, True):
+        with pytest.raises(RecipeError, match=r"documents/a/0.json.gz: the attributes would replace the documents"):
+            tag(replace(config(home), destination=(f"{home}/{destination}",)), force=force)
+    assert contents(home) == before
+
+
+def test_documents_of_another_pattern_or_behind_a_link_are_not_replaced_either(home: Path) -> None:
+    write(home / "x/documents/0.json.gz", ["x"])
+    write(home / "y/documents/0.json.gz", ["y"])
+    crossed = TagConfig(
+        (f"{home}/x/documents/*", f"{home}/y/documents/*"),
+        ("char_length_v1",),
+        "e",
+        destination=(f"{home}/y/documents", f"{home}/x/documents"),
+    )
+    (home / "x/attributes").mkdir()
+    (home / "x/attributes/char_length_v1").symlink_to("../documents")
+    linked = TagConfig((f"{home}/x/documents/*",), ("char_length_v1",), None)
+    for given in (crossed, linked):
+        with pytest.raises(RecipeError, match="would replace the documents"):
+            tag(given, force=True)
+
+
 def test_an_edited_manifest_proves_nothing(home: Path) -> None:
     tag(config(home))
     manifest = home / "attributes/e" / MANIFEST
