@@ -18,6 +18,7 @@ import pytest
 from gristmill.api import make, open_lake, read_catalogue
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 from gristmill.recipes.tokenizer import Tokenizer
@@ -25,6 +26,7 @@ from gristmill.stages.packing.plans import plan_cache
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+TAGGERS = sorted((ROOT / "docs" / "reference" / "taggers").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (mycorpus/\S+\.py)\n")
 TALES = {
@@ -126,6 +128,25 @@ def test_the_pages_declare_sound_sources_of_raw_data_in_buckets() -> None:
         if FILE.match(block) and "s3://" in block:
             exec(compile(block, "a source in a bucket", "exec"), declared)
     assert sorted(each.name for each in declared.values() if isinstance(each, Source)) == ["common", "crawl"]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in TAGGERS if BLOCK.search(page.read_text())], ids=lambda page: page.stem
+)
+def test_what_the_pages_of_taggers_show_can_be_put_on_a_shelf(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = f"shown_{page.stem}"
+    shelf = tmp_path / package / "taggers"
+    shelf.mkdir(parents=True)
+    blocks = BLOCK.findall(page.read_text())
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), {"__name__": "snippet"})
+    files = {found[1].rpartition("/")[2]: block for block in blocks if (found := FILE.match(block))}
+    for name, block in files.items():
+        (shelf / name).write_text(block)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert len(read_shelf("taggers", Tagger, (package,))) == len(files)
 
 
 def test_the_tagger_says_of_three_documents_what_one_can_count(project: Path) -> None:

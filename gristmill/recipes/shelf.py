@@ -4,12 +4,15 @@
 in its own package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/reference/recipes.md).
 """
 
+import ast
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
@@ -119,20 +122,45 @@ def _modules(package: str, *, required: bool) -> list[str]:
 def _only(module: str, declared: type[T]) -> T:
     """The declaration of a module."""
     try:
-        names = vars(importlib.import_module(module))
+        recipes = declared_in(importlib.import_module(module), declared)
     except RecipeError as error:
         raise RecipeError(f"{module}: {error}") from error
     except BaseException as error:
         if not is_failure(error):
             raise
         raise _unimportable(module, error) from error
-    recipes = {id(value): value for value in names.values() if isinstance(value, declared)}
     if len(recipes) != 1:
         raise RecipeError(
             f"{module}: a module on this shelf declares exactly one {declared.__name__}, this one {len(recipes)};"
             " put helpers into a module whose name begins with _"
         )
-    return next(iter(recipes.values()))
+    return recipes[0]
+
+
+def declared_in(module: ModuleType, declared: type[T]) -> list[T]:
+    """The constants of a type that a module declares; if it makes none itself, those that it imports.
+
+    So a module may import a recipe and declare another that is made of it.
+
+    Args:
+        module: an imported module.
+        declared: the type.
+    """
+    found = {id(value): name for name, value in vars(module).items() if isinstance(value, declared)}
+    if len(found) > 1:
+        imported = _imported_names(module)
+        found = {key: name for key, name in found.items() if name not in imported} or found
+    return [vars(module)[name] for name in found.values()]
+
+
+def _imported_names(module: ModuleType) -> set[str]:
+    """The names that the import statements of a module bind; none if its source cannot be read."""
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):
+        return set()
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return {each.asname or each.name for node in imports for each in node.names}
 
 
 def _unimportable(module: str, error: BaseException) -> RecipeError:

@@ -10,7 +10,7 @@ from traceback import walk_tb
 from types import ModuleType
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
-from gristmill.recipes.shelf import HOME, check_outside, read_shelf
+from gristmill.recipes.shelf import HOME, check_outside, declared_in, read_shelf
 from gristmill.recipes.tagger import Tagger
 
 ROOMS = f"{HOME}.taggers"
@@ -56,7 +56,7 @@ def _ready() -> Iterator[Tagger]:
             if (error.name or "").startswith(f"{HOME}."):
                 raise
             continue
-        yield from _declared(module)
+        yield from declared_in(module, Tagger)
 
 
 def _of_file(path: Path, chosen: str, lake: str) -> Tagger:
@@ -64,7 +64,7 @@ def _of_file(path: Path, chosen: str, lake: str) -> Tagger:
         raise RecipeError(f"{path}: there is no such file")
     if "://" not in lake and path.resolve().is_relative_to(Path(lake).resolve()):
         raise RecipeError(f"{path} is in the lake: whoever may write data there could run code by it. Move it out")
-    taggers = {tagger.name: tagger for tagger in _declared(_imported(path))}
+    taggers = {tagger.name: tagger for tagger in declared_in(_imported(path), Tagger)}
     if chosen or len(taggers) != 1:
         if chosen not in taggers:
             raise RecipeError(
@@ -99,7 +99,3 @@ def _imported(path: Path) -> ModuleType:
         where = f", line {lines[-1]}" if lines else ""
         raise RecipeError(f"{path}{where} cannot be imported: {words_of(error)}; mend this file") from error
     return module
-
-
-def _declared(module: ModuleType) -> Iterator[Tagger]:
-    yield from {id(each): each for each in vars(module).values() if isinstance(each, Tagger)}.values()

@@ -27,6 +27,19 @@ def test_a_module_with_two_declarations_is_an_error_that_names_it(
         read_shelf("sources", Source, ("othershelf",))
 
 
+def test_a_recipe_that_is_imported_to_make_another_of_it_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = tmp_path / "madeshelf" / "sources"
+    shelf.mkdir(parents=True)
+    (shelf / "made.py").write_text(
+        "from dataclasses import replace\nfrom testshelf.sources.pages import PAGES\nOWN = replace(PAGES, name='own')\n"
+    )
+    (shelf / "taken.py").write_text("from testshelf.sources.pages import PAGES as THEIRS\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert list(read_shelf("sources", Source, ("madeshelf",))) == ["own", "pages"]
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
