@@ -11,7 +11,7 @@ from gristmill.commands._shared.terminal import add_options, add_shelves, lake_o
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import DOCUMENTS, names_of
-from gristmill.reading.label_kinds import declared_kinds
+from gristmill.reading.label_kinds import declared_kinds, declared_meanings
 from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
 from gristmill.scores.described import describe
 from gristmill.scores.examples import read_examples, write_examples
@@ -68,6 +68,8 @@ def run(arguments: Namespace) -> int:
     if examples is None:
         examples = write_examples(store, described, shards)
     output = Path(arguments.output or f"{words[1]}-{snapshot}.html")
-    output.write_text(page_of(described, examples), encoding="utf-8")
+    names_shown = (label.name for label in described.labels)
+    meanings = declared_meanings(shelves_of(arguments), words[1], lake.url, names_shown)
+    output.write_text(page_of(described, examples, meanings), encoding="utf-8")
     show(f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read")
     return 0

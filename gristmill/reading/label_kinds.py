@@ -1,8 +1,10 @@
 """Which labels an attribute set has, and of which kind, as its tagger declares them on a shelf."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from gristmill.lake.rows.label_values import ANY
 from gristmill.reading.columns import Kinds
+from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.shelf import HOME, check_outside, read_shelf
 from gristmill.recipes.tagger import Tagger
 
@@ -18,8 +20,30 @@ def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Kinds | None
     Raises:
         RecipeError: a declaration on the shelf is not valid, or the shelf is in the lake.
     """
+    labels = _declared(shelves, name, lake)
+    return None if labels is None else {label.name: label.kind for label in labels}
+
+
+def declared_meanings(shelves: Sequence[str], name: str, lake: str, labels: Iterable[str]) -> dict[str, str]:
+    """What labels of a set mean, with their unit, by name; without those that no tagger on the shelves declares.
+
+    Args:
+        shelves: see declared_kinds.
+        name: of the set.
+        lake: see declared_kinds.
+        labels: names of labels.
+
+    Raises:
+        RecipeError: see declared_kinds.
+    """
+    known = {label.name: label for label in _declared(shelves, name, lake) or ()}
+    families = sorted((each for each in known if each.endswith(ANY)), key=len)
+    found = {each: next((f for f in reversed(families) if each.startswith(f.removesuffix(ANY))), "") for each in labels}
+    declared = {each: known.get(each) or known.get(family) for each, family in found.items()}
+    return {each: f"{d.meaning} ({d.unit})" if d.unit else d.meaning for each, d in declared.items() if d is not None}
+
+
+def _declared(shelves: Sequence[str], name: str, lake: str) -> Sequence[Score | Spans] | None:
     check_outside(lake, shelves)
     tagger = read_shelf("taggers", Tagger, tuple(shelves) or (HOME,)).get(name)
-    if tagger is None or tagger.labels is None:
-        return None
-    return {label.name: label.kind for label in tagger.labels}
+    return None if tagger is None else tagger.labels

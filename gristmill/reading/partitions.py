@@ -134,7 +134,9 @@ def known_snapshots(store: Store, asset: str) -> list[str]:
     """
     there = snapshots_of(store, asset)
     if not there:
-        raise RecipeError(f"{store.url}: there is no {asset}; {known_names(asset, _alike(store, asset))}")
+        known = known_names(asset, _alike(store, asset))
+        mend = "" if "did you mean" in known else f"; make it first, if it is on a shelf: `gristmill make - {asset}`"
+        raise RecipeError(f"{store.url}: there is no {asset}; {known}{mend}")
     return there
 
 

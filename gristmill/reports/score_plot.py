@@ -47,7 +47,8 @@ def draw_scores(edges: Sequence[float], counts: Sequence[int], title: str, legen
 def short(number: float) -> str:
     """A number in few characters.
 
-    >>> short(0.123456), short(1234567.0), short(0.00001)
-    ('0.1235', '1,234,567', '1e-05')
+    >>> short(0.123456), short(1234567.0), short(1234.5), short(0.00001)
+    ('0.1235', '1,234,567', '1,234', '1e-05')
     """
-    return f"{number:,.0f}" if number == int(number) and abs(number) < 1e15 else f"{number:.4g}"
+    whole = number == int(number) or abs(number) >= 1000
+    return f"{number:,.0f}" if whole and abs(number) < 1e15 else f"{number:.4g}"

@@ -42,6 +42,7 @@ class Example(msgspec.Struct, frozen=True):
         id: of the document.
         excerpt: the beginning of its text; if it has spans, of what is around the first of them.
         marks: begin and end of that span in the excerpt; None without one.
+        others: begin and end of the stretches of the excerpt that its other spans cover, in order.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Example(msgspec.Struct, frozen=True):
     id: str
     excerpt: str
     marks: tuple[int, int] | None = None
+    others: tuple[tuple[int, int], ...] = ()
 
 
 class ExamplesFile(msgspec.Struct, frozen=True):
@@ -104,8 +106,8 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
                 if found.pair in blocked:
                     continue
                 spans = _spans(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
-                excerpt, marks = _excerpt(found.text, spans)
-                examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks))
+                excerpt, marks, others = _excerpt(found.text, spans)
+                examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
     file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
     store.put(examples_path(described.place), msgspec.json.encode(file))
     return file.examples
@@ -161,10 +163,26 @@ def _spans(store: Store, partition: Place, shard: Shard, row: int, label: str) -
     return found.labels.get(label, [])
 
 
-def _excerpt(text: str, spans: Sequence[Any]) -> tuple[str, tuple[int, int] | None]:
+def _excerpt(text: str, spans: Sequence[Any]) -> tuple[str, tuple[int, int] | None, tuple[tuple[int, int], ...]]:
+    """An excerpt, the place of the first span in it, and those of the others."""
     if not spans:
-        return text[:EXCERPT], None
+        return text[:EXCERPT], None, ()
     start, end, _ = spans[0]
     begin = max(0, start - EXCERPT // 4)
     excerpt = text[begin : begin + EXCERPT]
-    return excerpt, (start - begin, min(end - begin, len(excerpt)))
+    first = (start - begin, min(end - begin, len(excerpt)))
+    return excerpt, first, tuple(_covered(spans[1:], begin, len(excerpt), first))
+
+
+def _covered(spans: Sequence[Any], begin: int, size: int, first: tuple[int, int]) -> list[tuple[int, int]]:
+    """The stretches of an excerpt in spans, beside the first. Spans that touch stay apart."""
+    places = sorted({(max(start - begin, 0), min(end - begin, size)) for start, end, _ in spans})
+    found: list[tuple[int, int]] = []
+    at = 0
+    for start, end in places:
+        free = max(start, at)
+        for piece in ((free, min(end, first[0])), (max(free, first[1]), end)):
+            if piece[0] < piece[1]:
+                found.append(piece)
+                at = piece[1]
+    return found

@@ -1,6 +1,6 @@
 """The report of an attribute set as one HTML page, which needs no other file; and the plots that Dagster shows too."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from gristmill.errors import visible
@@ -17,7 +17,8 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 _STYLE = (
     "body{font:14px sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#24292f;background:#fff}"
     "table{border-collapse:collapse}td,th{border-bottom:1px solid #d0d7de;padding:.2rem .6rem;text-align:left;"
-    "vertical-align:top}td.n{text-align:right;white-space:nowrap}td.t{overflow-wrap:anywhere}mark{background:#ffe08a}"
+    "vertical-align:top}td.n{text-align:right;white-space:nowrap}td.t{overflow-wrap:anywhere}mark{background:#ffe08a;"
+    "box-shadow:inset 0 0 0 1px #d4a72c}div.wide{overflow-x:auto}div.wide td{white-space:nowrap}"
     "section{margin-top:2.5rem}.faint{color:#57606a}"
 )
 
@@ -56,12 +57,13 @@ def facts_of(label: LabelStatistics, rows: int) -> dict[str, str | int | float]:
     }
 
 
-def page_of(described: Described, examples: Sequence[Example]) -> str:
+def page_of(described: Described, examples: Sequence[Example], meanings: Mapping[str, str] | None = None) -> str:
     """The page.
 
     Args:
         described: the statistics of the set.
         examples: excerpts of documents at the extremes.
+        meanings: what labels mean, by name, as the tagger declares them.
     """
     title = f"{described.place.asset} ({described.place.snapshot})"
     shown = described.shown
@@ -76,30 +78,45 @@ def page_of(described: Described, examples: Sequence[Example]) -> str:
         f"<h1>{escape(visible(title))}</h1><p>{described.rows:,} rows, {len(described.labels):,} labels.",
         f" Plots and examples are of the {len(shown)} labels that most rows have." if others else "",
         f" {described.left_out:,} labels of shards with too many are left out." if described.left_out else "",
+        " Numbers of a label with spans are how many spans a row has." if _has_spans(described) else "",
         ' <span class="faint">Quantiles are at most 1.6% nearer to 0 than the exact ones.</span></p>',
-        f"<table><tr>{head}</tr>{body}</table>",
-        *(_section(label, described.rows, [e for e in examples if e.label == label.name]) for label in shown),
+        f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>',
+        *(
+            _section(
+                label,
+                described.rows,
+                [each for each in examples if each.label == label.name],
+                (meanings or {}).get(label.name, ""),
+            )
+            for label in shown
+        ),
         "</body></html>\n",
     ]
     return "".join(parts)
 
 
-def _section(label: LabelStatistics, rows: int, examples: Sequence[Example]) -> str:
+def _has_spans(described: Described) -> bool:
+    return any(label.kind == "spans" for label in described.labels)
+
+
+def _section(label: LabelStatistics, rows: int, examples: Sequence[Example], meaning: str) -> str:
     lines = "".join(
         f"<tr><td>{each.end}</td><td class=n>{escape(short(each.value))}</td><td class=t>{_excerpt(each)}"
         f'<br><span class="faint">{escape(visible(f"{each.shard} row {each.row}  {each.id}"))}</span></td></tr>'
         for each in examples
     )
-    return f"<section><h2>{escape(visible(label.name))}</h2>{plot_of(label, rows)}<table>{lines}</table></section>"
+    head = f"<h2>{escape(visible(label.name))}</h2>"
+    said = f"<p>{escape(visible(meaning))}</p>" if meaning else ""
+    return f"<section>{head}{said}{plot_of(label, rows)}<table>{lines}</table></section>"
 
 
 def _excerpt(example: Example) -> str:
-    """The excerpt with its span marked. Control characters are escaped after the cut, since offsets are code points."""
-    if example.marks is None:
-        return _plain(example.excerpt)
-    start, end = example.marks
-    text = example.excerpt
-    return f"{_plain(text[:start])}<mark>{_plain(text[start:end])}</mark>{_plain(text[end:])}"
+    """The excerpt with its spans marked. Control characters are escaped after the cuts: offsets are code points."""
+    text, at, parts = example.excerpt, 0, []
+    for start, end in sorted([*([example.marks] if example.marks else []), *example.others]):
+        parts.append(f"{_plain(text[at:start])}<mark>{_plain(text[start:end])}</mark>")
+        at = end
+    return "".join([*parts, _plain(text[at:])])
 
 
 def _plain(text: str) -> str:

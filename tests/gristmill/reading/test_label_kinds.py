@@ -4,7 +4,7 @@ import pytest
 from testkit import SHELVES
 
 from gristmill.errors import RecipeError
-from gristmill.reading.label_kinds import declared_kinds
+from gristmill.reading.label_kinds import declared_kinds, declared_meanings
 
 LAKE = "s3://corpus/lake"
 
@@ -26,3 +26,9 @@ def test_a_shelf_in_the_lake_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.syspath_prepend(str(package.parent))
     with pytest.raises(RecipeError, match=r"ourmill .*is in the lake"):
         declared_kinds(("ourmill",), "x-1", str(tmp_path / "lake"))
+
+
+def test_meanings_are_those_that_the_tagger_declares_with_their_unit() -> None:
+    told = declared_meanings(("gristmill",), "length-1", "/lake", ["words", "nothing"])
+    assert told == {"words": "words between white space (words)"}
+    assert declared_meanings(("gristmill",), "unknown-1", "/lake", ["words"]) == {}

@@ -5,7 +5,14 @@ from wholelake import DOCUMENTS, STREAM, WORDS
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.asset_kinds import DOCUMENTS as KIND
 from gristmill.lake.asset_kinds import MIX
-from gristmill.reading.partitions import named_asset, open_partition, partitions_of, shards_of, snapshots_of
+from gristmill.reading.partitions import (
+    known_snapshots,
+    named_asset,
+    open_partition,
+    partitions_of,
+    shards_of,
+    snapshots_of,
+)
 
 
 def test_an_asset_is_named_in_three_ways() -> None:
@@ -53,3 +60,10 @@ def test_a_set_that_is_at_work_or_not_finished_is_an_error(read_mill: Mill) -> N
         shards_of(read_mill.store, partitions, ["words-1"], None)
     with pytest.raises(RecipeError, match="no attribute set 'length-1' beside it; known: characters-1, words-1"):
         shards_of(read_mill.store, partitions, ["length-1"], None)
+
+
+def test_what_is_not_made_yet_is_told_with_the_command_that_makes_it(mill: Mill) -> None:
+    with pytest.raises(
+        RecipeError, match=r"known: none; make it first, .*`gristmill make - sources/pages/v0/documents`"
+    ):
+        known_snapshots(mill.store, DOCUMENTS.asset)

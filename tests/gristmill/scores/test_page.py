@@ -65,3 +65,12 @@ def test_a_long_tail_is_drawn_by_doubling() -> None:
 
 def test_a_set_without_labels_has_a_page() -> None:
     assert "0 rows, 0 labels" in page_of(Described(PLACE, 0, (), 0, 0), [])
+
+
+def test_all_spans_of_an_excerpt_are_marked_and_a_label_says_what_it_means() -> None:
+    label = numbers_of("mails", "spans", np.array([0.0, 2.0]), np.array([0, 1]), "a", characters=9)
+    example = Example("mails", "highest", 2.0, "a", 1, "tales", "t1", "to a@b or c@d now", (3, 6), ((10, 13),))
+    page = page_of(Described(PLACE, 2, (label,), 0, 0), [example], {"mails": "each address <here>"})
+    assert "to <mark>a@b</mark> or <mark>c@d</mark> now" in page
+    assert "<p>each address &lt;here&gt;</p>" in page
+    assert "how many spans a row has" in page
