@@ -4,8 +4,8 @@ Columns and examples that the lake lacks are made first; only shards that have c
 """
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
+from gristmill.commands._shared.output_file import output_file
 from gristmill.commands._shared.targets import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
@@ -67,9 +67,10 @@ def run(arguments: Namespace) -> int:
     examples = read_examples(store, partition.place, shards)
     if examples is None:
         examples = write_examples(store, described, shards)
-    output = Path(arguments.output or f"{words[1]}-{snapshot}.html")
+    output = arguments.output or f"{words[1]}-{snapshot}.html"
     names_shown = (label.name for label in described.labels)
     meanings = declared_meanings(shelves_of(arguments), words[1], lake.url, names_shown)
-    output.write_text(page_of(described, examples, meanings), encoding="utf-8")
+    with output_file(output, lake.url) as path:
+        path.write_text(page_of(described, examples, meanings), encoding="utf-8")
     show(f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read")
     return 0

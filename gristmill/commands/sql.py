@@ -6,12 +6,13 @@ Without a query it lists the tables. It only reads: nothing in the lake changes.
 import csv
 import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
 import orjson
 import pyarrow.parquet as pq
 
+from gristmill.commands._shared.output_file import output_file
 from gristmill.commands._shared.terminal import add_options, add_shelves, complain, lake_of, shelves_of, show
 from gristmill.errors import RecipeError, shorten, visible
 from gristmill.queries.session import MEMORY, query
@@ -22,6 +23,8 @@ HELP = "query documents, attribute sets and ledgers with SQL"
 
 _FORMATS = ("table", "csv", "json", "parquet")
 _WIDEST = 60
+MOST_THREADS = 256
+"""Of DuckDB. It begins them all at once."""
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -57,6 +60,9 @@ def run(arguments: Namespace) -> int:
         raise RecipeError(f"{' '.join(words)}: give a lake and a query; the query is one word, in quotes")
     if arguments.format == "parquet" and not arguments.output:
         raise RecipeError("--format parquet: name a file with --output")
+    for option, number, most in (("--threads", arguments.threads, MOST_THREADS), ("--rows", arguments.rows, 10**9)):
+        if not 1 <= number <= most:
+            raise RecipeError(f"{option} {number}: give a number from 1 to {most:,}")
     arguments.lake = words[0] if words else "-"
     lake = lake_of(arguments)
     if not sql:
@@ -69,24 +75,29 @@ def run(arguments: Namespace) -> int:
         sql,
         snapshots=arguments.snapshot,
         memory=arguments.memory,
-        threads=max(1, arguments.threads),
+        threads=arguments.threads,
         say=complain,
     ) as reader:
-        _give(reader, arguments)
+        _give(reader, arguments, lake.url)
     return 0
 
 
-def _give(reader: Any, arguments: Namespace) -> None:
-    if arguments.format == "parquet":
-        with pq.ParquetWriter(arguments.output, reader.schema, compression="zstd") as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-        return
+def _give(reader: Any, arguments: Namespace, lake: str) -> None:
+    names = reader.schema.names
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice and arguments.format in {"json", "parquet"}:
+        raise RecipeError(f"two columns have the name {twice[0]!r}; rename one in the query: `select ... as other`")
     if not arguments.output:
         _write(reader, arguments, sys.stdout)
         return
-    with Path(arguments.output).open("w", encoding="utf-8", newline="") as file:
-        _write(reader, arguments, file)
+    with output_file(arguments.output, lake) as path:
+        if arguments.format == "parquet":
+            with pq.ParquetWriter(str(path), reader.schema, compression="zstd") as writer:
+                for batch in reader:
+                    writer.write_batch(batch)
+            return
+        with path.open("w", encoding="utf-8", newline="") as file:
+            _write(reader, arguments, file)
 
 
 def _write(reader: Any, arguments: Namespace, file: Any) -> None:

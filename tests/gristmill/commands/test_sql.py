@@ -47,3 +47,24 @@ def test_escape_sequences_of_texts_do_not_reach_the_terminal(whole: Mill, capsys
 
 def test_several_words_are_no_query(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     assert "the query is one word, in quotes" in said(capsys, str(whole.root), "select", "1", code=2)
+
+
+def test_nothing_is_written_into_the_lake_and_no_column_is_lost(
+    whole: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake, shard = str(whole.root), next(whole.root.rglob("documents/**/*.jsonl.gz"))
+    before = shard.read_bytes()
+    for form in ("csv", "parquet"):
+        words = (lake, "select 1 as x", "--format", form, "--output")
+        assert "is in the lake" in said(capsys, *words, str(shard), code=2)
+        assert "cannot be written" in said(capsys, *words, str(tmp_path / "no/file"), code=2)
+    assert shard.read_bytes() == before
+    assert "two columns have the name 'x'" in said(capsys, lake, "select 1 as x, 2 as x", "--format", "json", code=2)
+
+
+@pytest.mark.parametrize("option", ["--threads", "--rows"])
+def test_numbers_that_no_machine_bears_are_refused(
+    whole: Mill, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in ("0", "-1", str(10**12)):
+        assert f"{option} {number}: give a number" in said(capsys, str(whole.root), "select 1", option, number, code=2)
