@@ -6,6 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from gristmill.errors import GristmillError
+
 
 class LakeTable(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
     """A table whose batches are read when a query scans it. DuckDB calls `schema` and `scanner` of a dataset.
@@ -13,7 +15,12 @@ class LakeTable(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
     Args:
         schema: the Arrow schema of all columns.
         read: gives record batches of some columns, in their order.
+
+    Attributes:
+        failed: why a scan failed. DuckDB makes an error of its own of it.
     """
+
+    failed: GristmillError | None = None
 
     def __init__(self, schema: Any, read: Callable[[Sequence[str]], Iterator[Any]]) -> None:
         self._columns, self._read = schema, read
@@ -36,9 +43,13 @@ class LakeTable(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types
         schema = pa.schema([self._columns.field(name) for name in names])
 
         def batches() -> Iterator[Any]:
-            for batch in self._read(read):
-                kept = batch if filter is None else batch.filter(filter)
-                yield kept.select(names)
+            try:
+                for batch in self._read(read):
+                    kept = batch if filter is None else batch.filter(filter)
+                    yield kept.select(names)
+            except GristmillError as error:
+                self.failed = error
+                raise
 
         return _TableScanner(schema, batches)
 

@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.queries.lake_table import LakeTable
 from gristmill.queries.tables import Tables
 from gristmill.reading.opened_lake import OpenedLake
 
@@ -53,12 +54,14 @@ def query(
         closing(tables),
         closing(_connection(folder, memory, threads)) as connection,
     ):
-        with _told():
+        read: list[LakeTable] = []
+        with _told(read):
             _check_select(connection, sql)
             for name in sorted(named_tables(connection, sql)):
-                connection.register(name, tables.open(name))
+                read.append(tables.open(name))
+                connection.register(name, read[-1])
             reader = connection.sql(sql).to_arrow_reader(_ROWS)
-        yield _rows(reader)
+        yield _rows(reader, read)
 
 
 def _connection(folder: str, memory: str, threads: int) -> "duckdb.DuckDBPyConnection":
@@ -80,16 +83,19 @@ def _connection(folder: str, memory: str, threads: int) -> "duckdb.DuckDBPyConne
     return connection
 
 
-def _rows(reader: Any) -> Any:
+def _rows(reader: Any, read: Sequence[LakeTable]) -> Any:
     def batches() -> Iterator[Any]:
-        with _told():
+        with _told(read):
             yield from reader
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
 def _check_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
-    statements = connection.extract_statements(sql)
+    try:
+        statements = connection.extract_statements(sql.encode().decode())
+    except UnicodeEncodeError as error:
+        raise RecipeError("the query is not UTF-8; write it in UTF-8") from error
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         kinds = ", ".join(statement.type.name for statement in statements) or "nothing"
         raise RecipeError(f"the query is {kinds}; give one SELECT: `sql` only reads")
@@ -123,7 +129,7 @@ def named_tables(connection: "duckdb.DuckDBPyConnection", sql: str) -> set[str]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(read: Sequence[LakeTable]) -> Iterator[None]:
     """Turns DuckDB's errors into ours: those of the query, and those of reading the lake."""
     try:
         yield
@@ -135,4 +141,11 @@ def _told() -> Iterator[None]:
     ) as error:
         raise RecipeError(f"the query: {error}") from error
     except duckdb.Error as error:
+        for table in read:
+            if table.failed:
+                raise table.failed from error
         raise DataError(f"the query failed: {error}") from error
+    except RuntimeError as error:
+        if "Query interrupted" in str(error):  # Ctrl-C, as DuckDB tells it
+            raise KeyboardInterrupt from error
+        raise

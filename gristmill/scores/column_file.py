@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gristmill.errors import StoreError
+from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
@@ -62,8 +62,8 @@ class ColumnsFile:
         head: what the file says of itself.
     """
 
-    def __init__(self, file: Any, head: ColumnsHead) -> None:
-        self._file, self.head = file, head
+    def __init__(self, where: str, file: Any, head: ColumnsHead) -> None:
+        self._where, self._file, self.head = where, file, head
 
     @property
     def names(self) -> list[str]:
@@ -71,8 +71,24 @@ class ColumnsFile:
         return list(self._file.schema_arrow.names)
 
     def table(self, columns: Sequence[str] | None = None) -> Any:
-        """Some columns as an Arrow table, or all."""
-        return self._file.read(columns=None if columns is None else list(columns))
+        """Some columns as an Arrow table, or all. Each page is compared with its checksum.
+
+        Raises:
+            DataError: the file is damaged.
+            StoreError: the lake does not answer.
+        """
+        try:
+            found = self._file.read(columns=None if columns is None else list(columns))
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(str(error)) from error
+        if found.num_rows != self._file.metadata.num_rows:  # the head of a page has no checksum
+            raise self._damaged(f"{found.num_rows:,} rows of {self._file.metadata.num_rows:,}")
+        return found
+
+    def _damaged(self, what: str) -> DataError:
+        return DataError(
+            f"{self._where}: is damaged ({' '.join(what.split())}); delete it: `gristmill report` makes it again"
+        )
 
 
 def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile | None:
@@ -91,7 +107,9 @@ def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile | 
     if entry is None:
         return None
     try:
-        file = pq.ParquetFile(pa.PythonFile(_Ranges(store, path, entry.size), mode="r"))
+        file = pq.ParquetFile(
+            pa.PythonFile(_Ranges(store, path, entry.size), mode="r"), page_checksum_verification=True
+        )
         head = msgspec.json.decode((file.schema_arrow.metadata or {}).get(KEY, b""), type=ColumnsHead)
     except StoreError:
         raise
@@ -99,4 +117,4 @@ def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile | 
         return None
     if (head.format, head.content, file.metadata.num_rows) != (FORMAT, shard.content, shard.rows):
         return None
-    return ColumnsFile(file, head)
+    return ColumnsFile(f"{store.url}/{path}", file, head)

@@ -206,7 +206,9 @@ def _write(store: Store, path: str, head: ColumnsHead, name: str, batches: Itera
     schema = pa.schema(fields, metadata={KEY: msgspec.json.encode(head)})
     upload = store.upload(path)
     try:
-        with pq.ParquetWriter(_Sink(upload), schema, compression="zstd", compression_level=1) as writer:
+        with pq.ParquetWriter(
+            _Sink(upload), schema, compression="zstd", compression_level=1, write_page_checksum=True
+        ) as writer:
             for batch in batches:
                 absent = (pa.nulls(batch.num_rows, field.type) for field in schema)
                 here = set(batch.schema.names)

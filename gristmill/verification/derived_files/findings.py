@@ -47,6 +47,10 @@ def derived_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
 def _same(store: Store, partition: Place, shard: Shard) -> bool:
     """Whether the columns of a shard are those that it gives. A shard that cannot be read has findings of its own."""
     stored = open_columns(store, partition, shard)
+    try:
+        values = stored.table() if stored else None
+    except DataError:
+        return False
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as folder:
         target = open_store(folder, {})
         try:
@@ -56,4 +60,4 @@ def _same(store: Store, partition: Place, shard: Shard) -> bool:
         again = open_columns(target, partition, shard)
         if stored is None or again is None:
             return stored is again
-        return stored.head == again.head and bool(stored.table().equals(again.table()))
+        return stored.head == again.head and bool(again.table().equals(values))

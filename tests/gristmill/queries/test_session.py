@@ -7,10 +7,12 @@ from labelrows import write_labels
 from testkit import SHELVES, Mill
 from wholelake import WORDS, table
 
-from gristmill.errors import DataError, GristmillError, RecipeError
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError
+from gristmill.lake.ledger.derived import columns_path
 from gristmill.queries.session import named_tables, query
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.scores.described import describe
+from gristmill.verification.derived_files.findings import derived_findings
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
@@ -92,7 +94,7 @@ def test_what_a_query_must_not_do_is_refused_in_words(whole: Mill, sql: str, sai
 def test_a_damaged_shard_ends_the_query_with_its_name(whole: Mill) -> None:
     path = whole.documents().shard("a")
     whole.store.put(path, whole.store.read(path)[:-20])
-    with pytest.raises(DataError, match=r"sources/pages/v0/documents/2024/a\.jsonl\.gz"):
+    with pytest.raises(StoreError, match=r"^sources/pages/v0/documents/2024/a\.jsonl\.gz: not the object"):
         rows(whole, "select sum(length(text)) from pages_v0")
 
 
@@ -115,3 +117,20 @@ def test_temporary_files_are_gone_after_a_query(whole: Mill, tmp_path: Path, mon
     with pytest.raises(RecipeError):
         rows(whole, "select nothing from pages_v0_words_1")
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_damaged_columns_end_the_query_with_their_name_and_the_mend(whole: Mill) -> None:
+    describe(whole.store, WORDS, table(whole, WORDS), KINDS)
+    path = columns_path(WORDS, "a")
+    good = whole.store.read(path)
+    whole.store.put(path, good[:4] + bytes(200) + good[204:])
+    with pytest.raises(
+        DataError, match=r"words-1/2024.columns/a.parquet: is damaged .*; delete it: `gristmill report`"
+    ):
+        rows(whole, "select id, count from pages_v0_words_1")
+    assert [finding.path for finding in derived_findings(whole.store, WORDS, table(whole, WORDS), print)] == [path]
+
+
+def test_a_query_that_is_not_utf_8_is_told(whole: Mill) -> None:
+    with pytest.raises(RecipeError, match="not UTF-8"):
+        rows(whole, "select '\udcff'")
