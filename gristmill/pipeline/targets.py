@@ -12,6 +12,9 @@ from gristmill.recipes.catalogue import Catalogue
 _OF_A_MIX = (MIX, TOKEN_CACHE, EXPORT)
 """The first folders of the addresses that have the name of a mix in the second place."""
 
+_SHOWN = 6
+"""Addresses of an attribute set in a message."""
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -73,11 +76,19 @@ def _addresses(catalogue: Catalogue, word: str) -> tuple[str, ...]:
     found = _meanings(catalogue, word.rstrip("/"))
     if len(found) > 1:
         kinds = " and ".join(f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in found)
-        forms = " or ".join(f"{addresses[0]}" for addresses in found.values())
+        forms = " or ".join(_form(kind, addresses) for kind, addresses in found.items())
         raise RecipeError(f"{word!r} is both {kinds}: write {forms}")
     if found:
         return next(iter(found.values()))
     raise RecipeError(f"{word!r} is on no shelf; {_known(catalogue, word)}")
+
+
+def _form(kind: str, addresses: Sequence[str]) -> str:
+    """How a person asks for just this meaning of a word: an attribute set by all its addresses."""
+    if kind != "attribute set":
+        return addresses[0]
+    more = len(addresses) - _SHOWN
+    return " ".join(addresses[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _meanings(catalogue: Catalogue, word: str) -> dict[str, tuple[str, ...]]:

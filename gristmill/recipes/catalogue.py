@@ -261,6 +261,13 @@ class Catalogue:
         return [export for export in self.exports.values() if mix.name in export.mixes]
 
 
+_MENDS = {
+    "model": "; declare it by a module on the shelf models/, as Model(name=..., file=..., sha256=...)",
+    "labelled set": "; declare it by a module on the shelf labels/, as LabelledSet(name=..., ...)",
+}
+"""How to declare what those who take a ready tagger or a model may not have yet."""
+
+
 def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
     """The recipe of this name.
 
@@ -274,7 +281,9 @@ def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
         RecipeError: the name is unknown; the message lists the names, the near ones first.
     """
     if name not in shelf:
-        raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}")
+        raise RecipeError(
+            f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}{_MENDS.get(what, '')}"
+        )
     return shelf[name]
 
 

@@ -40,8 +40,9 @@ def brought_files(store: Store, model: Model) -> dict[str, bytes]:
         found = hashlib.sha256(data).hexdigest()
         if found != sha256:
             raise RecipeError(
-                f"model {model.name!r}: {where} has sha256 {found}, the recipe says {sha256}; restore the file, or"
-                " declare a model of the next number"
+                f"model {model.name!r}: {where} has sha256 {found}, the recipe says {sha256}; restore the file;"
+                " or, if it is the right one, write its sha256 into the recipe, under the next number if the lake"
+                " has the model already"
             )
         _check(model, name, where, data)
         files[name] = data

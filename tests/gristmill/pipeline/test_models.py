@@ -130,3 +130,20 @@ def test_labels_are_drawn_before_their_own_model_scores_the_same_documents(mill:
     maker, _ = run(mill, known)
     assert maker.not_made == []
     assert {state for state, _ in planned(mill, known).values()} == {"finished"}
+
+
+def test_a_set_of_the_name_of_its_model_is_asked_for_by_all_its_addresses(mill: Mill) -> None:
+    known = replace(drawn_from("v0"), mixes={})
+    both = "sources/notes/v0/attributes/rude-1 sources/pages/v1/attributes/rude-1"
+    with pytest.raises(RecipeError, match=f"both a model and an attribute set: write models/rude-1 or {both}$"):
+        planned(mill, known, "rude-1")
+    notes(mill, "n1 what a fool")
+    assert planned(mill, known, *both.split())
+
+
+def test_a_tagger_whose_model_is_on_no_shelf_says_how_to_declare_one() -> None:
+    known = catalogue()
+    with pytest.raises(
+        RecipeError, match=r"the model 'rude-1', which is on no shelf; .*on the shelf models/, as Model"
+    ):
+        replace(known, models={"list-1": known.models["list-1"]})
