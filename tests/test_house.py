@@ -157,7 +157,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/text/huge/word_shares.py": "by tests/gristmill/taggers/test_blocks.py",
     "gristmill/stages/dolma_tagging/spans.py": "by tests/real_dolma/test_real_tag.py",
     "gristmill/stages/dolma_tagging/lengths.py": "by tests/real_dolma/test_real_tag.py",
-    "gristmill/stages/dolma_tagging/web.py": "by tests/real_dolma/test_real_tag.py",
     "gristmill/stages/dolma_tagging/rules.py": "by tests/real_dolma/test_real_tag.py",
     "gristmill/stages/dolma_tagging/grinder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
     "gristmill/stages/dolma_tagging/records.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",

@@ -78,7 +78,7 @@ def compared(dolma: Ask, texts: Sequence[str], taggers: Sequence[str]) -> int:
 @pytest.mark.slow
 def test_lengths_are_those_of_dolma(dolma: Ask, short: list[str]) -> None:
     assert compared(dolma, short, PLAIN) >= 20_000
-    assert compared(dolma, short[::20], UNICODE) > 1_000
+    assert compared(dolma, short[::60], UNICODE) > 300
 
 
 @pytest.mark.slow

@@ -20,6 +20,9 @@ _WINDOW = 100
 _NUMBERED = ("isbn", "doi", "#")
 """What is near a number that is not personal."""
 
+_QUESTIONS = 10_000
+"""In a text with more question marks the fast tagger finds nothing."""
+
 _BACKSPACE = "\b"
 _SPACES = "".join(f"\\x{{{code:x}}}" for code in range(0x3001) if chr(code).isspace())
 _IN_BRACKETS = rf"\((?:[^{_SPACES}()<>]+|\([^{_SPACES}()<>]+\))*\)"
@@ -32,7 +35,12 @@ _URL = (
 
 def _fast(batch: Batch) -> DolmaLabels:
     """Dolma's share has the whole text too, because it takes the count for a span of it; of no text it is -1."""
-    found = {name: spans for name, spans in renamed(PII)(batch).items() if name.isupper()}
+    skipped = [text.count("?") > _QUESTIONS for text in batch.texts]
+    found = {
+        name: [None if skip else each for each, skip in zip(spans, skipped, strict=True)]
+        for name, spans in renamed(PII)(batch).items()
+        if name.isupper()
+    }
     rows: list[list[DolmaSpan]] = [
         [span for spans in each for span in spans or ()] for each in zip(*found.values(), strict=True)
     ]

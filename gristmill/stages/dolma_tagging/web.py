@@ -3,11 +3,15 @@
 Source: github.com/allenai/dolma, release 1.2.1: `taggers/c4.py` (c4_v1, c4_v2).
 """
 
+import re
+from bisect import bisect_left
 from collections.abc import Mapping
 
 from gristmill.recipes.batch import Batch
 from gristmill.stages.dolma_tagging.spans import DolmaLabels, Look, renamed
 from gristmill.taggers.quality.c4 import C4
+
+_LONGER = re.compile("İ")  # the one character whose lower case is longer
 
 
 def _c4_1(batch: Batch) -> DolmaLabels:
@@ -21,14 +25,14 @@ def _c4_1(batch: Batch) -> DolmaLabels:
 
 
 def _c4_2(batch: Batch) -> DolmaLabels:
-    """Dolma counts the offsets of lines in the lower case of the text, which may be longer."""
-    moved = [len(text) != len(low) for text, low in zip(batch.texts, batch.lowered, strict=True)]
+    """Dolma counts the offsets of lines in the lower case of the text, where each `İ` is one code point longer."""
+    longer = [[found.start() for found in _LONGER.finditer(text)] for text in batch.texts]
     return {
         label: [
-            [(len(text[:start].lower()), len(text[:end].lower()), score) for start, end, score in spans]
-            if spans and longer and label.startswith("lines_")
+            [(start + bisect_left(places, start), end + bisect_left(places, end), score) for start, end, score in spans]
+            if spans and places and label.startswith("lines_")
             else spans
-            for spans, text, longer in zip(values, batch.texts, moved, strict=True)
+            for spans, places in zip(values, longer, strict=True)
         ]
         for label, values in renamed(C4)(batch).items()
     }

@@ -63,3 +63,15 @@ def test_a_web_address_after_a_backspace_drops_phone_numbers() -> None:
     assert labels_of("pii_regex_v2", " 555-123-4567 https://a.b/c")["PHONE_NUMBER"]
     assert not labels_of("pii_regex_v2", " 555-123-4567 \bhttps://a.b/c")["PHONE_NUMBER"]
     assert labels_of("pii_regex_v2", " 555-123-4567 \bhttp://" + "!" * 10_000)["PHONE_NUMBER"]
+
+
+def test_the_fast_tagger_finds_nothing_beside_more_than_ten_thousand_question_marks() -> None:
+    found = {
+        count: labels_of("pii_regex_with_counts_fast_v2", "?" * count + " 1.2.3.4\n") for count in (10_000, 10_001)
+    }
+    assert found[10_000]["IP_ADDRESS"] == [(10_001, 10_008, 1.0)]
+    assert found[10_001] == {
+        **dict.fromkeys(("EMAIL_ADDRESS", "PHONE_NUMBER", "IP_ADDRESS")),
+        "doc_count": [(0, 10_010, 0.0)],
+        "doc_frac": [(0, 10_010, 1.0)],
+    }
