@@ -20,7 +20,9 @@ def labels_of(text: str) -> DolmaLabels:
 def test_offsets_are_those_of_the_text_in_lower_case(text: str) -> None:
     ours, labels = C4.look(documents([text])), labels_of(text)
     for name in LINES:
-        moved = [(len(text[:i].lower()), len(text[:j].lower()), score) for i, j, score in ours[name][0] or ()]
+        spans = ours[name][0]
+        assert isinstance(spans, list)
+        moved = [(len(text[:start].lower()), len(text[:end].lower()), score) for start, end, score in spans]
         assert (labels[name][0] or []) == moved
 
 
