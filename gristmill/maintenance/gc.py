@@ -24,9 +24,10 @@ from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.ownership import owns
 from gristmill.lake.ledger.receipts import objects_of, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders
+from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
-from gristmill.scores.examples import holds_listed, listed_pairs
+from gristmill.scores.examples import holds_listed
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
 TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))

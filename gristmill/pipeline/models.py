@@ -12,7 +12,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.stages.models.brought import brought_files
-from gristmill.stages.models.labels import drawn_inputs
+from gristmill.stages.models.labels import drawn_inputs, has_listed
 from gristmill.stages.models.ledger import FolderLedger, address_of, find_folder
 from gristmill.stages.models.training import has_other_labels
 
@@ -93,6 +93,8 @@ def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -
     if isinstance(recipe, Model):
         if recipe.draft and has_other_labels(store, ledger):
             return TokenizerState("changed", (f"{ledger.inputs[0][0]} changed; {mend}",))
+    elif has_listed(store, ledger):
+        return TokenizerState("changed", (f"it has a text of a document that a blocklist names; {mend}",))
     elif _is_drawn_anew(store, recipe, ledger):
         return TokenizerState("changed", (f"the documents that it is drawn from changed; {mend}",))
     return TokenizerState("finished")

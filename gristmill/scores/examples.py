@@ -11,7 +11,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, documents_asset, place
-from gristmill.lake.asset_kinds import BLOCKLIST, names_of
+from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.derived import examples_path
@@ -19,7 +19,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import TextRow, decode_rows
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.rows.shard_file import rows_around
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -62,17 +62,6 @@ class ExamplesFile(msgspec.Struct, frozen=True):
 
     contents: dict[str, str]
     examples: tuple[Example, ...]
-
-
-def listed_pairs(store: Store) -> set[Pair]:
-    """The (source, id) of all blocklists of the lake.
-
-    Raises:
-        DataError: a list cannot be read. Then nobody knows what must not be shown.
-    """
-    top = BLOCKLIST.top
-    names = [entry.path.removeprefix(top).removesuffix(".jsonl") for entry in store.list(top)]
-    return {pair for name in names if "/" not in name for pair in read_blocklist(store, name).reasons}
 
 
 def write_examples(store: Store, described: Described, shards: Sequence[Shard]) -> tuple[Example, ...]:

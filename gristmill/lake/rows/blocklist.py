@@ -4,6 +4,7 @@ import msgspec
 
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.address import blocklist_path
+from gristmill.lake.asset_kinds import BLOCKLIST
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.rows.row_blocks import blocks
 from gristmill.lake.rows.shard_file import rows_of
@@ -71,3 +72,14 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
                 reasons[entry.source, entry.id] = entry.reason
             row += 1
     return Blocklist(name, reasons)
+
+
+def listed_pairs(store: Store) -> set[Pair]:
+    """The (source, id) of all blocklists of the lake.
+
+    Raises:
+        DataError: a list cannot be read. Then nobody knows which documents must not be shown or copied.
+    """
+    top = BLOCKLIST.top
+    names = [entry.path.removeprefix(top).removesuffix(".jsonl") for entry in store.list(top)]
+    return {pair for name in names if "/" not in name for pair in read_blocklist(store, name).reasons}

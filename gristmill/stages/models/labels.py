@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -12,9 +12,11 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import LABELS
+from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.batches import TextRow, read_rows
+from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.open import open_store
@@ -70,22 +72,28 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
     asset = LABELS.at(labels=labelled.name)
     old = find_folder(store, asset)
     inputs = drawn_inputs(store, labelled)
-    if old is not None and (old.recipe.digest, old.inputs) == (labelled.recipe.digest, inputs):
+    same = old is not None and (old.recipe.digest, old.inputs) == (labelled.recipe.digest, inputs)
+    if old is not None and same and not has_listed(store, old):
         return old, False
     dropped: Counter[str] = Counter()
     found = _rows_of_file(store, labelled, dropped) if labelled.file else _documents(store, labelled)
-    rows = _split(found, labelled, dropped)
+    rows = _split(found, labelled, listed_pairs(store), dropped)
     counts: Counter[tuple[str, str]] = Counter((row.split, row.label) for row in rows)
     _check_labels(labelled, {label for _, label in counts})
+    several = len({(row.text, row.label) for row in rows}) - len({row.text for row in rows})
     facts = {
         "rows": len(rows),
         "labels": {split: _counts(counts, split) for split in (TRAIN, HELD_OUT)},
         "left out": dict(sorted(dropped.items())),
     }
+    if several:
+        facts["rows with another label of the same text"] = several
     data = b"".join(_encode(row) + b"\n" for row in rows)
     ledger = write_folder(store, asset, labelled.recipe, inputs, {ROWS: data}, (ROWS,), facts)
     left = ", ".join(f"{number:,} left out ({reason})" for reason, number in sorted(dropped.items()))
     say(f"{asset}: {len(rows):,} texts{', ' if left else ''}{left}")
+    if several:
+        say(f"{asset}: {several:,} rows have the text of another row, and another label; look at them")
     return ledger, True
 
 
@@ -96,13 +104,27 @@ def read_labels(store: Store, name: str) -> tuple[FolderLedger, list[LabelledTex
         DataError: the lake does not have it, or a file of it is damaged.
     """
     ledger = read_folder(store, LABELS.at(labels=name))
+    return ledger, _rows(store, ledger)
+
+
+def _rows(store: Store, ledger: FolderLedger) -> list[LabelledText]:
     lines = read_file(store, ledger, ROWS).splitlines()
     try:
-        return ledger, [msgspec.json.decode(line, type=LabelledText) for line in lines]
+        return [msgspec.json.decode(line, type=LabelledText) for line in lines]
     except msgspec.DecodeError as error:
         raise DataError(
             f"{ledger.asset}/{ROWS}: a row is no labelled text ({error}); make {ledger.asset} again"
         ) from error
+
+
+def has_listed(store: Store, ledger: FolderLedger) -> bool:
+    """Whether a labelled set holds a text that a blocklist names. It is read only if the lake has blocklists.
+
+    Raises:
+        DataError: a blocklist cannot be read, or a file of the set is damaged.
+    """
+    blocked = listed_pairs(store)
+    return bool(blocked) and any((row.source, row.id) in blocked for row in _rows(store, ledger))
 
 
 def _counts(counts: Counter[tuple[str, str]], split: str) -> dict[str, int]:
@@ -118,13 +140,14 @@ def _check_labels(labelled: LabelledSet, labels: set[str]) -> None:
 
 
 def _split(
-    found: Iterable[tuple[LabelledText, str]], labelled: LabelledSet, dropped: Counter[str]
+    found: Iterable[tuple[LabelledText, str]], labelled: LabelledSet, blocked: Collection[Pair], dropped: Counter[str]
 ) -> list[LabelledText]:
     """The rows with their splits, each pair of text and label once. Texts that are held out do not train.
 
     Args:
         found: rows, each with the split that its file gives; empty if it gives none.
         labelled: the recipe.
+        blocked: the (source, id) of the documents that a blocklist names.
         dropped: counts the rows that are left out.
 
     Raises:
@@ -141,7 +164,9 @@ def _split(
             )
         drawn = HELD_OUT if fraction(("labels", row.text)) < labelled.held_out else TRAIN
         split = HELD_OUT if given == HELD_OUT or (not given and drawn == HELD_OUT) else TRAIN
-        if not row.text.strip():
+        if (row.source, row.id) in blocked:
+            dropped["on a blocklist"] += 1
+        elif not row.text.strip():
             dropped["empty text"] += 1
         elif (row.text, row.label) in seen:
             dropped["the same text and label once more"] += 1

@@ -9,10 +9,11 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import open_columns
-from gristmill.scores.examples import holds_listed, listed_pairs
+from gristmill.scores.examples import holds_listed
 from gristmill.scores.label_columns import make_columns
 
 MEND = "delete it: `gristmill report` makes it again"

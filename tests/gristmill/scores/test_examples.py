@@ -7,8 +7,9 @@ from wholelake import WORDS, rewrite, table
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.scores.described import describe
-from gristmill.scores.examples import Example, _excerpt, holds_listed, listed_pairs, read_examples, write_examples
+from gristmill.scores.examples import Example, _excerpt, holds_listed, read_examples, write_examples
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
 

@@ -1,6 +1,7 @@
 """A labelled set holds each text on one side only, and counts what it leaves out."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
-from gristmill.stages.models.labels import make_labels, read_labels
+from gristmill.stages.models.labels import has_listed, make_labels, read_labels
 
 
 def brought(folder: Path, data: bytes, **options: object) -> LabelledSet:
@@ -105,3 +106,24 @@ def test_rows_of_dolma_s_form_are_read_too(mill: Mill, tmp_path: Path) -> None:
     data = b'{"class":1,"text":"fool","id":"a"}\n{"class":2,"text":"hello","id":"b"}\n'
     make_labels(mill.store, brought(tmp_path, data, read=JsonLines(source="remarks")), mill.said.append)
     assert sorted(label for _, label, _ in rows(mill)) == ["1", "2"]
+
+
+def test_a_document_that_a_blocklist_names_leaves_the_set(mill: Mill, tmp_path: Path) -> None:
+    labelled = brought(tmp_path, b"class,text\n0,secret of Ann\n1,hello\n0,fool\n", held_out=0.001)
+    ledger, _ = make_labels(mill.store, labelled, mill.said.append)
+    (taken,) = [row for row in read_labels(mill.store, "remarks")[1] if "Ann" in row.text]
+    entry = {"source": "remarks", "id": taken.id, "reason": "takedown"}
+    mill.store.put("blocklists/takedowns.jsonl", json.dumps(entry).encode() + b"\n")
+    assert has_listed(mill.store, ledger)
+    again, made = make_labels(mill.store, labelled, mill.said.append)
+    assert made
+    assert again.facts["left out"] == {"on a blocklist": 1}
+    assert b"Ann" not in mill.store.read("labels/remarks/rows.jsonl")
+    assert make_labels(mill.store, labelled, mill.said.append) == (again, False)
+
+
+def test_texts_with_two_labels_are_told(mill: Mill, tmp_path: Path) -> None:
+    labelled = brought(tmp_path, b"class,text\n0,fool\n1,hello\n1,fool\n")
+    ledger, _ = make_labels(mill.store, labelled, mill.said.append)
+    assert ledger.facts["rows with another label of the same text"] == 1
+    assert "1 rows have the text of another row, and another label" in mill.said[-1]
