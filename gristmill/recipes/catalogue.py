@@ -101,6 +101,32 @@ class Catalogue:
                 source = known("source", self.sources, drawn.source, f"labelled set {labelled.name!r}")
                 versions = dict.fromkeys(source.versions)
                 known("version", versions, drawn.version, f"labelled set {labelled.name!r}, {drawn.source}")
+        for labelled in self.labels.values():
+            self._check_circle(labelled)
+
+    def _check_circle(self, labelled: LabelledSet) -> None:
+        """Checks that no rule behind the documents of a labelled set reads scores of a model that is trained on it."""
+        todo, passed = [labelled], {labelled.name}
+        while todo:
+            for drawn in (each for places in todo.pop().drawn.values() for each in places):
+                versions = self.sources[drawn.source].versions
+                revisions = self.sources[drawn.source].revisions[: versions.index(drawn.version)]
+                for name in (name for revision in revisions for name in self._trained_on(revision)):
+                    if name == labelled.name:
+                        raise RecipeError(
+                            f"labelled set {name!r} is drawn from {drawn.source}/{drawn.version}, whose rules read"
+                            f" scores of a model that is trained on {name!r}: draw it from an earlier version"
+                        )
+                    if name not in passed:
+                        passed.add(name)
+                        todo.append(self.labels[name])
+
+    def _trained_on(self, selection: Selection) -> Iterator[str]:
+        """The labelled sets behind the scores that a selection reads."""
+        sets = (set_of(column) for column in selection.columns if is_attribute(column))
+        taggers = (self.taggers[name] for name in sets if name in self.taggers)
+        models = (self.models[name] for tagger in taggers for name in tagger.models)
+        yield from (model.training.labels for model in models if model.training is not None)
 
     def _check_training(self, tokenizer: Tokenizer) -> None:
         """Checks the mix and the streams that a tokenizer is trained on."""

@@ -147,3 +147,16 @@ def test_a_tagger_whose_model_is_on_no_shelf_says_how_to_declare_one() -> None:
         RecipeError, match=r"the model 'rude-1', which is on no shelf; .*on the shelf models/, as Model"
     ):
         replace(known, models={"list-1": known.models["list-1"]})
+
+
+def test_labels_that_wait_for_their_own_model_are_refused() -> None:
+    known = drawn_from("v1")
+    [revision] = known.sources["pages"].revisions
+    circle = replace(revision, columns=(*revision.columns, score("rude-1__rude", "rude")))
+    pages = replace(known.sources["pages"], revisions=(circle,))
+    said = (
+        "labelled set 'remarks' is drawn from pages/v1, whose rules read scores of a model that is trained on 'remarks'"
+    )
+    with pytest.raises(RecipeError, match=said):
+        replace(known, sources={**known.sources, "pages": pages})
+    replace(drawn_from("v0"), sources={**known.sources, "pages": pages})
