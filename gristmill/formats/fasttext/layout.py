@@ -16,7 +16,8 @@ _MAGIC, _VERSION = 793_712_314, 12
 _SUPERVISED = 3
 _LOSSES = range(1, 5)  # hierarchical softmax, negative sampling, softmax, one against all
 _CENTROIDS = 256
-_WORD = 4096  # bytes of the longest word
+_WORD = 4 * 65_536 + 1  # bytes of the longest word, with its end: a text without white space, such as a Chinese one
+_SEQUENCE = 4096  # code points of the longest sequence of a word
 _DIM = 4096
 _COUNT = 10**15  # hierarchical softmax takes this number for "no node"
 
@@ -90,7 +91,7 @@ def _model(cursor: _FileBytes) -> FastTextFacts:
     cursor.skip(8)
     if model != _SUPERVISED or loss not in _LOSSES:
         raise _Flawed("it is no classifier")
-    if not 0 < dim <= _DIM or not 0 <= shortest <= longest <= _WORD or not 0 <= word_ngrams <= _DIM:
+    if not 0 < dim <= _DIM or not 0 <= shortest <= longest <= _SEQUENCE or not 0 <= word_ngrams <= _DIM:
         raise _Flawed("its vectors or its sequences have impossible lengths")
     if bucket < 0 or (bucket == 0 and (longest > 0 or word_ngrams > 1)):
         raise _Flawed("it has sequences, but no vectors for them")

@@ -65,6 +65,22 @@ def test_a_quantized_model_lies_in_the_place_of_the_other(labelled: Mill) -> Non
     assert again.fingerprint == ledger.fingerprint
 
 
+def test_texts_without_white_space_train_as_others_do(mill: Mill, tmp_path: Path) -> None:
+    words = [f"0,{number} rude\n1,{number} calm\n" for number in range(40)]
+    data = ("label,text\n" + "".join(words) + f"0,{'磨' * 4000}\n1,{'😀' * 70_000}\n").encode()
+    (tmp_path / "long.csv").write_bytes(data)
+    long = LabelledSet(
+        name="remarks",
+        file=str(tmp_path / "long.csv"),
+        sha256=hashlib.sha256(data).hexdigest(),
+        read=DelimitedRows(source="remarks", id_key=None),
+        labels={"0": "rude", "1": "calm"},
+        held_out=0.2,
+    )
+    make_labels(mill.store, long, mill.said.append)
+    assert make_model(mill.store, trained(letters=(2, 4)), mill.said.append)[1]
+
+
 def test_what_cannot_be_learned_or_measured_is_refused(labelled: Mill) -> None:
     with pytest.raises(RecipeError, match="positive='mean' is no label"):
         make_model(labelled.store, trained(positive="mean"), labelled.said.append)
