@@ -5,7 +5,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from gristmill.errors import DataError, StoreError
@@ -101,9 +102,19 @@ def _sha256(path: Path) -> str:
 def _tidy(copies: Path, used: Sequence[str]) -> None:
     """Removes the copies that were not used for longest, until the others are at most KEPT bytes."""
     now = time.time()
-    known = sorted(((each.stat().st_mtime, each) for each in copies.iterdir() if each.is_dir()), reverse=True)
     left = KEPT
-    for last_used, folder in known:
-        left -= sum(file.stat().st_size for file in folder.iterdir())
+    for last_used, folder in sorted(_folders(copies), reverse=True):
+        try:
+            left -= sum(file.stat().st_size for file in folder.iterdir())
+        except FileNotFoundError:  # another process tidies too
+            continue
         if left < 0 and folder.name not in used and now - last_used > _YOUNG:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folders(copies: Path) -> Iterator[tuple[float, Path]]:
+    """The time of the last use of each copy, and its folder. One that another process removes meanwhile is left out."""
+    for each in copies.iterdir():
+        with suppress(FileNotFoundError):
+            if each.is_dir():
+                yield each.stat().st_mtime, each

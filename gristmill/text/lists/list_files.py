@@ -13,6 +13,9 @@ from gristmill.errors import RecipeError
 LONGEST_LINE = 65_536
 """Bytes of the longest line of a list."""
 
+LARGEST = 4 << 30
+"""Bytes of all files of a list, unpacked: forty times UT1. A small archive may hold far more."""
+
 _GZIP = b"\x1f\x8b"
 _TAR = b"ustar"  # from byte 257 on
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError)
@@ -26,20 +29,26 @@ class ListFile:
         name: its path below the folder or in the archive; its own name if it is alone.
         shown: its path, for errors.
         bytes_: its bytes, unpacked.
+        most: how many bytes it may have.
     """
 
     name: str
     shown: str
     bytes_: IO[bytes]
+    most: int = LARGEST
 
     def lines(self) -> Iterator[str]:
         """All lines without white space around them; a byte order mark is left out.
 
         Raises:
-            RecipeError: a line is not UTF-8, holds a NUL, or has more than 65,536 bytes.
+            RecipeError: a line is not UTF-8, holds a NUL, or has more than 65,536 bytes; or the list is too large.
         """
+        read = 0
         for number, line in enumerate(iter(self._line, b""), 1):
             where = f"{self.shown}:{number}"
+            read += len(line)
+            if read > self.most:
+                raise RecipeError(f"{where}: the list has more than {LARGEST:,} bytes, unpacked; divide it")
             if len(line) > LONGEST_LINE:
                 raise RecipeError(f"{where}: the line has more than {LONGEST_LINE:,} bytes; is this a list?")
             try:
@@ -68,10 +77,12 @@ def list_files(path: Path) -> Iterator[ListFile]:
         RecipeError: the list cannot be read, or has no file.
     """
     try:
-        files = 0
+        files = read = 0
         for name, file in _files(path):
             files += 1
-            yield ListFile(name, str(path) if name == path.name else f"{path}: {name}", file)
+            listed = ListFile(name, str(path) if name == path.name else f"{path}: {name}", file, LARGEST - read)
+            yield listed
+            read += file.tell()
     except _UNREADABLE as error:
         raise _unreadable(str(path), error) from error
     if not files:

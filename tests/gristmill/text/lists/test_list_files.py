@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.text.lists.list_files import list_files
+from gristmill.text.lists.list_files import ListFile, list_files
 
 
 def read(path: Path) -> dict[str, list[str]]:
@@ -59,3 +59,11 @@ def test_a_missing_list_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "absent")
     with pytest.raises(RecipeError, match="has no files"):
         read(tmp_path)
+
+
+def test_a_list_is_read_up_to_a_number_of_bytes() -> None:
+    few = ListFile("a", "a.txt", io.BytesIO(b"one\ntwo\n"), most=8)
+    assert list(few.lines()) == ["one", "two"]
+    many = ListFile("a", "a.txt", io.BytesIO(b"one\ntwo\n"), most=7)
+    with pytest.raises(RecipeError, match=r"a\.txt:2: the list has more than 4,294,967,296 bytes, unpacked; divide it"):
+        list(many.lines())
