@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
+from gristmill.text.characters.line_lengths import line_lengths
 from gristmill.text.characters.stretches import stretches
 from gristmill.text.unicode.assigned import assigned
 from gristmill.text.unicode.tables import SPACE, WORD, characters
@@ -30,7 +31,7 @@ def tag(document: Document) -> dict[str, Label]:
     >>> tag(Document(id="a", text="x = [1, 2]\ny = x", source="code"))["max_line_length_doc"]
     10.0
     """
-    longest, lines, characters = _lines(document.text)
+    longest, lines, characters = line_lengths(document.text)
     alnum = alpha = tokens = before = 0
     for stretch in stretches(document.text):
         kinds = _kinds_of(stretch)
@@ -47,21 +48,6 @@ def tag(document: Document) -> dict[str, Label]:
         "alnum_prop_doc": alnum / len(document.text) if document.text else 0.0,
         "alpha_token_prop_doc": alpha / (tokens + 1),
     }
-
-
-def _lines(text: str) -> tuple[int, int, int]:
-    """The length of the longest line, the number of lines, and the length of all."""
-    longest = count = total = 0
-    begun: int | None = None  # the length so far of a line that goes on in the next stretch
-    for stretch in stretches(text) if text else ():
-        lengths = [len(line) for line in stretch.splitlines()]
-        lengths[0] += begun or 0
-        begun = lengths.pop() if stretch[-1].splitlines()[0] else None
-        longest = max(longest, *lengths, 0)
-        count, total = count + len(lengths), total + sum(lengths)
-    if begun is not None:
-        longest, count, total = max(longest, begun), count + 1, total + begun
-    return longest, count, total
 
 
 def _kinds_of(text: str) -> NDArray[np.uint8]:
