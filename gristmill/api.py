@@ -78,7 +78,7 @@ def open_lake(
             project, whose folder can be imported from then on.
 
     Raises:
-        RecipeError: an argument has another type, or a variable of the environment has a value that is not valid.
+        RecipeError: an argument has another type, or a variable of the environment has a value that is wrong.
     """
     there = fspath(url) if isinstance(url, str | PathLike) else url
     check_name("the lake's address", there, "lake")
@@ -99,7 +99,7 @@ def read_catalogue(shelves: Sequence[str] | None = None) -> Catalogue:
         shelves: the packages; by default those of GRISTMILL_SHELVES or the project.
 
     Raises:
-        RecipeError: no package is named, a declaration is not valid, or two recipes of a kind have the same name.
+        RecipeError: no package is named, a declaration is wrong, or two recipes of a kind have the same name.
     """
     return _read_catalogue(choose_shelves(shelves))
 
@@ -137,7 +137,7 @@ def make(
         The ledger of each partition that was made by this call.
 
     Raises:
-        RecipeError: a name is on no shelf, or a declaration is not valid.
+        RecipeError: a name is on no shelf, or a declaration is wrong.
         DataError: at the end: an input is missing or not valid, or a blocking check did not pass. If several partitions
             could not be made, the message has a line for each, and the class is that of the first.
         StoreError: the lake does not answer: try again.
@@ -175,7 +175,7 @@ def plan(
         that are not finished. Inputs come before what is made from them.
 
     Raises:
-        RecipeError: a name is on no shelf, or a declaration is not valid.
+        RecipeError: a name is on no shelf, or a declaration is wrong.
         StoreError: the lake does not answer: try again.
     """
     packages = choose_shelves(shelves, lake.url)

@@ -86,7 +86,7 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         folder: the project is looked for in it and above it; by default the current one.
 
     Raises:
-        RecipeError: the value of a variable or of a key is not valid. The message names it and the valid values.
+        RecipeError: the value of a variable or of a key is wrong. The message names it and the valid values.
     """
     given = os.environ if variables is None else variables
     project = find_project(folder)
@@ -135,7 +135,7 @@ def read_credentials(prefix: str, where: str, variables: Mapping[str, str] | Non
         variables: by name; by default the environment variables of this process.
 
     Raises:
-        RecipeError: the key or the secret is missing, or the endpoint or the region is not valid.
+        RecipeError: the key or the secret is missing, or the endpoint or the region is wrong.
     """
     return bucket_variables(prefix, where, os.environ if variables is None else variables)
 

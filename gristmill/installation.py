@@ -36,7 +36,7 @@ def load_location(module: str) -> Any:
         module: its name below the folder of top_level().
 
     Raises:
-        RecipeError: a module of others has such a name, and is imported already; or the project's table is not valid.
+        RecipeError: a module of others has such a name, and is imported already; or the project's table is wrong.
     """
     put_location_on_path()
     return import_module(module)
@@ -46,7 +46,7 @@ def put_location_on_path() -> None:
     """Lets Python import the modules of the Dagster location, and the current project, so that its shelves are found.
 
     Raises:
-        RecipeError: a module of others has such a name, and is imported already; or the project's table is not valid.
+        RecipeError: a module of others has such a name, and is imported already; or the project's table is wrong.
     """
     project = find_project()
     if project:

@@ -68,7 +68,7 @@ def find_project(start: Path | None = None) -> Project | None:
         start: a folder; by default the current one.
 
     Raises:
-        RecipeError: a key of the table is unknown, or its value is not valid; or the project is in a folder lake.
+        RecipeError: a key of the table is unknown, or its value is wrong; or the project is in a folder lake.
     """
     here = (start or Path.cwd()).absolute()
     found: Project | None = None

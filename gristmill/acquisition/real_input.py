@@ -127,7 +127,7 @@ def acquire_packages(put: Put, have: Have, say: Say, *, cache: Path, requirement
         requirements: the lock file.
 
     Raises:
-        RecipeError: the lock file's name or one of its lines is not valid.
+        RecipeError: the lock file's name or one of its lines is wrong.
     """
     lock_file = _LOCK_FILE.fullmatch(requirements.name)
     if not lock_file:

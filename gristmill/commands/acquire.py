@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> int:
     """Acquires input, and shows how many objects were written and kept. Returns 2 if some input is not available.
 
     Raises:
-        RecipeError: the argument is unknown, or a lock file is not valid.
+        RecipeError: the argument is unknown, or a lock file is wrong.
         StoreError: the lake does not answer.
     """
     names = arguments.what or ["stdlib", "packages"]

@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
     """Tags what is missing, and returns 0.
 
     Raises:
-        RecipeError: the configuration is not valid, or the attributes were made by other taggers.
+        RecipeError: the configuration is wrong, or the attributes were made by other taggers.
         DataError: a file cannot be read, or an output is not of this command.
         StoreError: a store does not answer.
     """
@@ -105,7 +105,7 @@ def _options(arguments: Namespace) -> dict[str, str]:
     """The options of the bucket's client.
 
     Raises:
-        RecipeError: one is not valid.
+        RecipeError: one is wrong.
     """
     options = read_environment().options
     for option in arguments.option:

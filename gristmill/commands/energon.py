@@ -68,8 +68,8 @@ def run(arguments: Namespace) -> int:
     """Runs a subcommand, and returns the exit code: 1 if something is wrong with the data, else 0.
 
     Raises:
-        RecipeError: an option or the path is not valid.
-        DataError: a file that is needed is not there, or is not valid.
+        RecipeError: an option or the path is wrong.
+        DataError: a file that is needed is not there, or is wrong.
         StoreError: the bucket or the folder does not answer.
     """
     return int(arguments.energon(arguments))
@@ -103,7 +103,7 @@ def _options(arguments: Namespace) -> dict[str, str]:
     """The options of the bucket's client.
 
     Raises:
-        RecipeError: one is not valid.
+        RecipeError: one is wrong.
     """
     options = read_environment().options if arguments.path.startswith("s3://") else {}
     for option in arguments.option:

@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
     """Writes the project, and shows what to do next. Returns 0.
 
     Raises:
-        RecipeError: the name or the folder is not valid, or the folder cannot be written. Nothing was written then.
+        RecipeError: the name or the folder is wrong, or the folder cannot be written. Nothing was written then.
     """
     folder = Path(arguments.folder).expanduser().absolute()
     folder = folder.resolve() if folder.name in {"", ".."} else folder

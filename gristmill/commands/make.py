@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     """Makes the targets, and shows a line for each partition. Returns the exit code.
 
     Raises:
-        RecipeError: a word is no target, or a recipe is not valid.
+        RecipeError: a word is no target, or a recipe is wrong.
         StoreError: the lake does not answer. Partitions that were made before are kept.
     """
     shelves, catalogue, targets = asked_for(arguments)

@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         RecipeError: there is no such target on the shelves, the lake holds nothing of it, or no such snapshot.
-        DataError: the snapshot's key is not valid.
+        DataError: the snapshot's key is wrong.
         StoreError: the lake does not answer: try again.
     """
     shelves, catalogue, targets = asked_for(arguments)

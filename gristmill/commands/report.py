@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
 
     Raises:
         RecipeError: there is no such set.
-        DataError: no snapshot is finished, or a row is not valid.
+        DataError: no snapshot is finished, or a row is wrong.
         StoreError: the lake does not answer.
     """
     words = list(arguments.words)

@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> int:
     """Makes the targets. Returns 0 if all is made, 1 if something is refused or wrong.
 
     Raises:
-        RecipeError: a word is no target, or a recipe is not valid.
+        RecipeError: a word is no target, or a recipe is wrong.
         DataError: a run failed. What was finished before is kept.
     """
     shelves, catalogue, targets = asked_for(arguments)

@@ -50,8 +50,8 @@ def run(arguments: Namespace) -> int:
     """Runs the query, or lists the tables. Returns 0.
 
     Raises:
-        RecipeError: the query is not valid, or names an unknown table.
-        DataError: a partition is not finished, or a row is not valid.
+        RecipeError: the query is wrong, or names an unknown table.
+        DataError: a partition is not finished, or a row is wrong.
         StoreError: the lake does not answer.
     """
     words = list(arguments.words)

@@ -24,7 +24,7 @@ def run(arguments: Namespace) -> int:
     """Runs the job `sync`. Returns 0.
 
     Raises:
-        RecipeError: no recipes are named, or a declaration is not valid.
+        RecipeError: no recipes are named, or a declaration is wrong.
         DataError: the run failed.
     """
     environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))

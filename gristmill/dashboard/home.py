@@ -40,7 +40,7 @@ def prepare_home(environment: Environment) -> Path:
     """Dagster's folder. If it has no dagster.yaml, that of the project is put there; without one, Gristmill's.
 
     Raises:
-        RecipeError: the folder is in the lake, or the project's table is not valid.
+        RecipeError: the folder is in the lake, or the project's table is wrong.
     """
     check_home(environment.lake, environment.home)
     home = Path(environment.home)

@@ -53,7 +53,7 @@ def check_name(name: str, what: str) -> str:
         what: the kind of recipe, for the error message.
 
     Raises:
-        RecipeError: the name is not valid. The message describes valid names.
+        RecipeError: the name is wrong. The message describes valid names.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
         raise RecipeError(
@@ -71,7 +71,7 @@ def check_numbered(name: str, what: str) -> str:
         what: the kind of recipe, for the error message.
 
     Raises:
-        RecipeError: the name is not valid.
+        RecipeError: the name is wrong.
     """
     check_name(name, what)
     if not NUMBERED.fullmatch(name):
@@ -92,7 +92,7 @@ def check_snapshot(key: str) -> str:
     """Checks the key of a snapshot, and returns it unchanged.
 
     Raises:
-        DataError: the key is not valid. The message describes valid keys.
+        DataError: the key is wrong. The message describes valid keys.
     """
     reason = why_no_snapshot(key)
     if reason:
@@ -104,7 +104,7 @@ def check_shard(name: str) -> str:
     """Checks the name of a shard, and returns it unchanged. A name may contain folders: `a/00`.
 
     Raises:
-        DataError: the name is not valid. The message describes valid names.
+        DataError: the name is wrong. The message describes valid names.
     """
     if _PLAIN.fullmatch(name):  # most names; a scan of a million raw objects checks each of them
         return name
@@ -310,7 +310,7 @@ def place(asset: str, snapshot: str) -> Place:
 
     Raises:
         RecipeError: no kind of asset with partitions has this address.
-        DataError: the key is not valid.
+        DataError: the key is wrong.
 
     >>> place("sources/wiki/v0/documents", "2024-12").ledger
     'sources/wiki/v0/ledgers/documents/2024-12.json'

@@ -42,7 +42,7 @@ class Call:
         """What the call gives.
 
         Raises:
-            RecipeError: an option is not valid.
+            RecipeError: an option is wrong.
         """
         options = {key: value.made() if isinstance(value, Call) else value for key, value in self.options.items()}
         return getattr(importlib.import_module(self.module), self.name)(*self.given, **options)

@@ -45,7 +45,7 @@ class MixIndexes:
         """Why an index would be written again; no reasons if the lake has it.
 
         Raises:
-            DataError: a ledger is not valid.
+            DataError: a ledger is wrong.
         """
         tokenizer, export = self._tokenizer(address), self._export(address)
         if export is not None:
@@ -86,7 +86,7 @@ class MixIndexes:
         """What people should know of an index that was written.
 
         Raises:
-            DataError: the release of an export is not valid.
+            DataError: the release of an export is wrong.
         """
         return release_warnings(store, address) if self._export(address) else ()
 

@@ -27,7 +27,7 @@ def info_lines(
         dataset_config: name of the file that says how samples are made.
 
     Raises:
-        DataError: it is not prepared, or one of its files is not valid.
+        DataError: it is not prepared, or one of its files is wrong.
         StoreError: the store does not answer.
     """
     store = dataset.store()

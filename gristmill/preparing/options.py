@@ -183,7 +183,7 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
     """The options of `prepare`.
 
     Raises:
-        RecipeError: one is not valid, or two contradict each other.
+        RecipeError: one is wrong, or two contradict each other.
     """
     if arguments.fix_duplicates:
         raise RecipeError("--fix-duplicates changes tars, which Gristmill never does; pack the samples again")
@@ -254,7 +254,7 @@ def lint_options(arguments: Namespace) -> LintOptions:
     """The options of `lint`.
 
     Raises:
-        RecipeError: one is not valid.
+        RecipeError: one is wrong.
     """
     return LintOptions(
         splits=split_names(arguments.split_parts),

@@ -154,7 +154,7 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
         watch: takes each shard when it was walked over.
 
     Raises:
-        DataError: it is not prepared, or its `.info.json` is not valid.
+        DataError: it is not prepared, or its `.info.json` is wrong.
         StoreError: the store does not answer, or a file cannot be written.
     """
     store = dataset.store()
@@ -179,7 +179,7 @@ def read_counts(store: Store) -> dict[str, int]:
     """The samples of each shard as `.info.json` says, or its older form `.info.yaml`.
 
     Raises:
-        DataError: neither is there, it is not valid, it names no shard, or one outside of the dataset.
+        DataError: neither is there, it is wrong, it names no shard, or one outside of the dataset.
     """
     data = read_optional(store, meta_path(INFO))
     if data is None:

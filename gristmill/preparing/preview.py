@@ -27,7 +27,7 @@ def preview_lines(dataset: DatasetPath, most: int, splits: Sequence[str] = ()) -
 
     Raises:
         RecipeError: it is a folder without tars, or it does not have these splits.
-        DataError: a shard or a line before the last of these samples is not valid.
+        DataError: a shard or a line before the last of these samples is wrong.
         StoreError: the store does not answer.
     """
     store = dataset.store()

@@ -116,7 +116,7 @@ def find_shards(store: Store, exclude: str | None = None) -> tuple[list[str], li
         exclude: a regular expression; tars in whose path it is found are left out.
 
     Raises:
-        RecipeError: the expression is not valid.
+        RecipeError: the expression is wrong.
     """
     try:
         left_out = re.compile(exclude) if exclude else None

@@ -70,7 +70,7 @@ def make_splits(
         shuffle: whether the shards are shuffled before a split by ratio.
 
     Raises:
-        RecipeError: a pattern or the ratio is not valid.
+        RecipeError: a pattern or the ratio is wrong.
     """
     if patterns:
         splits = split_by_pattern(shards, patterns)

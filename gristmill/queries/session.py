@@ -44,8 +44,8 @@ def query(
         say: receives remarks on what is slow.
 
     Raises:
-        RecipeError: the SQL is not valid, is no SELECT, or names an unknown table or column.
-        DataError: a row is not valid, or a partition is not finished.
+        RecipeError: the SQL is wrong, is no SELECT, or names an unknown table or column.
+        DataError: a row is wrong, or a partition is not finished.
         StoreError: the lake does not answer.
     """
     tables = Tables(lake, snapshots, say)

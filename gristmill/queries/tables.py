@@ -81,7 +81,7 @@ class Tables:
 
         Raises:
             RecipeError: the lake has no such table; the message lists those that are near.
-            DataError: a partition is not finished, or a row is not valid.
+            DataError: a partition is not finished, or a row is wrong.
             StoreError: the lake does not answer.
         """
         found = [table for table in self._known if name in {table.address, table.name}]

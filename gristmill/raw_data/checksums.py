@@ -111,7 +111,7 @@ def compare_checksums(source: Source, store: Store, snapshot: str, known: Mappin
         Which objects agree, differ, or are named on one side only.
 
     Raises:
-        DataError: a checksum file is not valid; the message names its line.
+        DataError: a checksum file is wrong; the message names its line.
         StoreError: the store does not answer.
     """
     entries = _entries(source, store, snapshot)
@@ -142,7 +142,7 @@ def named_hashes(source: Source, store: Store, files: Mapping[str, Entry]) -> di
         files: the checksum files, by their names below the snapshot.
 
     Raises:
-        DataError: a checksum file is not valid; the message names its line.
+        DataError: a checksum file is wrong; the message names its line.
         StoreError: the store does not answer.
     """
     named: dict[str, list[NamedHash]] = {}

@@ -56,7 +56,7 @@ class Inventory:
 
         Raises:
             RecipeError: one of the URLs is not in a bucket, or the inventory is of another bucket or in another format.
-            DataError: the manifest is not valid.
+            DataError: the manifest is wrong.
             StoreError: there is no report yet, or the bucket does not answer.
         """
         if not url.startswith("s3://") or not held.startswith("s3://"):

@@ -26,7 +26,7 @@ def raw_address(source: Source) -> str:
         source: the recipe.
 
     Raises:
-        RecipeError: it begins with `~`, and the user has no home folder; or the project's table is not valid.
+        RecipeError: it begins with `~`, and the user has no home folder; or the project's table is wrong.
     """
     url = source.raw_url
     if url is None or url.startswith("s3://"):

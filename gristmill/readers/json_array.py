@@ -33,7 +33,7 @@ class JsonArray(RowDocuments):
             is an array. "data.item": the array is the field `data` of the file's object.
 
     Raises (while a file is read):
-        DataError: the file has no such array, has two of them because a key is there twice, or is not valid JSON (the
+        DataError: the file has no such array, has two of them because a key is there twice, or is wrong JSON (the
             message has the number of the last entry).
     """
 

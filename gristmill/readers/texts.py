@@ -68,7 +68,7 @@ class TextFiles:
         """Checks the options.
 
         Raises:
-            RecipeError: one is of another type, a pattern is not valid, or Python knows no such encoding.
+            RecipeError: one is of another type, a pattern is wrong, or Python knows no such encoding.
         """
         what = f"TextFiles of source {self.source!r}"
         check_types(self, what)

@@ -18,7 +18,7 @@ def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Kinds | None
         lake: address of the lake; the packages are refused if they are in it.
 
     Raises:
-        RecipeError: a declaration on the shelf is not valid, or the shelf is in the lake.
+        RecipeError: a declaration on the shelf is wrong, or the shelf is in the lake.
     """
     labels = _declared(shelves, name, lake)
     return None if labels is None else {label.name: label.kind for label in labels}

@@ -89,7 +89,7 @@ def lake_contents(store: Store, prefix: str = "") -> LakeContents:
         prefix: only assets below it, such as `sources/wiki`.
 
     Raises:
-        DataError: a ledger is not valid.
+        DataError: a ledger is wrong.
         StoreError: the lake does not answer.
     """
     below = prefix.strip("/")

@@ -191,7 +191,7 @@ class OpenedLake(Lake, frozen=True):
             prefix: only assets below it, such as `sources/wiki`.
 
         Raises:
-            DataError: a ledger is not valid.
+            DataError: a ledger is wrong.
             StoreError: the lake does not answer, or there is no such folder.
         """
         return lake_contents(self.store(), prefix)
@@ -200,7 +200,7 @@ class OpenedLake(Lake, frozen=True):
         """`score` or `spans` for each label of a set, as its tagger declares them; None if no tagger does.
 
         Raises:
-            RecipeError: a declaration on the shelves is not valid.
+            RecipeError: a declaration on the shelves is wrong.
         """
         return declared_kinds(self.shelves, name, self.url)
 

@@ -80,7 +80,7 @@ def open_partition(store: Store, where: Place) -> ReadPartition:
         where: its asset and snapshot.
 
     Raises:
-        DataError: it is not finished, or its ledger is not valid.
+        DataError: it is not finished, or its ledger is wrong.
         StoreError: a run is at work on it.
     """
     if store.head(where.claim) is not None:

@@ -49,7 +49,7 @@ class BatchReader:
                 Some rows are read by the offsets in the ledger, without the rest of the shard; then it is not hashed.
 
         Raises:
-            DataError: a row is not valid, or a set does not match.
+            DataError: a row is wrong, or a set does not match.
             StoreError: a shard is not the one that its ledger names; this is raised after its last batch.
         """
         for values in self._blocks(shard, origin, picked):

@@ -44,7 +44,7 @@ class Rows:
         """The rows as `pyarrow.RecordBatch`, of about 4 MiB of JSON each.
 
         Raises:
-            DataError: a row is not valid, a file is damaged, or a set does not match its documents.
+            DataError: a row is wrong, a file is damaged, or a set does not match its documents.
             StoreError: the lake does not answer, or a shard is not the one that its ledger names. This is known at the
                 end of the shard, when its rows were given.
         """

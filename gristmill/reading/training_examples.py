@@ -35,7 +35,7 @@ def examples_of(
 
     Raises:
         DataError: a document is too long and its format does not allow a cut, or the cache has another format.
-        RecipeError: the length is not valid.
+        RecipeError: the length is wrong.
     """
     return _examples_of(stream, form, length, eos=eos, packed=packed, see_others=see_others)
 

@@ -321,7 +321,7 @@ def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
         packages: packages that have shelves, such as `("gristmill",)`.
 
     Raises:
-        RecipeError: a module does not declare exactly one recipe, or a recipe is not valid, or names one that is on no
+        RecipeError: a module does not declare exactly one recipe, or a recipe is wrong, or names one that is on no
             shelf.
     """
     return Catalogue(

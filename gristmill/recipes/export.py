@@ -36,7 +36,7 @@ class Oscar:
         """Checks the options.
 
         Raises:
-            RecipeError: one of them is not valid.
+            RecipeError: one of them is wrong.
         """
         check_types(self, "Oscar")
 
@@ -131,7 +131,7 @@ EnergonJsonl(...), EnergonWebdataset(...), Oscar(...)
         """Checks names and the format.
 
         Raises:
-            RecipeError: a name is not valid, no mix is named, a mix is named twice, or the format is not known.
+            RecipeError: a name is wrong, no mix is named, a mix is named twice, or the format is not known.
         """
         if type(self.format) not in FORMATS.values():
             raise RecipeError(

@@ -58,7 +58,7 @@ class Score(_Declared):
         words: whether it depends on words between white space; see gristmill/recipes/word_splitting.py.
 
     Raises:
-        RecipeError: the name, the meaning or a bound is not valid.
+        RecipeError: the name, the meaning or a bound is wrong.
 
     >>> Score("share", "share of letters that are capitals", low=0, high=1, optional=True).kind
     'score'
@@ -82,7 +82,7 @@ class Spans(_Declared):
         words: as in Score.
 
     Raises:
-        RecipeError: the name, the meaning or a bound is not valid.
+        RecipeError: the name, the meaning or a bound is wrong.
 
     >>> Spans("words", "each word in capitals", low=1, high=1).kind
     'spans'

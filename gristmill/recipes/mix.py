@@ -50,7 +50,7 @@ class Stream(Selection):
         """Checks the selection (see Selection), the format and the names.
 
         Raises:
-            RecipeError: one of them is not valid.
+            RecipeError: one of them is wrong.
         """
         object.__setattr__(self, "format", format_of(self.format))
         super().__post_init__()
@@ -104,7 +104,7 @@ class Mix:
         """Checks names and numbers.
 
         Raises:
-            RecipeError: a name is not valid or used twice, there is no stream, or a number is out of range.
+            RecipeError: a name is wrong or used twice, there is no stream, or a number is out of range.
         """
         if isinstance(self.tokenizers, str) and self.tokenizers != ALL:
             raise RecipeError(

@@ -79,7 +79,7 @@ def check_pattern(pattern: str, what: str) -> re.Pattern[str]:
         what: the recipe and the option, for messages.
 
     Raises:
-        RecipeError: it is not valid.
+        RecipeError: it is wrong.
     """
     try:
         return re.compile(pattern)

@@ -189,7 +189,7 @@ def format_of(declared: Format | Mapping[str, Any]) -> Format:
         declared: the mapping; a format is returned as it is.
 
     Raises:
-        RecipeError: a type or option is unknown, or a value is not valid.
+        RecipeError: a type or option is unknown, or a value is wrong.
 
     >>> format_of({"type": "chat", "messages_key": "turns"}).messages_field
     'turns'
@@ -250,7 +250,7 @@ def _check(declared: Format) -> None:
     """Checks the values that types cannot check at run time: a recipe may come from YAML.
 
     Raises:
-        RecipeError: an option has a value that is not valid.
+        RecipeError: an option has a value that is wrong.
     """
     for name, choices in _CHOICES.items():
         value = getattr(declared, name, None)

@@ -39,7 +39,7 @@ class Column:
             misspelt. It changes no row, so it is no part of a selection's recipe.
 
     Raises:
-        RecipeError: the name, the path or the type is not valid.
+        RecipeError: the name, the path or the type is wrong.
     """
 
     name: str

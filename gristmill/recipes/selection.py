@@ -40,7 +40,7 @@ class Selection:
         """Checks everything that can be checked without data.
 
         Raises:
-            RecipeError: a rule, a name or the rate is not valid.
+            RecipeError: a rule, a name or the rate is wrong.
         """
         check_types(self, self._title)
         if not 0 < self.rate <= 1:

@@ -116,7 +116,7 @@ class Source:
         """Checks names and the order of versions.
 
         Raises:
-            RecipeError: one of them, or another option, is not valid, or has another type.
+            RecipeError: one of them, or another option, is wrong, or has another type.
         """
         check_types(self, f"source {self.name!r}")
         check_name(self.name, "source")

@@ -35,7 +35,7 @@ Label = float | list[Span] | None
 """A score for the whole document, or scored spans of it, or None for no label."""
 
 Labels = Mapping[str, Sequence[Label]]
-"""For each label's name, one label per document."""
+"""For each label's name, one label for each document."""
 
 Column = Sequence[Label] | NDArray[Any]
 """One label per document: a list, or an array of numbers, in which a masked one (`numpy.ma`) is None."""
@@ -62,8 +62,8 @@ class TaggerFailed(DataError):  # noqa: N818 - as in gristmill.errors
 class Tagger:
     """A named, versioned function from documents to labels. Its results are the attribute set of that name.
 
-    Give exactly one of `document`, `batch` and `open`. `document` takes one document and returns a label per name.
-    `batch` takes a sequence of documents and returns, for each name, a list with one label per document, in their
+    Give exactly one of `document`, `batch` and `open`. `document` takes one document and returns a label for each name.
+    `batch` takes a sequence of documents and returns, for each name, a list with one label for each document, in their
     order, or an array of numbers; a masked one (`numpy.ma`) is None. Spans of a document with whole scores may be an
     array of integers, shape (n, 3). Use `batch` for vectorised code. `open` takes the files of models, and returns a
     function like `batch`.
@@ -175,7 +175,7 @@ class Tagger:
             documents: any number of documents.
 
         Returns:
-            For each label's name, one label per document, in their order.
+            For each label's name, one label for each document, in their order.
 
         Raises:
             TaggerFailed: the tagger failed for a document, or gave it a label that is not declared, of another kind, or
@@ -201,7 +201,7 @@ class Tagger:
             documents: any number of documents.
 
         Returns:
-            For each label's name, a list or an array of one label per document, in their order.
+            For each label's name, a list or an array of one label for each document, in their order.
 
         Raises:
             TaggerFailed: as in `look`.
@@ -251,7 +251,7 @@ class Tagger:
         raise TaggerFailed(number, f"document= returned {_type(labels)}; return a mapping from names to labels")
 
     def _columns(self, labels: Any, count: int) -> dict[str, Column]:
-        """What `batch` returned, if it is lists or arrays of one label per document."""
+        """What `batch` returned, if it is lists or arrays of one label for each document."""
         what = f"tagger {self.name!r}"
         if not isinstance(labels, Mapping):
             raise DataError(f"{what}: batch= returned {_type(labels)}; return a mapping from names to lists of labels")
@@ -264,7 +264,9 @@ class Tagger:
                     f"{what}: label {name!r} is an array of shape {values.shape}; return one of shape ({count},)"
                 )
             if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
-                raise DataError(f"{what}: label {name!r} is {_type(values)}; return a list of one label per document")
+                raise DataError(
+                    f"{what}: label {name!r} is {_type(values)}; return a list of one label for each document"
+                )
             if len(values) != count:
                 raise DataError(f"{what}: {len(values)} labels {name!r} for {count} documents")
             columns[name] = _numbers(values) if isinstance(values, np.ndarray) else _listed(values)

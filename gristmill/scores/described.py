@@ -52,7 +52,7 @@ def describe(store: Store, partition: Place, shards: Sequence[Shard], kinds: Map
         kinds: of labels, as their tagger declares them; None: none is declared.
 
     Raises:
-        DataError: a row is not valid.
+        DataError: a row is wrong.
         StoreError: a shard is not the one that its ledger names, or the lake does not answer.
     """
     heads: list[ColumnsHead] = []

@@ -74,7 +74,7 @@ def make_columns(
         What the file says of itself.
 
     Raises:
-        DataError: a row is not valid.
+        DataError: a row is wrong.
         StoreError: the shard is not the one that its ledger names.
     """
     name = names_of(partition.asset)["set"]

@@ -68,7 +68,7 @@ def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str 
         why: why the part is about to change; if it is, no lines are looked for.
 
     Raises:
-        DataError: the part's record is not valid, or the release of the index.
+        DataError: the part's record is wrong, or the release of the index.
     """
     bare = PartPlace(partition.asset, folder_of(partition, part), why)
     if partition.kind is not EXPORT or row < 0 or why:

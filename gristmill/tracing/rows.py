@@ -89,7 +89,7 @@ def find_partition(store: Store, place: Place) -> Partition | None:
     """The partition, or None if it is not finished.
 
     Raises:
-        DataError: the ledger is not valid.
+        DataError: the ledger is wrong.
         StoreError: the partition is being rebuilt, or the lake does not answer.
     """
     ledger = find_ledger(store, place)

@@ -74,7 +74,7 @@ def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -
 
     Raises:
         RecipeError: the lake has no such documents or snapshot.
-        DataError: no snapshot is finished, or a row is not valid.
+        DataError: no snapshot is finished, or a row is wrong.
         StoreError: a run is at work on the snapshot, or the lake does not answer.
     """
     partition = _partition(store, asset, snapshot)

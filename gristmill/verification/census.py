@@ -54,7 +54,7 @@ def _asset(ledger: str) -> tuple[str, str]:
     """The asset of a ledger, and the path of a run's claim on it; "" and "" if no asset can have such a ledger."""
     try:
         partition = place_of_ledger(ledger)
-    except DataError:  # a folder whose name is not valid as a snapshot: no part of the lake
+    except DataError:  # a folder whose name is wrong as a snapshot: no part of the lake
         return "", ""
     return (partition.asset, partition.claim) if partition else (whole_asset_of(ledger) or "", "")
 

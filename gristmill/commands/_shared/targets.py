@@ -47,7 +47,7 @@ def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets
     Raises:
         RecipeError: a word means nothing or several things, or the first is a lake and a target too; or a recipe is
             not valid.
-        DataError: the key of a snapshot is not valid.
+        DataError: the key of a snapshot is wrong.
     """
     words = list(arguments.words)
     first = words[0] if words else "-"

@@ -110,7 +110,7 @@ def engine_of(arguments: Namespace) -> OpenEngine:
     """Opens the engine of the arguments, by default that of the environment. The caller must close it.
 
     Raises:
-        RecipeError: the number of workers is not valid, or the cluster's address (GRISTMILL_ENGINE_ADDRESS) is missing.
+        RecipeError: the number of workers is wrong, or the cluster's address (GRISTMILL_ENGINE_ADDRESS) is missing.
     """
     environment = read_environment()
     workers = environment.workers if arguments.workers is None else int(arguments.workers)

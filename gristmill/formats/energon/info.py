@@ -52,7 +52,7 @@ def read_info(data: bytes, where: str) -> dict[str, int]:
         where: its path, for messages.
 
     Raises:
-        DataError: it is not valid, has a field that energon refuses, or a count below 0.
+        DataError: it is wrong, has a field that energon refuses, or a count below 0.
 
     >>> read_info(info_bytes({"b.tar": 1, "a.tar": 2}), ".info.json")
     {'b.tar': 1, 'a.tar': 2}

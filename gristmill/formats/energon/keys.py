@@ -50,7 +50,7 @@ def safe_key(document_id: str) -> str:
         document_id: the id.
 
     Raises:
-        DataError: the id is empty, is not valid Unicode, or gives a key of more than 900 bytes.
+        DataError: the id is empty, is wrong Unicode, or gives a key of more than 900 bytes.
 
     >>> safe_key("web/a.html:7"), safe_key("__meta__")
     ('web=2Fa=2Ehtml=3A7', '=5F_meta__')

@@ -59,7 +59,7 @@ def read_metadataset(data: bytes, where: str) -> dict[str, Node]:
         where: its path, for messages.
 
     Raises:
-        DataError: it is not valid, is of the older kind, or has a field that energon refuses.
+        DataError: it is wrong, is of the older kind, or has a field that energon refuses.
 
     >>> read_metadataset(b"{__class__: MetadatasetV2, splits: {train: {path: a.jsonl}}}", "m.yaml")["train"].path
     'a.jsonl'

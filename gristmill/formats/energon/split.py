@@ -132,7 +132,7 @@ def read_split(data: bytes, where: str) -> SplitFile:
         where: its path, for messages.
 
     Raises:
-        DataError: it is not valid, or has a field that energon refuses.
+        DataError: it is wrong, or has a field that energon refuses.
 
     >>> read_split(b"split_parts: {train: ['{0..1}.tar']}", "split.yaml")
     SplitFile(split_parts={'train': ['0.tar', '1.tar']}, exclude=[])

@@ -119,7 +119,7 @@ def read_yaml(data: bytes, where: str) -> dict[str, Any]:
         where: its path, for messages.
 
     Raises:
-        DataError: it is not valid, not a mapping, or its aliases repeat values too often.
+        DataError: it is wrong, not a mapping, or its aliases repeat values too often.
 
     >>> read_yaml(b"exclude: []", "split.yaml")
     {'exclude': []}

@@ -57,7 +57,7 @@ def languages_of(texts: Sequence[str], most: int = LANGUAGES) -> list[list[tuple
 
 @cache
 def model(path: Path, sha256: str) -> FastTextModel:
-    """The model. It is loaded once per process and path.
+    """The model. It is loaded once for each process and path.
 
     Args:
         path: the model's file.

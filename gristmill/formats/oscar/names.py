@@ -55,7 +55,7 @@ def part_name(lang: str, part: int | None = None, packing: str = ".gz") -> str:
         packing: `.gz`, `.zst`, or empty.
 
     Raises:
-        RecipeError: one of them is not valid.
+        RecipeError: one of them is wrong.
 
     >>> part_name("en", 2), part_name("af")
     ('en_part_2.jsonl.gz', 'af.jsonl.gz')

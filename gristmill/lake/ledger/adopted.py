@@ -23,7 +23,7 @@ def read_root(store: Store, place: Place) -> Root | None:
     """Where the adopted files of a partition are; None if it has none.
 
     Raises:
-        DataError: the object that says so is not valid.
+        DataError: the object that says so is wrong.
     """
     tagged = store.read_tagged(root_path(place))
     return (

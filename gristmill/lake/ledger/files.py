@@ -147,7 +147,7 @@ def table_lines(store: Store, place: Place) -> bytes:
     """The table's lines, uncompressed; empty if there is no table.
 
     Raises:
-        DataError: the object is not valid gzip.
+        DataError: the object is wrong gzip.
     """
     tagged = store.read_tagged(place.table)
     return unpacked_whole(tagged[0], place.table) if tagged else b""
@@ -163,7 +163,7 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
     """Head and table of a finished partition.
 
     Raises:
-        DataError: the partition is not finished, or its ledger is not valid: also if the table is not the one that the
+        DataError: the partition is not finished, or its ledger is wrong: also if the table is not the one that the
             head names, although no run is at work.
         StoreError: the table is not the one that the head names; the partition is being rebuilt.
     """

@@ -37,7 +37,7 @@ def gunzipped(pieces: Iterable[bytes], path: str, begins: list[int] | None = Non
         Plain bytes of at most 256 KiB, all of one member.
 
     Raises:
-        DataError: the file is truncated, or is not valid gzip.
+        DataError: the file is truncated, or is wrong gzip.
     """
     member: igzip_lib.IgzipDecompressor | None = None
     seen = size = 0
@@ -84,7 +84,7 @@ def unzstd(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) 
         begins: receives the byte offset of each frame before its first plain bytes are yielded.
 
     Raises:
-        DataError: the object is not valid, or its last frame does not end.
+        DataError: the object is wrong, or its last frame does not end.
     """
     frame: zstandard.ZstdDecompressionObj | None = None
     seen = size = begin = 0
@@ -131,7 +131,7 @@ def bunzipped(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
         path: of the object, for the message.
 
     Raises:
-        DataError: the object is not valid, or its last stream does not end.
+        DataError: the object is wrong, or its last stream does not end.
     """
     return _streams(pieces, path, bz2.BZ2Decompressor, "bzip2")
 
@@ -144,7 +144,7 @@ def unxz(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
         path: of the object, for the message.
 
     Raises:
-        DataError: the object is not valid, needs more memory, or its last stream does not end.
+        DataError: the object is wrong, needs more memory, or its last stream does not end.
     """
     return _streams(pieces, path, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), "xz")
 

@@ -35,7 +35,7 @@ def bucket_variables(prefix: str, where: str, given: Mapping[str, str]) -> Bucke
         given: the variables, by name.
 
     Raises:
-        RecipeError: the key or the secret is missing, or the endpoint or the region is not valid.
+        RecipeError: the key or the secret is missing, or the endpoint or the region is wrong.
     """
 
     def value(name: str) -> str:

@@ -17,7 +17,7 @@ def open_store(url: str, options: Mapping[str, str] | None = None, access: Acces
         access: credentials of a bucket that only holds raw data; None: those of the environment, AWS_ACCESS_KEY_ID ...
 
     Raises:
-        RecipeError: the url is neither a folder nor `s3://`, an option is not valid, or one of them holds a secret.
+        RecipeError: the url is neither a folder nor `s3://`, an option is wrong, or one of them holds a secret.
     """
     _check(url, options or {})
     if url.startswith("s3://"):

@@ -20,7 +20,7 @@ def metadataset_lines(metadataset: MetadatasetPath) -> Iterator[str]:
     """The datasets of each split with their shares and samples. No shard is read.
 
     Raises:
-        DataError: the metadataset is not valid, or a dataset's own file is not.
+        DataError: the metadataset is wrong, or a dataset's own file is not.
         StoreError: the store does not answer.
     """
     leaves = read_leaves(metadataset)

@@ -41,7 +41,7 @@ class OscarLines:
         added: when the release was acquired, such as `2022-01-10`: the `added` of every document. None: it is left out.
 
     Raises:
-        RecipeError: an option is not valid.
+        RecipeError: an option is wrong.
     """
 
     gives_json: ClassVar[bool] = True

@@ -23,7 +23,7 @@ class AdoptedSet:
         partition: to which snapshot a file belongs. Files without a folder are in the snapshot `all`.
 
     Raises:
-        RecipeError: an option is not valid.
+        RecipeError: an option is wrong.
 
     >>> AdoptedSet(name="toxicity_v2", root="/data/toxicity", version="v1").name
     'toxicity_v2'

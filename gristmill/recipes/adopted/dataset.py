@@ -45,7 +45,7 @@ class Adopted(Source):
         same_metadata: whether ids and metadata must be those of the version before, where both have the document.
 
     Raises:
-        RecipeError: an option is not valid.
+        RecipeError: an option is wrong.
 
     >>> Adopted(name="dolma", root="/data/dolma", sets=("pii",)).versions
     ('v0',)

@@ -25,7 +25,7 @@ class RawRoot:
             and REGION. None: those of the lake, AWS_ACCESS_KEY_ID and so on.
 
     Raises:
-        RecipeError: the url, the endpoint or the region is not valid; a folder has options of a bucket; or credentials
+        RecipeError: the url, the endpoint or the region is wrong; a folder has options of a bucket; or credentials
             cannot begin such names, or are given for an anonymous bucket.
 
     >>> RawRoot("s3://corpus/texts", endpoint="http://localhost:9000", credentials="MINIO").url

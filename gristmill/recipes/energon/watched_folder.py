@@ -72,7 +72,7 @@ test, such as (8, 1, 1)
         """Checks the name, the path and the options.
 
         Raises:
-            RecipeError: one of them is not valid, or two contradict each other.
+            RecipeError: one of them is wrong, or two contradict each other.
         """
         what = f"watched folder {self.name!r}"
         check_types(self, what)

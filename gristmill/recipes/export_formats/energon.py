@@ -82,7 +82,7 @@ class EnergonJsonl:
         """Checks the options.
 
         Raises:
-            RecipeError: one of them is not valid.
+            RecipeError: one of them is wrong.
         """
         check_types(self, "EnergonJsonl")
         check_paths(self.fields.values(), "EnergonJsonl: fields")
@@ -218,7 +218,7 @@ class EnergonWebdataset:
         """Checks the options.
 
         Raises:
-            RecipeError: one of them is not valid.
+            RecipeError: one of them is wrong.
         """
         what = "EnergonWebdataset"
         check_types(self, what)

@@ -94,7 +94,7 @@ class LabelledSet:
         """Checks the declaration.
 
         Raises:
-            RecipeError: the name is not valid, not exactly one of file and drawn is given, or a label is not valid.
+            RecipeError: the name is wrong, not exactly one of file and drawn is given, or a label is not valid.
         """
         what = f"labelled set {self.name!r}"
         check_types(self, what)

@@ -116,7 +116,7 @@ class AdoptionStep:
 
         Raises:
             RecipeError: the root has no folder for the documents or the set; the message says which folders it has.
-            DataError: there are no files, a file has no shard of documents beside it, or a name is not valid.
+            DataError: there are no files, a file has no shard of documents beside it, or a name is wrong.
             StoreError: the root is not there.
         """
         folder = adopted_folder(self.source, self.version, self.name)

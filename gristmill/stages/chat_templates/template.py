@@ -110,7 +110,7 @@ class ChatTemplate:
         has_generation: whether the template marks the assistant's words with `{% generation %}`.
 
     Raises:
-        RecipeError: the template is not valid Jinja, has a lone surrogate, or `today` is not a date.
+        RecipeError: the template is wrong Jinja, has a lone surrogate, or `today` is not a date.
     """
 
     def __init__(

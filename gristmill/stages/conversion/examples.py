@@ -24,7 +24,7 @@ def quarantined_rows(store: Store, path: str) -> Iterator[QuarantinedRow]:
     """The rows of a quarantine, up to 64 MiB of them.
 
     Raises:
-        DataError: a row is not valid.
+        DataError: a row is wrong.
         StoreError: it cannot be read.
     """
     decoder = msgspec.json.Decoder(QuarantinedRow)

@@ -63,7 +63,7 @@ def read_config(data: bytes, where: str) -> dict[str, Any]:
         where: its path, for messages.
 
     Raises:
-        DataError: it is not valid YAML.
+        DataError: it is no YAML.
         RecipeError: a key is not known, or a value has a wrong type.
     """
     found: dict[str, Any] = {}

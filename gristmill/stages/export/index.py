@@ -42,7 +42,7 @@ def index_export(
         The index, as it was written.
 
     Raises:
-        DataError: a ledger is not valid, an object of a part is shorter than it says, or the format refused every
+        DataError: a ledger is wrong, an object of a part is shorter than it says, or the format refused every
             document of the mix.
         RecipeError: a slice was made with other options of the format.
         StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
@@ -81,7 +81,7 @@ def why_export_open(
     Of the large files of the release, only the sizes are compared; `verify` reads them.
 
     Raises:
-        DataError: a ledger of a slice is not valid.
+        DataError: a ledger of a slice is wrong.
     """
     slices = _slices(store, mix, export, known)
     index = close_slices(export_index(mix.name, export.name), slices, known, sources)

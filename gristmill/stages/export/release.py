@@ -70,7 +70,7 @@ def release_of(
         repetitions: of each stream, see epoch_of().
 
     Raises:
-        DataError: a slice has no ledger, or its ledger is not valid.
+        DataError: a slice has no ledger, or its ledger is wrong.
         StoreError: a slice is being rebuilt.
     """
     sources = sources_of(store, asset, slices)

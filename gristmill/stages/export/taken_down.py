@@ -30,7 +30,7 @@ def taken_down(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) 
         Paths of samples, as `path/key`; no samples if the format cannot exclude any.
 
     Raises:
-        DataError: a blocklist or a ledger is not valid, or the recipe excludes a sample that no part has.
+        DataError: a blocklist or a ledger is wrong, or the recipe excludes a sample that no part has.
         RecipeError: the lake has no such blocklist.
         StoreError: a part is damaged, or its slice is being rebuilt.
     """

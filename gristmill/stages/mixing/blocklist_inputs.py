@@ -53,7 +53,7 @@ def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes)
         blocked: the lists as they are now.
 
     Raises:
-        DataError: a table is not valid.
+        DataError: a table is wrong.
         StoreError: the lake does not answer, or the documents are being rebuilt.
     """
     upstream = {shard.name: shard for shard in read_table(store, documents)}

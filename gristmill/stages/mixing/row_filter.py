@@ -88,7 +88,7 @@ class RowFilter:
             counts: receives further counts: absent values, and attribute rows without a source.
 
         Raises:
-            DataError: the rows of a set do not match the documents, a value is not valid, or a rule fails on a row.
+            DataError: the rows of a set do not match the documents, a value is wrong, or a rule fails on a row.
             StoreError: an object is not the one that its ledger names; this is raised after its last block.
         """
         store, path = shard_file(self._store, self._documents, shard)

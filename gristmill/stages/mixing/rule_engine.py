@@ -190,7 +190,7 @@ class RuleEngine:
         limits: time and memory for about 16 MB of values; by default LIMITS.
 
     Raises:
-        RecipeError: a rule is not valid (see check_rules). Or there are no columns: then a batch does not say how many
+        RecipeError: a rule is wrong (see check_rules). Or there are no columns: then a batch does not say how many
             rows it has.
     """
 

@@ -66,7 +66,7 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
         The ledger, and whether it was made now.
 
     Raises:
-        RecipeError: the file is not the one of the recipe, or a label is not valid.
+        RecipeError: the file is not the one of the recipe, or a label is wrong.
         DataError: there are no texts, or all have the same label; or documents are not in the lake.
     """
     asset = LABELS.at(labels=labelled.name)

@@ -91,7 +91,7 @@ def read_folder(store: Store, asset: str) -> FolderLedger:
     """The ledger of a labelled set or a model.
 
     Raises:
-        DataError: the lake does not have it, or its ledger is not valid.
+        DataError: the lake does not have it, or its ledger is wrong.
     """
     ledger = find_folder(store, asset)
     if ledger is None:

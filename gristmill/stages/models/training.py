@@ -44,7 +44,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
         The ledger, and whether it was made now.
 
     Raises:
-        RecipeError: the lake has another model of this name; or a file to bring is not valid.
+        RecipeError: the lake has another model of this name; or a file to bring is wrong.
         DataError: the labelled set is not in the lake, or no classifier can be trained on it.
     """
     asset, recipe = MODEL.at(model=model.name), model.recipe

@@ -44,7 +44,7 @@ class LabelLines:
         """The lines, each with its line feed.
 
         Args:
-            labels: for each label its full key (`<set>__<label>`), a label per document, which was checked, and
+            labels: for each label its full key (`<set>__<label>`), a label for each document, which was checked, and
                 whether its scores are exact. They are written in this order.
         """
         count = len(self._heads)

@@ -56,7 +56,7 @@ class ChatRows:
         name: the tokenizer's name in Levanter's metadata.
 
     Raises:
-        RecipeError: the template is not valid Jinja.
+        RecipeError: the template is wrong Jinja.
     """
 
     row_type = _Conversation

@@ -53,7 +53,7 @@ def index_cache(
         The index, as it was written.
 
     Raises:
-        DataError: a ledger is not valid, or a part to be copied is damaged.
+        DataError: a ledger is wrong, or a part to be copied is damaged.
         StoreError: a slice is being rebuilt, or the lake does not answer.
         Conflict: another run wrote the index meanwhile.
     """
@@ -170,7 +170,7 @@ def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str])
         snapshots: the slices, in order.
 
     Raises:
-        DataError: a slice is not finished, or a ledger is not valid.
+        DataError: a slice is not finished, or a ledger is wrong.
         StoreError: a slice is being rebuilt, or the lake does not answer.
     """
     parts: dict[str, CacheLedger] = {}

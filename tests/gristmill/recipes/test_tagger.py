@@ -129,7 +129,7 @@ def test_a_result_for_one_document_is_checked(returned: Any, words: str) -> None
     [
         (True, r"tagger 'loud-1': batch= returned True \(bool\); return a mapping from names to lists of labels"),
         ([0.5, 0.5], r"batch= returned \[0.5, 0.5\] \(list\)"),
-        ({"share": "ab"}, r"label 'share' is 'ab' \(str\); return a list of one label per document"),
+        ({"share": "ab"}, r"label 'share' is 'ab' \(str\); return a list of one label for each document"),
         ({"share": 0.5}, r"label 'share' is 0.5 \(float\)"),
         ({"share": {0: 0.5, 1: 0.5}}, "return a list of one label"),
         ({"share": [0.5]}, "tagger 'loud-1': 1 labels 'share' for 2 documents"),
