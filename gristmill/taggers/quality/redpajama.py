@@ -47,7 +47,7 @@ _LOREM = re.compile("lorem ipsum", re.IGNORECASE)
 def tag(batch: Batch) -> dict[str, Shares]:
     """The signals of a batch of documents, as arrays; masked where a document has none.
 
-    So that a document of 100 MB needs less than 1 GB of memory, one of more than 20,000,000 words has no signals that
+    So that a document of 100 MB needs less than 1 GB of memory, one of more than 18,000,000 words has no signals that
     compare its words.
     """
     return batch.measured(

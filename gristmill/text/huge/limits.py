@@ -9,7 +9,7 @@ from gristmill.errors import DataError
 MOST_SPANS = 1_000_000
 """Spans of one label."""
 
-MOST_COMPARED = 20_000_000
+MOST_COMPARED = 18_000_000
 """Words, or lines, that are compared with each other. A text of 100 MB has more only if they are unusually short."""
 
 MEND = (
