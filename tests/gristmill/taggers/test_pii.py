@@ -2,6 +2,7 @@
 
 import re
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.batch import Batch
+from gristmill.recipes.tagger import TaggerFailed
 from gristmill.taggers.pii import PII, tag
+from gristmill.text.huge.limits import MOST_SPANS
 
 EMAIL = re.compile(r"[.\s@,?!;:)(]*([^\s@]+@[^\s@,?!;:)(]+?)[.\s@,?!;:)(]?[\s\n\r]")
 PHONE = re.compile(r"\s+\(?(\d{3})\)?[-\. ]*(\d{3})[-. ]?(\d{4})")
@@ -156,8 +159,11 @@ def test_ten_times_the_text_takes_about_ten_times_the_time(piece: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_ten_megabytes_that_are_hostile_take_seconds(piece: str) -> None:
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_ten_megabytes_that_are_hostile_take_seconds(kind: str) -> None:
+    text = "x@y " + HOSTILE[kind] * (10_000_000 // len(HOSTILE[kind])) + " 123"
+    crowded = kind in {"hosts", "versions"}  # more than a million addresses
     start = time.process_time()
-    PII.look(documents("x@y " + piece * (10_000_000 // len(piece)) + " 123"))
+    with pytest.raises(TaggerFailed, match=f"more than {MOST_SPANS:,} spans") if crowded else nullcontext():
+        PII.look(documents(text))
     assert time.process_time() - start < 60

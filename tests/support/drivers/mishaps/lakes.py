@@ -14,6 +14,7 @@ from testkit import SNAPSHOT, Mill, link, make_documents
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Engine
 from gristmill.lake.address import raw_folder
+from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.receipts import objects_of
@@ -184,11 +185,13 @@ def check_lake(mill: Mill, expected: Tree, step: str = "all") -> None:
 
 
 def unnamed(store: Store) -> Iterator[str]:
-    """Objects that no ledger names, and that are no ledger, note, index or raw object."""
+    """Objects that no ledger names, and that are no ledger, note, index or raw object, nor derived of them."""
     named: set[str] = set()
     for here in list_ledgers(store):
-        named |= {here.ledger, here.run, here.table}
-        named |= {path for row in read_ledger(store, here)[1] for path, _, _ in objects_of(row, here)}
+        rows = read_ledger(store, here)[1]
+        named |= {here.ledger, here.run, here.table, examples_path(here)}
+        named |= {path for row in rows for path, _, _ in objects_of(row, here)}
+        named |= {columns_path(here, row.name) for row in rows}
     for entry in store.list(""):
         parts = entry.path.split("/")
         known = parts[0] in {LAKE_FILE, "tokenizers", "blocklists"} or "raw" in parts or "index" in parts
