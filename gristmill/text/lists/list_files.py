@@ -112,7 +112,7 @@ def _unreadable(shown: str, error: Exception) -> RecipeError:
 
 
 def _is_list(path: Path) -> bool:
-    if path.suffix in {".json", ".html", ".svg"}:  # what lies beside a model's files in the lake
+    if path.suffix in {".json", ".html", ".svg"}:  # the lake keeps them with a model's files
         return False
     return path.stem.upper() not in {"LICENSE", "README"} and not any(part[:1] == "." for part in path.parts)
 
