@@ -19,10 +19,10 @@ FILES = sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py"))
 each_top = pytest.mark.parametrize("files", [[p for p in FILES if (ROOT / top) in p.parents] for top in TOPS], ids=TOPS)
 """One test for all files of a top: a test of each of 400 files would cost more time than what it looks at."""
 
-SHELVES = ("sources", "taggers", "mixes", "tokenizers", "labels", "models", "exports", "watched_folders")
+SHELVES = ("sources", "taggers", "mixes", "tokenizers", "labels", "models", "dedupes", "exports", "watched_folders")
 TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p.parent.name in SHELVES)
 
-HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kinds"}
+HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}
 LAKE = {"lake.store", "lake.rows", "lake.ledger", *HUBS}
 BELOW_STAGES = {"recipes", "encoding", "execution", "formats.levanter", "text", *LAKE}
 STAGES = {
@@ -39,6 +39,11 @@ STAGES = {
         "packing",
         "export",
         "dolma_tagging",
+        "fingerprints",
+        "dedupe",
+        "near_duplicates",
+        "decontamination",
+        "dolma_dedupe",
     )
 }
 ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
@@ -55,8 +60,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"errors"},
     "reports": {"errors"},
     "lake": {"errors"},
-    "lake.address": {"errors", "lake.asset_kinds"},
-    "lake.asset_kinds": {"errors"},
+    "lake.address": {"errors", "lake.asset_kind", "lake.asset_kinds"},
+    "lake.asset_kind": {"errors"},
+    "lake.asset_kinds": {"errors", "lake.asset_kind"},
     "lake.identity": {"errors"},
     "lake.store": {"errors"},
     "lake.rows": {"lake.store", "text", *HUBS},
@@ -77,7 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "peeking": {"readers", "recipes", "formats.energon", "text", "lake.rows", "lake.store", "errors"},
     "preparing": {"formats.energon", "lake.store", "lake.rows", "errors"},
     "watching": {"preparing", "raw_data", "recipes", "formats.energon", "lake.store", "lake.identity", "errors"},
-    "templates": {"recipes", "lake.address", "lake.asset_kinds", "lake.ledger", "errors"},
+    "templates": {"recipes", "lake.address", "lake.asset_kind", "lake.asset_kinds", "lake.ledger", "errors"},
     "acquisition": {"readers", "lake.address", "errors"},
     "environment": {"project", "recipes", "engines", "lake.store", "errors"},
     "readers": {"recipes", "formats.energon", "formats.oscar", "text", "lake.rows", "errors"},
@@ -87,6 +93,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.dolma_tagging": {"formats.energon", "taggers", *BELOW_STAGES},
     "stages.models": {"formats.fasttext", "reports", *BELOW_STAGES},
     "stages.mixing": BELOW_STAGES,
+    "stages.fingerprints": BELOW_STAGES,
+    "stages.dedupe": {"stages.fingerprints", "stages.near_duplicates", "reports", *BELOW_STAGES},
+    "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
+    "stages.decontamination": {"stages.models", "reports", *BELOW_STAGES},
+    "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
     "stages.tokenization": BELOW_STAGES,
     "stages.chat_templates": {"recipes", "errors"},
     "stages.token_cache": {"stages.tokenization", "stages.chat_templates", "stages.mixing", *BELOW_STAGES},
@@ -135,6 +146,8 @@ LINES_IN_A_FILE = 350
 LINES_IN_A_FUNCTION = 50
 
 UNTESTED: dict[str, str] = {
+    "gristmill/lake/asset_kind.py": "by tests/gristmill/lake/test_asset_kinds.py",
+    "gristmill/recipes/duplicates/units.py": "by tests/gristmill/recipes/duplicates/test_dedupe.py",
     # assets and sensors
     "assets/support/folder_facts.py": "by tests/assets/test_models.py",
     "gristmill/labels/rude_remarks.py": "by tests/gristmill/models/test_toxicity.py",

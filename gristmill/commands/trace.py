@@ -16,7 +16,8 @@ from gristmill.commands._shared.targets import names_lake
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
-from gristmill.lake.asset_kinds import TOKEN_CACHE, expression_of
+from gristmill.lake.asset_kind import expression_of
+from gristmill.lake.asset_kinds import TOKEN_CACHE
 from gristmill.tracing.parts import SamplePlace
 from gristmill.tracing.raw import RawPlace, Shelves
 from gristmill.tracing.tokens import TokenPlace

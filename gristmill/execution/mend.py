@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from gristmill.execution.finding import Finding
-from gristmill.lake.asset_kinds import (
-    CONSOLIDATED,
-    PACKING,
-    TOKENIZER,
-    kind_of,
-    names_of,
-    owner_of,
-    whole_asset_of,
-)
+from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, TOKENIZER, kind_of, names_of, owner_of, whole_asset_of
 from gristmill.lake.store.protocol import Store
 
 _MAKE = "python -m gristmill make"

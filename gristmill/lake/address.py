@@ -9,6 +9,7 @@ import re
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.lake.asset_kind import RESERVED, AssetKind, field_expression
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
     BLOCKLIST,
@@ -19,12 +20,9 @@ from gristmill.lake.asset_kinds import (
     MIX_INDEX,
     PACKING,
     RAW,
-    RESERVED,
     TOKEN_CACHE,
     TOKEN_CACHE_INDEX,
     TOKENIZER,
-    AssetKind,
-    field_expression,
     kind_of,
     kinds_below,
     names_of,

@@ -6,139 +6,10 @@ here, and the stage that makes it. Code elsewhere asks this table; it compares n
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
 
-RESERVED = frozenset({"index", "ledgers", "raw"})
-
-_NAME = rf"(?!(?:{'|'.join(sorted(RESERVED))})(?:/|\Z))[^/]+"
-_FIELDS = {
-    "version": "v[0-9]+(?:[._-][A-Za-z0-9]+)*",
-    "snapshot": "[^/]+?",
-    "part": "part-[^/]+",
-    "split": "train|validation",
-    "length": "[0-9]+",
-    "plan": "[^/]+",
-    "note": "run|examples",
-    "rest": ".+",
-}
-"""What may stand in a pattern for a field; any other `{name}` is a name that is not reserved."""
-
-_LEDGERS = "/ledgers/"
-_BESIDE = (".{note}.json", ".json", ".shards.jsonl.gz", ".ids/{rest}", ".columns/{rest}", ".receipts/{rest}")
-"""How the paths of a partition's ledger end, behind the stem that they share."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AssetKind:
-    """One row of the table.
-
-    Attributes:
-        name: of the kind.
-        address: pattern of its addresses; each `{...}` is one folder.
-        ledger: pattern of the path of its ledger's head; empty if it has none. With `{snapshot}` in it the kind is
-            partitioned, by the snapshots of the source that its documents come from.
-        made_by: pattern of what `python -m gristmill make` takes to make it; empty if this command does not make it.
-        closes: the kind whose partitions it closes: its ledger is an IndexLedger. None for other kinds.
-        files: patterns of the objects that must have its ledger, where these are not all objects below the address.
-        splits: folders between the address and the snapshot; empty if the snapshot follows the address directly.
-        ids: whether an id index may exist beside the ledger.
-        quarantine: pattern of the folder of refused rows; empty if no rows are refused.
-        immutable: whether what a shard of its ledger names is a part: a folder with a digest in its name, never
-            changed once written. `gc` removes the parts that no ledger, index or release names.
-        checks: names of the blocking checks that a commit runs before it publishes.
-        version_checks: names of those that only versions after v0 have: they compare with the version before.
-    """
-
-    name: str
-    address: str
-    ledger: str = ""
-    made_by: str = ""
-    closes: "AssetKind | None" = None
-    files: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ()
-    ids: bool = False
-    quarantine: str = ""
-    immutable: bool = False
-    checks: tuple[str, ...] = ()
-    version_checks: tuple[str, ...] = ()
-
-    @property
-    def partitioned(self) -> bool:
-        """Whether it has snapshots with a ledger each."""
-        return "{snapshot}" in self.ledger
-
-    @property
-    def top(self) -> str:
-        """The first folder of its addresses, with its closing slash."""
-        return self.address.partition("/")[0] + "/"
-
-    @property
-    def ledgers(self) -> str:
-        """Pattern of the folder that holds all ledgers of a partitioned asset, and maybe of its neighbours."""
-        return self.ledger.partition(_LEDGERS)[0] + _LEDGERS
-
-    def at(self, **names: str) -> str:
-        """The address of these names."""
-        return self.address.format(**names)
-
-    def names(self, address: str) -> Mapping[str, str] | None:
-        """The names in an address of this kind, by field; None if it is of another kind."""
-        found = self._address.fullmatch(address)
-        return found.groupdict() if found else None
-
-    def names_of_ledger(self, path: str) -> dict[str, str] | None:
-        """The names in the path of a ledger's head, with `snapshot` if the kind has snapshots; None for other paths."""
-        found = self._ledger.fullmatch(path)
-        return found.groupdict() if found else None
-
-    def names_of_object(self, path: str) -> dict[str, str] | None:
-        """The names in the path of an object that must have a ledger of this kind; None for other paths."""
-        found = next((found for each in self._objects if (found := each.fullmatch(path))), None)
-        return found.groupdict() if found else None
-
-    def names_of_part(self, path: str) -> dict[str, str] | None:
-        """`asset`, `snapshot`, `folder` of the part that contains an object; None if no part contains it."""
-        found = self._part.fullmatch(path)
-        return {field: found[field] for field in ("asset", "snapshot", "folder")} if found else None
-
-    @cached_property
-    def _address(self) -> re.Pattern[str]:
-        return re.compile(expression_of(self.address))
-
-    @cached_property
-    def _ledger(self) -> re.Pattern[str]:
-        return re.compile(expression_of(self.ledger))
-
-    @cached_property
-    def _objects(self) -> tuple[re.Pattern[str], ...]:
-        if not self.ledger:
-            return ()
-        patterns = list(self.files) or [f"{self.address}/{{rest}}"]
-        if self.partitioned:
-            split = "{split}/" if self.splits else ""
-            patterns = [self.ledger.removesuffix(".json") + end for end in _BESIDE]
-            patterns.append(f"{self.address}/{split}{{snapshot}}/{{rest}}")
-            patterns += [f"{self.quarantine}{{rest}}"] if self.quarantine else []
-        return tuple(re.compile(expression_of(pattern)) for pattern in patterns)
-
-    @cached_property
-    def _part(self) -> re.Pattern[str]:
-        split = "{split}/" if self.splits else ""
-        asset, rest = expression_of(self.address), expression_of(f"/{split}{{snapshot}}/{{part}}/")
-        return re.compile(f"(?P<folder>(?P<asset>{asset}){rest}).+")
-
-
-def expression_of(pattern: str) -> str:
-    """A pattern as a regular expression; its fields are named groups."""
-    return re.sub(r"\\{(\w+)\\}", lambda found: f"(?P<{found[1]}>{field_expression(found[1])})", re.escape(pattern))
-
-
-def field_expression(field: str) -> str:
-    """What may stand for a field, as a regular expression."""
-    return _FIELDS.get(field, _NAME)
-
+from gristmill.lake.asset_kind import LEDGERS, AssetKind
 
 RAW = AssetKind(name="raw", address="sources/{source}/raw")
 DOCUMENTS = AssetKind(
@@ -180,6 +51,49 @@ LABELS = AssetKind(
     name="labelled set", address="labels/{labels}", ledger="labels/{labels}/ledger.json", made_by="labels/{labels}"
 )
 MODEL = AssetKind(name="model", address="models/{model}", ledger="models/{model}/ledger.json", made_by="models/{model}")
+FINGERPRINTS = AssetKind(
+    name="fingerprints",
+    address="dedupe/{dedupe}/fingerprints/{source}",
+    ledger="dedupe/{dedupe}/ledgers/fingerprints/{source}/{snapshot}.json",
+    made_by="dedupe/{dedupe}",
+    immutable=True,
+    checks=("row_alignment",),
+)
+HASH_RUNS = AssetKind(
+    name="hash runs",
+    address="dedupe/{dedupe}/runs/{source}",
+    ledger="dedupe/{dedupe}/ledgers/runs/{source}/{snapshot}.json",
+    made_by="dedupe/{dedupe}",
+    immutable=True,
+)
+VERDICTS = AssetKind(
+    name="verdicts",
+    address="dedupe/{dedupe}/verdicts",
+    ledger="dedupe/{dedupe}/ledgers/verdicts/{snapshot}.json",
+    made_by="dedupe/{dedupe}",
+    immutable=True,
+)
+CLUSTERS = AssetKind(
+    name="clusters",
+    address="dedupe/{dedupe}/clusters",
+    ledger="dedupe/{dedupe}/ledgers/clusters/{snapshot}.json",
+    made_by="dedupe/{dedupe}",
+    immutable=True,
+)
+MARKS = AssetKind(
+    name="marks",
+    address="dedupe/{dedupe}/marks/{source}",
+    ledger="dedupe/{dedupe}/ledgers/marks/{source}/{snapshot}.json",
+    made_by="dedupe/{dedupe}",
+    immutable=True,
+)
+RESOLUTION = AssetKind(
+    name="resolution",
+    address="dedupe/{dedupe}/resolution",
+    ledger="dedupe/{dedupe}/resolution/ledger.json",
+    made_by="dedupe/{dedupe}",
+    closes=MARKS,
+)
 TOKEN_CACHE = AssetKind(
     name="token cache",
     address="token_caches/{mix}/{tokenizer}/{stream}",
@@ -234,7 +148,8 @@ EXPORT_INDEX = AssetKind(
 )
 
 KINDS = (
-    RAW, DOCUMENTS, ATTRIBUTES, BLOCKLIST, LABELS, MODEL, MIX, MIX_INDEX, TOKENIZER, TOKEN_CACHE, TOKEN_CACHE_INDEX,
+    RAW, DOCUMENTS, ATTRIBUTES, BLOCKLIST, LABELS, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS,
+    MARKS, RESOLUTION, MIX, MIX_INDEX, TOKENIZER, TOKEN_CACHE, TOKEN_CACHE_INDEX,
     CONSOLIDATED, PACKING, EXPORT, EXPORT_INDEX,
 )  # fmt: skip
 """In the order in which they are made, verified and reported. Kinds below one first folder follow each other."""
@@ -305,7 +220,7 @@ def ledger_of_object(path: str) -> str | None:
 
 def in_ledgers(path: str) -> bool:
     """Whether an object is a ledger of a partition, or belongs to one."""
-    return _LEDGERS in path
+    return LEDGERS in path
 
 
 def checks_of(address: str) -> tuple[str, ...]:

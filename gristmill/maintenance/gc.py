@@ -17,7 +17,8 @@ from gristmill.execution.claim import others_at_work
 from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at
-from gristmill.lake.asset_kinds import ATTRIBUTES, KINDS, PARTITIONED, RAW, expression_of, in_ledgers, kinds_below
+from gristmill.lake.asset_kind import expression_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, KINDS, PARTITIONED, RAW, in_ledgers, kinds_below
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from gristmill.errors import DataError, RecipeError, StoreError, known_names
 from gristmill.lake.address import Place, attributes_asset, place
-from gristmill.lake.asset_kinds import DOCUMENTS, AssetKind, kind_of, names_of
+from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.model import Ledger, Shard

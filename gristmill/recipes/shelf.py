@@ -1,6 +1,6 @@
 """Shelves: packages in which every module declares one thing, a constant of the shelf's type.
 
-`gristmill` has the shelves sources, taggers, mixes, tokenizers, exports and watched_folders. A team keeps its recipes
+`gristmill` has the shelves that `KINDS` lists. A team keeps its recipes
 in its own package, with folders of the same names. Both are read (GRISTMILL_SHELVES, docs/reference/recipes.md).
 """
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 HOME = "gristmill"
 
-KINDS = ("sources", "taggers", "mixes", "tokenizers", "labels", "models", "exports", "watched_folders")
+KINDS = ("sources", "taggers", "mixes", "tokenizers", "labels", "models", "dedupes", "exports", "watched_folders")
 """The folders of a package that are shelves."""
 
 

@@ -14,6 +14,7 @@ from gristmill.execution.finding import Finding
 from gristmill.execution.mend import with_mend
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
+from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
     DOCUMENTS,
@@ -23,7 +24,6 @@ from gristmill.lake.asset_kinds import (
     MODEL,
     TOKEN_CACHE,
     TOKENIZER,
-    AssetKind,
     kind_of,
     names_of,
     whole_asset_of,

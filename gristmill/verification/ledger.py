@@ -11,7 +11,8 @@ from gristmill.execution.in_flight import in_flight
 from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place
-from gristmill.lake.asset_kinds import MODEL, RAW, TOKENIZER, AssetKind, kind_of, names_of
+from gristmill.lake.asset_kind import AssetKind
+from gristmill.lake.asset_kinds import MODEL, RAW, TOKENIZER, kind_of, names_of
 from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import (
     compose,

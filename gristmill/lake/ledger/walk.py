@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from gristmill.lake.asset_kinds import PARTITIONED, AssetKind, field_expression
+from gristmill.lake.asset_kind import AssetKind, field_expression
+from gristmill.lake.asset_kinds import PARTITIONED
 from gristmill.lake.store.protocol import Store
 
 _FIELD = re.compile(r"\{(\w+)\}")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME
-from gristmill.lake.asset_kinds import RESERVED
+from gristmill.lake.asset_kind import RESERVED
 from gristmill.recipes.adopted.layout import OrAll, Partition
 from gristmill.recipes.adopted.raw_root import RawRoot
 from gristmill.recipes.option_types import check_types

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.asset_kinds import field_expression, version_rank
+from gristmill.lake.asset_kind import field_expression
+from gristmill.lake.asset_kinds import version_rank
 from gristmill.lake.store.endpoint import check_lake_url
 from gristmill.recipes.adopted.attribute_set import AdoptedSet
 from gristmill.recipes.adopted.layout import DolmaLayout, OrAll, Partition

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from gristmill.errors import DataError, NewerSchema, RecipeError
 from gristmill.lake.address import export_asset, export_index
-from gristmill.lake.asset_kinds import EXPORT_INDEX, expression_of, ledger_of_asset
+from gristmill.lake.asset_kind import expression_of
+from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.files import dump, told_change
 from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head

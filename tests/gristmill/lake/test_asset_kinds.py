@@ -8,16 +8,21 @@ from pathlib import Path
 import pytest
 
 from gristmill.lake import address
+from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
+    CLUSTERS,
     DOCUMENTS,
     EXPORT,
+    FINGERPRINTS,
+    HASH_RUNS,
     KINDS,
+    MARKS,
     MIX,
     PARTITIONED,
     TOKEN_CACHE,
     TOKENIZER,
-    AssetKind,
+    VERDICTS,
     checks_of,
     kind_of,
     ledgers_folder,
@@ -38,6 +43,7 @@ NAMES = {
     "stream": "letters",
     "tokenizer": "neox-1",
     "export": "tarballs",
+    "dedupe": "dedupe-documents-1",
 }
 
 
@@ -156,7 +162,8 @@ def test_assets_are_ranked_after_what_they_are_made_from() -> None:
 
 
 def test_what_may_be_made_from_a_kind() -> None:
-    assert made_from(ATTRIBUTES) == (DOCUMENTS, ATTRIBUTES, MIX, TOKEN_CACHE, EXPORT)
+    dedupe = (FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS)
+    assert made_from(ATTRIBUTES) == (DOCUMENTS, ATTRIBUTES, *dedupe, MIX, TOKEN_CACHE, EXPORT)
     assert made_from(MIX) == (MIX, TOKEN_CACHE, EXPORT)
     assert made_from(EXPORT) == (EXPORT,)
 

@@ -1,10 +1,6 @@
 from pathlib import Path
 
-from gristmill.lake.asset_kinds import (
-    ATTRIBUTES,
-    DOCUMENTS,
-    EXPORT,
-)
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT
 from gristmill.lake.ledger.walk import folders_like, ledger_folders, list_assets
 from gristmill.lake.store.folder import FolderStore
 

@@ -1,0 +1,116 @@
+"""What a dedupe recipe declares: which units of which sources are compared, and within which bounds."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import NAME, VERSION, check_numbered
+from gristmill.lake.ledger.model import Recipe
+from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, NgramUnits, Unit
+from gristmill.recipes.label import Score, Spans
+from gristmill.recipes.option_types import check_types
+
+FINGERPRINTING = 1
+"""Version of the way we compute and compare fingerprints. Raising it rebuilds all of them."""
+
+MIB = 1 << 20
+
+_SOURCE = re.compile(rf"(?P<source>{NAME.pattern})/(?P<version>{VERSION.pattern})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dedupe:
+    """Finds duplicates among the documents of sources. Its results are the attribute set of that name.
+
+    The first occurrence stays: by the order of resolution (see docs/reference/dedupe.md), then shard, then row.
+
+    Attributes:
+        name: ends in a number (`dedupe-documents-1`). If the meaning changes, take the next number.
+        unit: what is compared.
+        sources: the sources in their order, each as `<source>/<version>`.
+        scope: whether a unit is compared with all sources before it (`group`), with earlier snapshots of its own source
+            (`source`), or within its own snapshot alone (`snapshot`). Editions of a `replace` source never mark each
+            other in any scope.
+        buckets: into how many ranges the fingerprints are divided. Each range is compared on its own, in parallel.
+        confirm: whether each duplicate is compared with its first occurrence by its text.
+        memory: most bytes that one worker may use for comparing, in MiB. More data goes through files.
+        description: for people.
+        draft: whether the recipe may change under its name.
+    """
+
+    name: str
+    unit: Unit
+    sources: Sequence[str]
+    scope: Literal["group", "source", "snapshot"] = "group"
+    buckets: Annotated[int, msgspec.Meta(ge=1, le=65536)] = 16
+    confirm: bool = False
+    memory: Annotated[int, msgspec.Meta(ge=16)] = 256
+    description: str = ""
+    draft: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the declaration.
+
+        Raises:
+            RecipeError: the name has no number, or the sources are not each named once with a version.
+        """
+        what = f"dedupe {self.name!r}"
+        check_types(self, what)
+        check_numbered(self.name, "dedupe")
+        if not self.sources:
+            raise RecipeError(f"{what}: give sources=, such as ('wiki/v0', 'news/v0')")
+        for each in self.sources:
+            if not _SOURCE.fullmatch(each):
+                raise RecipeError(f"{what}: source {each!r}: give a source and its version, such as 'wiki/v0'")
+        if len(self.versions) != len(self.sources):
+            raise RecipeError(f"{what}: a source is named twice in {', '.join(self.sources)}; name each once")
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The version that is read of each source, by its name, in the declared order."""
+        found = (_SOURCE.fullmatch(each) for each in self.sources)
+        return {each["source"]: each["version"] for each in found if each}
+
+    @property
+    def near(self) -> bool:
+        """Whether near duplicates are searched, and not equal ones."""
+        return isinstance(self.unit, MinHashUnits)
+
+    @property
+    def labels(self) -> tuple[Score | Spans, ...]:
+        """The labels of its attribute set."""
+        if isinstance(self.unit, DocumentUnits):
+            return (Score("duplicate", "1: an earlier document has the same key", low=0, high=1, optional=True),)
+        if self.near:
+            return (
+                Score("duplicate", "1: the document is near another, which is kept", low=0, high=1, optional=True),
+                Score(
+                    "cluster", "number of the cluster; absent if it is near no other", low=0, optional=True, exact=True
+                ),
+                Score(
+                    "size", "documents in the cluster at the time", unit="documents", low=2, optional=True, exact=True
+                ),
+                Score("similarity", "Jaccard similarity to the document that is kept", low=0, high=1, optional=True),
+            )
+        share = "share of its n-grams that occurred before" if isinstance(self.unit, NgramUnits) else "1"
+        return (Spans("duplicate", f"parts of the text that occurred before; the score is {share}", low=0, high=1),)
+
+    @property
+    def fingerprint_parameters(self) -> dict[str, Any]:
+        """Everything that changes a fingerprint or the file that holds it, as JSON."""
+        return {**self.unit.parameters, "buckets": self.buckets}
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of all that it makes, for ledgers. The memory is not in it: it changes no result."""
+        parameters = {
+            **self.fingerprint_parameters,
+            "sources": list(self.sources),
+            "scope": self.scope,
+            "confirm": self.confirm,
+        }
+        return Recipe(self.name, FINGERPRINTING, parameters, self.draft)

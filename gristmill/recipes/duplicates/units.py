@@ -1,0 +1,158 @@
+"""The units of text that are compared for duplicates: documents, paragraphs, lines, sentences, n-grams, signatures."""
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.option_types import check_types
+
+Normalisation = Literal["", "white-space-1", "words-1"]
+"""How a text is changed before it is compared; see gristmill.text.units.normalisation. Empty: not at all."""
+
+
+class _Unit:
+    """What all units share."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The options as JSON, with the name of the unit: everything that changes a fingerprint."""
+        return {"unit": type(self).__name__.removesuffix("Units").lower(), **asdict(self)}  # type: ignore[call-overload]
+
+    def __post_init__(self) -> None:
+        check_types(self, type(self).__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentUnits(_Unit):
+    """Whole documents, compared by a key. A null, absent or empty key is never a duplicate; it is counted.
+
+    Attributes:
+        key: `text`, or the path of a string or a number in the document, such as `metadata.url`.
+        normalised: how the key is changed before it is compared.
+    """
+
+    key: str = "text"
+    normalised: Normalisation = ""
+
+    def __post_init__(self) -> None:
+        """Checks the options.
+
+        Raises:
+            RecipeError: one is of another type, or the key is no path.
+        """
+        super().__post_init__()
+        if not all(self.key.split(".")) or self.key.split(".")[0] not in {"text", "id", "metadata"}:
+            raise RecipeError(f"DocumentUnits: key {self.key!r} is no path; give 'text', 'id' or 'metadata.<field>'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParagraphUnits(_Unit):
+    """ParagraphUnits: the text between separators. Empty ones, and ones of white space alone, are skipped.
+
+    Attributes:
+        separator: what stands between two paragraphs.
+        min_length: paragraphs with fewer code points are skipped.
+        min_words: paragraphs with fewer words between white space are skipped.
+        normalised: how a paragraph is changed before it is compared.
+    """
+
+    separator: Annotated[str, msgspec.Meta(min_length=1)] = "\n"
+    min_length: Annotated[int, msgspec.Meta(ge=0)] = 0
+    min_words: Annotated[int, msgspec.Meta(ge=0)] = 0
+    normalised: Normalisation = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineUnits(_Unit):
+    """Lines without white space at both ends. Empty ones are skipped.
+
+    Attributes:
+        min_length: lines with fewer code points are skipped.
+        normalised: how a line is changed before it is compared.
+    """
+
+    min_length: Annotated[int, msgspec.Meta(ge=0)] = 0
+    normalised: Normalisation = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceUnits(_Unit):
+    """Runs of sentences, as C4 compares runs of three. Each run is one span; runs overlap.
+
+    Attributes:
+        count: sentences in a run.
+        normalised: how a run is changed before it is compared.
+    """
+
+    count: Annotated[int, msgspec.Meta(ge=1, le=10)] = 3
+    normalised: Normalisation = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramUnits(_Unit):
+    """Paragraphs, compared by their word n-grams. The score of a paragraph is the share of its n-grams that occurred
+    before.
+
+    Attributes:
+        length: words in an n-gram.
+        stride: words between the beginnings of two n-grams.
+        threshold: paragraphs with a lower share get no span.
+        separator: what stands between two paragraphs.
+        skip_short: whether paragraphs of fewer than `length` words are skipped; else they are one shorter n-gram.
+        normalised: how a paragraph is changed before its words are taken.
+    """
+
+    length: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 13
+    stride: Annotated[int, msgspec.Meta(ge=1)] = 1
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
+    separator: Annotated[str, msgspec.Meta(min_length=1)] = "\n"
+    skip_short: bool = False
+    normalised: Normalisation = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinHashUnits(_Unit):
+    """Signatures of documents, for near duplicates: bands of MinHash values over word n-grams.
+
+    Two documents of Jaccard similarity s share a band with probability 1 - (1 - s**rows)**bands.
+
+    Source: Broder 1997, "On the resemblance and containment of documents".
+
+    Attributes:
+        ngram: words in an n-gram.
+        bands: number of bands.
+        rows: MinHash values in a band.
+        seed: of the hash functions.
+        normalised: how a text is changed before its words are taken.
+        least: pairs whose similarity is estimated below this are no duplicates.
+        exact: whether pairs are compared by the exact Jaccard similarity of their n-grams, read from their texts.
+        keeper: which document of a cluster is kept: the oldest (the first by rank), the longest, or the one with the
+            highest score of `score`.
+        score: the score that `keeper="score"` takes, such as `quality-1__good`.
+    """
+
+    ngram: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+    bands: Annotated[int, msgspec.Meta(ge=1, le=256)] = 14
+    rows: Annotated[int, msgspec.Meta(ge=1, le=64)] = 8
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 1
+    normalised: Normalisation = "words-1"
+    least: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    exact: bool = False
+    keeper: Literal["oldest", "longest", "score"] = "oldest"
+    score: str = ""
+
+    def __post_init__(self) -> None:
+        """Checks the options.
+
+        Raises:
+            RecipeError: one is of another type or range, or a score is given without its rule or the other way round.
+        """
+        super().__post_init__()
+        if (self.keeper == "score") != bool(self.score):
+            raise RecipeError("MinHashUnits: give keeper='score' and the score= that it takes together, or neither")
+
+
+Unit = DocumentUnits | ParagraphUnits | LineUnits | SentenceUnits | NgramUnits | MinHashUnits
+"""What is compared."""

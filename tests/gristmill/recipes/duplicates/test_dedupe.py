@@ -1,0 +1,56 @@
+"""What a dedupe recipe declares, and what it refuses."""
+
+from typing import Any
+
+import pytest
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, NgramUnits, ParagraphUnits, Unit
+
+SOURCES = ("wiki/v0", "news/v1")
+
+
+def test_the_memory_and_the_words_for_people_are_not_part_of_the_recipe() -> None:
+    one = Dedupe(name="dedupe-lines-1", unit=ParagraphUnits(), sources=SOURCES)
+    other = Dedupe(name="dedupe-lines-1", unit=ParagraphUnits(), sources=SOURCES, memory=64, description="twice")
+    assert one.recipe.digest == other.recipe.digest
+    assert one.versions == {"wiki": "v0", "news": "v1"}
+
+
+@pytest.mark.parametrize(
+    ("unit", "labels"),
+    [
+        (DocumentUnits(key="metadata.url"), {"duplicate": "score"}),
+        (ParagraphUnits(), {"duplicate": "spans"}),
+        (NgramUnits(), {"duplicate": "spans"}),
+        (MinHashUnits(), {"duplicate": "score", "cluster": "score", "size": "score", "similarity": "score"}),
+    ],
+)
+def test_the_labels_follow_from_the_unit(unit: Unit, labels: dict[str, str]) -> None:
+    recipe = Dedupe(name="dedupe-1", unit=unit, sources=SOURCES)
+    assert {label.name: label.kind for label in recipe.labels} == labels
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"name": "dedupe"}, "must end in its number"),
+        ({"sources": ()}, "give sources="),
+        ({"sources": ("wiki",)}, "a source and its version"),
+        ({"sources": ("wiki/v0", "wiki/v1")}, "named twice"),
+        ({"buckets": 0}, "buckets"),
+        ({"scope": "lake"}, "scope"),
+    ],
+)
+def test_a_wrong_option_is_refused_in_words(options: dict[str, Any], says: str) -> None:
+    given: dict[str, Any] = {"name": "dedupe-1", "unit": ParagraphUnits(), "sources": SOURCES, **options}
+    with pytest.raises(RecipeError, match=says):
+        Dedupe(**given)
+
+
+def test_a_key_is_a_path_and_a_score_needs_its_rule() -> None:
+    with pytest.raises(RecipeError, match="is no path"):
+        DocumentUnits(key="url")
+    with pytest.raises(RecipeError, match="keeper='score'"):
+        MinHashUnits(score="quality-1__good")
