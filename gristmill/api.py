@@ -28,8 +28,9 @@ from gristmill.project import find_project
 from gristmill.reading.arguments import check_name, check_names
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.reading.training_examples import examples_of, read_plan, show_example
-from gristmill.recipes.catalogue import Catalogue, known
+from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.catalogue import read_catalogue as _read_catalogue
+from gristmill.recipes.shelf import known
 from gristmill.stages.token_cache import cache_writer, token_stream
 from gristmill.stages.token_cache.cache_writer import TokenCacheWriter
 from gristmill.stages.token_cache.token_stream import TokenStream

@@ -19,7 +19,8 @@ from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.due_sets import DueSets
 from gristmill.pipeline.estimate import Estimate, Estimator
 from gristmill.pipeline.planner import FolderTask, IndexTask, Planner, TokenizerTask
-from gristmill.recipes.catalogue import Catalogue, known
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.shelf import known
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
 

@@ -1,9 +1,8 @@
 """The catalogue: all recipes of the shelves, read once for all assets. It checks that the names they use exist."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TypeVar
 
 from gristmill.errors import RecipeError, known_names
 from gristmill.lake.address import (
@@ -16,18 +15,19 @@ from gristmill.lake.address import (
     mix_asset,
     mix_index,
 )
+from gristmill.lake.asset_kinds import FINGERPRINTS
+from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import ALL, Mix, Stream
+from gristmill.recipes.models.checks import check_models
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
-from gristmill.recipes.shelf import read_shelf
+from gristmill.recipes.shelf import known, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 from gristmill.recipes.tokenizer import Tokenizer
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Catalogue:
         models: see Model.
         exports: see Export.
         watched_folders: see WatchedFolder.
+        dedupes: see Dedupe.
     """
 
     sources: dict[str, Source]
@@ -53,6 +54,7 @@ class Catalogue:
     watched_folders: dict[str, WatchedFolder] = field(default_factory=dict)
     labels: dict[str, LabelledSet] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
+    dedupes: dict[str, Dedupe] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks that every name in a recipe exists.
@@ -61,10 +63,9 @@ class Catalogue:
             RecipeError: a recipe names another that is on no shelf, or a label that its tagger does not declare; the
                 message lists the names, the near ones first.
         """
-        for tagger in self.taggers.values():
-            tagged = f"tagger {tagger.name!r} (only=)"
-            _ = [known("source", self.sources, name, tagged) for name in sorted(tagger.only) if not name.endswith("*")]
-            _ = [known("model", self.models, name, f"tagger {tagger.name!r}") for name in tagger.models]
+        self._check_taggers()
+        for dedupe in self.dedupes.values():
+            self._check_dedupe(dedupe)
         for mix in self.mixes.values():
             self._check_mix(mix)
         for export in self.exports.values():
@@ -89,44 +90,23 @@ class Catalogue:
             self._check_adopted(source)
         for tokenizer in self.tokenizers.values():
             self._check_training(tokenizer)
-        self._check_models()
+        check_models(self.sources, self.taggers, self.labels, self.models)
 
-    def _check_models(self) -> None:
-        """Checks the labelled sets that models are trained on, and the sources that these draw documents from."""
-        for model in self.models.values():
-            if model.training is not None:
-                known("labelled set", self.labels, model.training.labels, f"model {model.name!r}")
-        for labelled in self.labels.values():
-            for drawn in (each for places in labelled.drawn.values() for each in places):
-                source = known("source", self.sources, drawn.source, f"labelled set {labelled.name!r}")
-                versions = dict.fromkeys(source.versions)
-                known("version", versions, drawn.version, f"labelled set {labelled.name!r}, {drawn.source}")
-        for labelled in self.labels.values():
-            self._check_circle(labelled)
+    def _check_taggers(self) -> None:
+        """Checks the sources and the models that taggers name."""
+        for tagger in self.taggers.values():
+            tagged = f"tagger {tagger.name!r} (only=)"
+            _ = [known("source", self.sources, name, tagged) for name in sorted(tagger.only) if not name.endswith("*")]
+            _ = [known("model", self.models, name, f"tagger {tagger.name!r}") for name in tagger.models]
 
-    def _check_circle(self, labelled: LabelledSet) -> None:
-        """Checks that no rule behind the documents of a labelled set reads scores of a model that is trained on it."""
-        todo, passed = [labelled], {labelled.name}
-        while todo:
-            for drawn in (each for places in todo.pop().drawn.values() for each in places):
-                versions = self.sources[drawn.source].versions
-                revisions = self.sources[drawn.source].revisions[: versions.index(drawn.version)]
-                for name in (name for revision in revisions for name in self._trained_on(revision)):
-                    if name == labelled.name:
-                        raise RecipeError(
-                            f"labelled set {name!r} is drawn from {drawn.source}/{drawn.version}, whose rules read"
-                            f" scores of a model that is trained on {name!r}: draw it from an earlier version"
-                        )
-                    if name not in passed:
-                        passed.add(name)
-                        todo.append(self.labels[name])
-
-    def _trained_on(self, selection: Selection) -> Iterator[str]:
-        """The labelled sets behind the scores that a selection reads."""
-        sets = (set_of(column) for column in selection.columns if is_attribute(column))
-        taggers = (self.taggers[name] for name in sets if name in self.taggers)
-        models = (self.models[name] for tagger in taggers for name in tagger.models)
-        yield from (model.training.labels for model in models if model.training is not None)
+    def _check_dedupe(self, dedupe: Dedupe) -> None:
+        """Checks the sources and versions that a dedupe recipe names, and that no tagger has its name."""
+        who = f"dedupe {dedupe.name!r}"
+        if dedupe.name in self.taggers:
+            raise RecipeError(f"{who}: a tagger has this name, and both would write one set; take another name")
+        for name, version in dedupe.versions.items():
+            source = known("source", self.sources, name, who)
+            known("version", dict.fromkeys(source.versions), version, f"{who}, {name}")
 
     def _check_training(self, tokenizer: Tokenizer) -> None:
         """Checks the mix and the streams that a tokenizer is trained on."""
@@ -151,6 +131,12 @@ class Catalogue:
             source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
             known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
             self._check_labels(stream, f"mix {mix.name!r}, stream {stream.key!r}", source, stream.version)
+            for dedupe in (self.dedupes[name] for name in stream.sets if name in self.dedupes):
+                if dedupe.versions.get(source.name) != stream.version:
+                    raise RecipeError(
+                        f"mix {mix.name!r}, stream {stream.key!r}: dedupe {dedupe.name!r} does not compare"
+                        f" {source.name}/{stream.version}; add it to its sources="
+                    )
             sets = [name for name in stream.sets if name in self.taggers and stream.version == source.current]
             for tagger in (self.taggers[name] for name in sets):
                 if not tagger.applies_to(source.name):
@@ -165,6 +151,7 @@ class Catalogue:
         """Checks that no adopted set has the name of a tagger's set, or one that differs only by - and _."""
         for version in source.versions:
             names: dict[str, str] = {tagger.name: "a tagger's" for tagger in self.taggers_of(source, version)}
+            names |= {each.name: "that of the dedupe recipe" for each in self.dedupes_of(source, version)}
             for each in source.adopted_sets(version):
                 twin = next((n for n in names if n.replace("-", "_") == each.name.replace("-", "_")), None)
                 if twin is not None:
@@ -183,16 +170,18 @@ class Catalogue:
         for column in (column for column in selection.columns if is_attribute(column)):
             if set_of(column) in adopted:
                 continue
-            if set_of(column) not in self.taggers and adopted:
-                known("attribute set", dict.fromkeys([*adopted, *self.taggers]), set_of(column), who)
-            tagger = known("tagger", self.taggers, set_of(column), who)
+            makers: dict[str, Tagger | Dedupe] = {**self.taggers, **self.dedupes}
+            if set_of(column) not in makers and adopted:
+                known("attribute set", dict.fromkeys([*adopted, *makers]), set_of(column), who)
+            tagger = known("tagger", makers, set_of(column), who)
             declared, name = tagger.declared, label_of(column)
+            what = "tagger" if isinstance(tagger, Tagger) else "dedupe"
             if declared is None:
                 continue
             label = tagger.declaration(name)
             if label is None:
                 raise RecipeError(
-                    f"{who}, column {column.name!r}: tagger {tagger.name!r} declares no label {name!r};"
+                    f"{who}, column {column.name!r}: {what} {tagger.name!r} declares no label {name!r};"
                     f" {known_names(name, declared)}"
                 )
             if column.type == "score" and label.kind == "spans":
@@ -233,15 +222,20 @@ class Catalogue:
         named = self._named(source, version)
         return [tagger for tagger in self.taggers.values() if tagger.name in named]
 
+    def dedupes_of(self, source: Source, version: str) -> list[Dedupe]:
+        """The dedupe recipes that compare the documents of a dataset version."""
+        return [each for each in self.dedupes.values() if each.versions.get(source.name) == version]
+
     def sets_of(self, source: Source, version: str) -> list[str]:
-        """The names of the attribute sets of a dataset version: the adopted ones, and those of taggers.
+        """The names of the attribute sets of a dataset version: the adopted ones, those of taggers and of dedupe.
 
         Args:
             source: the recipe.
             version: the version, such as `v0`.
         """
         adopted = [each.name for each in source.adopted_sets(version)]
-        return adopted + [tagger.name for tagger in self.taggers_of(source, version)]
+        taggers = [each.name for each in self.taggers_of(source, version)]
+        return adopted + taggers + [each.name for each in self.dedupes_of(source, version)]
 
     def _named(self, source: Source, version: str) -> set[str]:
         """The names of attribute sets that rules over a dataset version name."""
@@ -262,6 +256,8 @@ class Catalogue:
         for source in self.sources.values():
             for version in source.versions:
                 yield documents_asset(source.name, version), source.name
+                for dedupe in self.dedupes_of(source, version):
+                    yield FINGERPRINTS.at(dedupe=dedupe.name, source=source.name), source.name
                 for name in self.sets_of(source, version):
                     yield attributes_asset(source.name, version, name), source.name
         for mix, stream in self.streams():
@@ -287,32 +283,6 @@ class Catalogue:
         return [export for export in self.exports.values() if mix.name in export.mixes]
 
 
-_MENDS = {
-    "model": "; declare it by a module on the shelf models/, as Model(name=..., file=..., sha256=...)",
-    "labelled set": "; declare it by a module on the shelf labels/, as LabelledSet(name=..., ...)",
-}
-"""How to declare what those who take a ready tagger or a model may not have yet."""
-
-
-def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
-    """The recipe of this name.
-
-    Args:
-        what: its kind, for the message.
-        shelf: all recipes of this kind.
-        name: its name.
-        who: the recipe that names it, for the message.
-
-    Raises:
-        RecipeError: the name is unknown; the message lists the names, the near ones first.
-    """
-    if name not in shelf:
-        raise RecipeError(
-            f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}{_MENDS.get(what, '')}"
-        )
-    return shelf[name]
-
-
 @cache
 def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
     """The recipes on all shelves of these packages, read once per process.
@@ -333,4 +303,5 @@ def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
         watched_folders=read_shelf("watched_folders", WatchedFolder, packages),
         labels=read_shelf("labels", LabelledSet, packages),
         models=read_shelf("models", Model, packages),
+        dedupes=read_shelf("dedupes", Dedupe, packages),
     )

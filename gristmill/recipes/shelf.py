@@ -10,7 +10,7 @@ import importlib.util
 import inspect
 import pkgutil
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -195,3 +195,29 @@ def find(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
     if name not in recipes:
         raise RecipeError(f"{kind}: no {name!r} on this shelf; {known_names(name, recipes)}")
     return recipes[name]
+
+
+_MENDS = {
+    "model": "; declare it by a module on the shelf models/, as Model(name=..., file=..., sha256=...)",
+    "labelled set": "; declare it by a module on the shelf labels/, as LabelledSet(name=..., ...)",
+}
+"""How to declare what those who take a ready tagger or a model may not have yet."""
+
+
+def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
+    """The recipe of this name.
+
+    Args:
+        what: its kind, for the message.
+        shelf: all recipes of this kind.
+        name: its name.
+        who: the recipe that names it, for the message.
+
+    Raises:
+        RecipeError: the name is unknown; the message lists the names, the near ones first.
+    """
+    if name not in shelf:
+        raise RecipeError(
+            f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}{_MENDS.get(what, '')}"
+        )
+    return shelf[name]

@@ -100,6 +100,19 @@ class Dedupe:
         return (Spans("duplicate", f"parts of the text that occurred before; the score is {share}", low=0, high=1),)
 
     @property
+    def declared(self) -> Mapping[str, Score | Spans]:
+        """The labels by name, as a tagger declares its own."""
+        return {label.name: label for label in self.labels}
+
+    def declaration(self, label: str) -> Score | Spans | None:
+        """How a label is declared; None if it is not."""
+        return self.declared.get(label)
+
+    def applies_to(self, source: str) -> bool:
+        """Whether the documents of a source are compared."""
+        return source in self.versions
+
+    @property
     def fingerprint_parameters(self) -> dict[str, Any]:
         """Everything that changes a fingerprint or the file that holds it, as JSON."""
         return {**self.unit.parameters, "buckets": self.buckets}
