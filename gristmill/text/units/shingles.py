@@ -69,7 +69,7 @@ def shingles(texts: Sequence[str], ngram: int) -> Iterator[Shingles]:
 
 
 def _pieces(data: bytes, ngram: int) -> Iterator[bytes]:
-    """Cuts a text into pieces of at least an n-gram. A piece begins with the last n - 1 words of the piece before it."""
+    """Cuts a text into pieces of at least an n-gram. Each begins with the last n - 1 words of the one before."""
     at, size = 0, _LONG
     while True:
         space = _SPACE.search(data, at + size)
