@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 import xxhash
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.units import minhash as module
 from gristmill.text.units.minhash import band_hashes, odd_factors, signatures, similarities
 from gristmill.text.units.shingles import shingles
-from tests.support.drivers.draws import draws
 
 WORDS = st.lists(st.sampled_from(["the", "mill", "grinds", "grain", "of", "a", "whole", "valley"]), max_size=40).map(
     " ".join

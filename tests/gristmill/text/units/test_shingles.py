@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.units import shingles as module
 from gristmill.text.units.shingles import shingles
-from tests.support.drivers.draws import draws
 
 ONES = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
