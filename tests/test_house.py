@@ -152,6 +152,7 @@ UNTESTED: dict[str, str] = {
     "assets/support/folder_facts.py": "by tests/assets/test_models.py",
     "gristmill/labels/rude_remarks.py": "by tests/gristmill/models/test_toxicity.py",
     "gristmill/recipes/models/checks.py": "by tests/gristmill/recipes/test_catalogue.py",
+    "gristmill/stages/near_duplicates/mark_records.py": "declares a type",
     "gristmill/recipes/label.py": "by tests/gristmill/recipes/test_tagger.py",
     "gristmill/reports/classifier.py": "by tests/gristmill/stages/models/test_training.py",
     "gristmill/stages/models/ledger.py": "by tests/gristmill/stages/models/test_training.py",
