@@ -1,11 +1,13 @@
-"""`dolma tag -c CONFIG`: tags files of documents as the Dolma toolkit does, on plain paths, without a lake.
+"""`dolma tag` tags files of documents, `dolma dedupe` marks duplicates in them, both as the Dolma toolkit does.
 
-It takes the toolkit's configuration (YAML or JSON) or the same options, and writes the same files of attributes with
-the same labels. A file appears when it is complete. A run that was stopped is continued by the same command; files that
-are done stay. A file that this command has not made is never replaced without --force.
+They work on plain paths, without a lake. Each takes the toolkit's configuration (YAML or JSON) or the same options, and
+writes the same files of attributes with the same labels. A file appears when it is complete. A run that was stopped is
+continued by the same command; files that are done stay. A file that this command has not made is never replaced without
+--force.
 """
 
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import open_store
+from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
+from gristmill.stages.dolma_dedupe.deduping import plan_dedupe, run_dedupe
 from gristmill.stages.dolma_tagging.config import FIELDS, TagConfig, read_config, tag_config
 from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging
 
-HELP = "the Dolma toolkit's command line on plain paths: tag"
+HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe"
 
 _MEANINGS = {
     "documents": "paths or patterns of documents, or addresses such as s3://bucket/documents/*.gz",
@@ -29,16 +33,23 @@ _MEANINGS = {
     "processes": "files that are tagged at the same time",
     "ignore_existing": "make files again that this command has finished",
     "dryrun": "show what would be done",
+    "dedupe.name": "folder below attributes/",
+    "dedupe.documents.key": "path of the key that is compared, such as $.metadata.url",
 }
 
 
 def declare(parser: ArgumentParser) -> None:
-    """Adds the subcommand."""
-    parser.add_argument("-c", "--config", dest="config_before", default="", metavar="FILE", help="as of tag")
-    below = parser.add_subparsers(required=True, metavar="tag")
-    one = below.add_parser("tag", help="write attributes of documents", description=__doc__)
+    """Adds the subcommands."""
+    parser.add_argument("-c", "--config", dest="config_before", default="", metavar="FILE", help="as of the command")
+    below = parser.add_subparsers(required=True, metavar="tag|dedupe", dest="dolma_command")
+    _declare_one(below.add_parser("tag", help="write attributes of documents", description=__doc__), FIELDS)
+    words = "mark duplicate documents and paragraphs"
+    _declare_one(below.add_parser("dedupe", help=words, description=__doc__), DEDUPE_FIELDS)
+
+
+def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
     one.add_argument("-c", "--config", default="", metavar="FILE", help="the toolkit's configuration, YAML or JSON")
-    for name, kind in FIELDS.items():
+    for name, kind in fields.items():
         words = _MEANINGS.get(name, "accepted, as the toolkit has it")
         if kind is bool:
             one.add_argument(f"--{name}", action=BooleanOptionalAction, default=None, help=words)
@@ -51,25 +62,53 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Tags what is missing, and returns 0.
+    """Makes what is missing, and returns 0.
 
     Raises:
-        RecipeError: the configuration is wrong, or the attributes were made by other taggers.
+        RecipeError: the configuration is wrong, or the attributes were made by other taggers or options.
         DataError: a file cannot be read, or an output is not of this command.
         StoreError: a store does not answer.
     """
+    return _dedupe(arguments) if arguments.dolma_command == "dedupe" else _tag(arguments)
+
+
+def _tag(arguments: Namespace) -> int:
     options = _options(arguments)
-    config = tag_config(_fields(arguments, options))
+    config = tag_config(_fields(arguments, options, FIELDS))
     plan = plan_tagging(config, options, force=arguments.force)
     for pattern in plan.missed:
         show(f"no file matches {pattern}")
     for output in plan.outputs:
-        show(f"{output.spec.root}: {', '.join(name for name, _ in output.spec.taggers)}")
+        show(f"{output.root}: {', '.join(output.taggers)}")
     show(f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done")
     if config.dryrun:
         return 0
     documents = _run(plan, config, options)
     show(f"{documents:,} documents in {len(plan.items):,} files tagged")
+    return 0
+
+
+def _dedupe(arguments: Namespace) -> int:
+    options = _options(arguments)
+    fields = _fields(arguments, options, DEDUPE_FIELDS)
+    config = dedupe_config(fields)
+    unneeded = [name for name in UNNEEDED if fields.get(name)]
+    if unneeded:
+        show(f"accepted, and not needed here: {', '.join(unneeded)}")
+    plan = plan_dedupe(config, options, force=arguments.force)
+    for pattern in plan.missed:
+        show(f"no file matches {pattern}")
+    for output in plan.outputs:
+        show(f"{output.root}: {config.numbered(config.attribute)}")
+    show(f"{len(plan.missing):,} files to compare, {plan.done:,} files of attributes are done")
+    if config.dryrun:
+        return 0
+    progress = Progress()
+    try:
+        documents = run_dedupe(plan, config, options, progress)
+    finally:
+        progress.end()
+    show(f"{documents:,} documents in {len(plan.files):,} files compared")
     return 0
 
 
@@ -83,11 +122,11 @@ def _run(plan: Any, config: TagConfig, options: dict[str, str]) -> int:
         progress.end()
 
 
-def _fields(arguments: Namespace, options: dict[str, str]) -> dict[str, Any]:
+def _fields(arguments: Namespace, options: dict[str, str], names: Mapping[str, type]) -> dict[str, Any]:
     """The fields of the configuration; options of the command line come before those of the file."""
     path = arguments.config or arguments.config_before
-    found = read_config(_read(path, options), path) if path else {}
-    given = {name: getattr(arguments, name) for name in FIELDS}
+    found = read_config(_read(path, options), path, names) if path else {}
+    given = {name: getattr(arguments, name) for name in names}
     return found | {name: value for name, value in given.items() if value is not None}
 
 

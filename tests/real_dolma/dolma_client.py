@@ -3,10 +3,12 @@
 Jobs: {"do": "tag", "taggers", "rows"}: for each row, for each tagger, its labels as `dolma tag` would write them: spans
           by label, or {"error": text} if the tagger raised. A row is a text, or an object with the fields of a document
       {"do": "names"}: the names of all its taggers
+      {"do": "dedupe", "config"}: runs `dolma dedupe` with a configuration file
 """
 
 import json
 import logging
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -51,7 +53,15 @@ def names(_: Job) -> Labels:
     return {"names": sorted(name for name, _ in registry.items())}
 
 
-DO = {"tag": tag, "names": names}
+def dedupe(job: Job) -> Labels:
+    """Runs its deduper as its command line does. It needs keys of a bucket even for files."""
+    os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"}
+    sys.argv = ["dolma", "-c", job["config"], "dedupe"]
+    import_module("dolma.cli.main").main()
+    return {}
+
+
+DO = {"tag": tag, "names": names, "dedupe": dedupe}
 
 
 def main() -> None:

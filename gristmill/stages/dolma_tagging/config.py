@@ -4,7 +4,7 @@ Source: github.com/allenai/dolma, release 1.2.1, `cli/tagger.py` (TaggerConfig) 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,42 +55,57 @@ class TagConfig:
     dryrun: bool = False
 
 
-def read_config(data: bytes, where: str) -> dict[str, Any]:
-    """The fields of a configuration file, YAML or JSON, with the names of FIELDS.
+def read_config(data: bytes, where: str, fields: Mapping[str, type] = FIELDS) -> dict[str, Any]:
+    """The fields of a configuration file, YAML or JSON, with the names of the toolkit's options.
 
     Args:
         data: of the file.
         where: its path, for messages.
+        fields: the options, each with its type.
 
     Raises:
         DataError: it is no YAML.
         RecipeError: a key is not known, or a value has a wrong type.
     """
-    found: dict[str, Any] = {}
-    for key, value in read_yaml(data, where).items():
-        if key in {"profile", "work_dir"} and isinstance(value, dict):
-            found |= {f"{key}.{part}": each for part, each in value.items()}
-        else:
-            found[key] = value
-    return {key: _checked(key, value, where) for key, value in found.items()}
+    return {key: _checked(key, value, where, fields) for key, value in _flat(read_yaml(data, where), "", fields)}
 
 
-def _checked(key: str, value: Any, where: str) -> Any:
-    if key not in FIELDS:
-        raise RecipeError(f"{where}: unknown key {key!r}; {known_names(key, FIELDS)}")
-    kind = FIELDS[key]
+def _flat(values: Mapping[str, Any], above: str, fields: Mapping[str, type]) -> Iterator[tuple[str, Any]]:
+    """The values by their full names, such as `work_dir.input`."""
+    for part, value in values.items():
+        key = f"{above}{part}"
+        group = any(name.startswith(f"{key}.") for name in fields)
+        if group and isinstance(value, dict):
+            yield from _flat(value, f"{key}.", fields)
+        elif key in fields or not (group and value is None):
+            yield key, value
+
+
+def _checked(key: str, value: Any, where: str, fields: Mapping[str, type]) -> Any:
+    if key not in fields:
+        raise RecipeError(f"{where}: unknown key {key!r}; {known_names(key, fields)}")
+    kind = fields[key]
     if kind is list and isinstance(value, str):
         raise RecipeError(f"{where}: {key}: give a list, such as [{value}]")
     many = value if isinstance(value, list) else [value]
     if any(isinstance(each, str) and "${" in each for each in many):
         raise RecipeError(f"{where}: {key}: references such as ${{...}} are not resolved; write the value itself")
+    if kind is float and isinstance(value, int | str) and not isinstance(value, bool):
+        value = _number(value)  # YAML 1.1 reads 1e-06 as a string
     fits = value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
     if not fits or (kind is list and not all(isinstance(each, str) for each in value or ())):
         raise RecipeError(f"{where}: {key}: {value!r:.100} is not {_KINDS[kind]}")
     return value
 
 
-_KINDS = {list: "a list of strings", str: "a string", int: "an integer", bool: "true or false"}
+def _number(value: int | str) -> float | str | int:
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return value
+
+
+_KINDS = {list: "a list of strings", str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 
 
 def tag_config(fields: Mapping[str, Any]) -> TagConfig:

@@ -24,14 +24,15 @@ class PackedUpload:
     Args:
         store: receives the object.
         path: of the object; its ending names the packing.
+        packing: an ending that names another packing; empty: that of the path.
 
     Attributes:
         rows: how many were written.
     """
 
-    def __init__(self, store: Store, path: str) -> None:
+    def __init__(self, store: Store, path: str, packing: str = "") -> None:
         self._upload = store.upload(path)
-        self._pack = _PACK.get(suffix(path), bytes)
+        self._pack = _PACK.get(packing or suffix(path), bytes)
         self._sha256 = hashlib.sha256()
         self._waiting = bytearray()
         self._begun = False

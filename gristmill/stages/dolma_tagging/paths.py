@@ -65,7 +65,7 @@ def tagged_files(
     files: list[TaggedFile] = []
     missed: list[str] = []
     for pattern, output in zip(documents, outputs, strict=True):
-        root, found = _matches(pattern, options)
+        root, found = matches(pattern, options)
         if not found:
             missed.append(pattern)
         shared = _shared([f"{root}/{path}" for path in found])
@@ -150,8 +150,17 @@ def _shared(urls: Sequence[str]) -> int:
     return len("/".join(first[:count])) + 1
 
 
-def _matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, ObjectVersion]]:
-    """The root that holds the files of a pattern, and their versions by path."""
+def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, ObjectVersion]]:
+    """The root that holds the files of a pattern, and their versions by path.
+
+    Args:
+        pattern: of documents.
+        options: of the bucket's client.
+
+    Raises:
+        RecipeError: it is neither a path nor an address in a bucket.
+        StoreError: the store does not answer.
+    """
     if pattern.startswith(_BUCKET):
         parts = pattern.removeprefix(_BUCKET).split("/")
         bucket, rest = parts[0], parts[1:]
@@ -190,9 +199,9 @@ def _objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
             return
         pattern = f"{pattern.rstrip('/')}/*"
     fixed = "".join(f"{part}/" for part in _fixed(pattern.split("/")))
-    matches = re.compile(_regex(pattern)).fullmatch
+    fits = re.compile(_regex(pattern)).fullmatch
     for entry in store.list(fixed):
-        if matches(entry.path) and not entry.path.rpartition("/")[2].startswith("."):
+        if fits(entry.path) and not entry.path.rpartition("/")[2].startswith("."):
             yield entry.path, entry.version
 
 

@@ -1,0 +1,123 @@
+"""Runs of `dolma dedupe`: what they write, and what they do after a kill, an edit or a change."""
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from gristmill.errors import DataError, MalformedRow, RecipeError
+from gristmill.stages.dolma_dedupe.config import DedupeConfig
+from gristmill.stages.dolma_dedupe.deduping import DedupePlan, plan_dedupe, run_dedupe
+from gristmill.stages.dolma_tagging.records import MANIFEST
+
+TEXTS = {"a": ["one\ntwo"], "b": ["two\nthree"], "c": ["three", "one"]}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for name, texts in TEXTS.items():
+        write(tmp_path, name, *texts)
+    return tmp_path
+
+
+def write(home: Path, name: str, *texts: str) -> None:
+    path = home / f"documents/{name}.jsonl.gz"
+    path.parent.mkdir(exist_ok=True)
+    rows = "".join(json.dumps({"id": f"{name}{number}", "text": text}) + "\n" for number, text in enumerate(texts))
+    path.write_bytes(gzip.compress(rows.encode(), mtime=0))
+
+
+def config(home: Path) -> DedupeConfig:
+    return DedupeConfig((f"{home}/documents/*.gz",), "p", "dup")
+
+
+def dedupe(given: DedupeConfig, *, force: bool = False) -> DedupePlan:
+    plan = plan_dedupe(given, {}, force=force)
+    run_dedupe(plan, given, {}, lambda _: None)
+    return plan
+
+
+def contents(home: Path) -> dict[str, list[object]]:
+    return {
+        path.name[0]: [
+            json.loads(line)["attributes"]["dup"] for line in gzip.decompress(path.read_bytes()).splitlines()
+        ]
+        for path in sorted(home.glob("attributes/p/*.gz"))
+    }
+
+
+MARKS = {"a": [[]], "b": [[[0, 4, 1]]], "c": [[[0, 5, 1]], [[0, 3, 1]]]}
+
+
+def test_each_file_is_compared_with_those_before(home: Path) -> None:
+    plan = dedupe(config(home))
+    assert (len(plan.files), len(plan.missing), plan.done) == (3, 3, 0)
+    assert contents(home) == MARKS
+    manifest = json.loads((home / "attributes/p" / MANIFEST).read_text())
+    assert manifest["made_by"] == "gristmill dolma dedupe"
+    assert not list(home.glob("attributes/p/.dolma-tag/receipts/*"))
+    again = plan_dedupe(config(home), {})
+    assert (again.files, again.done) == ([], 3)
+
+
+def test_a_missing_file_is_made_after_reading_those_before(home: Path) -> None:
+    dedupe(config(home))
+    before = {path: path.stat().st_mtime_ns for path in home.glob("attributes/p/*.gz")}
+    lost = home / "attributes/p/b.jsonl.gz"
+    lost.unlink()
+    plan = dedupe(config(home))
+    assert [file.name[0] for file in plan.files] == ["a", "b"]
+    assert contents(home) == MARKS
+    assert {path for path in before if path.stat().st_mtime_ns != before[path]} == {lost}
+
+
+def test_a_change_makes_that_file_and_those_behind_again(home: Path) -> None:
+    dedupe(config(home))
+    write(home, "b", "zero\nthree", "one")
+    plan = dedupe(config(home))
+    assert {file.name[0] for file in plan.missing} == {"b", "c"}
+    assert contents(home) == {"a": [[]], "b": [[], [[0, 3, 1]]], "c": [[[0, 5, 1]], [[0, 3, 1]]]}
+
+
+def test_a_bad_row_stops_the_run_and_the_next_continues(home: Path) -> None:
+    (home / "documents/b.jsonl.gz").write_bytes(gzip.compress(b'{"id":"b0"}\n'))
+    with pytest.raises(MalformedRow, match=r"b\.jsonl\.gz: row 0: no text"):
+        dedupe(config(home))
+    assert contents(home) == {"a": [[]]}
+    write(home, "b", *TEXTS["b"])
+    plan = dedupe(config(home))
+    assert {file.name[0] for file in plan.missing} == {"b", "c"}
+    assert contents(home) == MARKS
+
+
+def test_files_of_others_and_other_options_are_refused(home: Path) -> None:
+    path = home / "attributes/p/a.jsonl.gz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"mine")
+    with pytest.raises(DataError, match=r"not made by this command.*a\.jsonl\.gz"):
+        dedupe(config(home))
+    dedupe(config(home), force=True)
+    other = replace(config(home), skip_empty=True)
+    with pytest.raises(RecipeError, match="give another experiment"):
+        dedupe(other)
+    dedupe(other, force=True)
+    assert contents(home) == MARKS
+
+
+def test_a_saved_bloom_filter_is_refused(home: Path) -> None:
+    saved = home / "c4.bloom"
+    assert plan_dedupe(replace(config(home), bloom_file=str(saved)), {}).missing
+    saved.write_bytes(b"")
+    with pytest.raises(RecipeError, match=r"c4\.bloom is a saved Bloom filter"):
+        plan_dedupe(replace(config(home), bloom_file=str(saved)), {})
+
+
+def test_partitions_lie_beside_each_other_and_another_packing_keeps_the_name(home: Path) -> None:
+    given = replace(config(home), partitions=2, partition=1, packing=".zst")
+    dedupe(given)
+    data = (home / "attributes/p_1/c.jsonl.gz").read_bytes()
+    rows = zstandard.ZstdDecompressor().stream_reader(data).read().splitlines()
+    assert [list(json.loads(row)["attributes"]) for row in rows] == [["dup_1"], ["dup_1"]]
