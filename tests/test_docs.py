@@ -120,7 +120,7 @@ def test_every_subcommand_and_option_stands_in_the_page_of_the_command_line() ->
     )
     for subcommand, its in subcommands().items():
         options = options_of(its)
-        told = set(re.findall(r"--[a-z](?:[a-z_.-]*[a-z])?", section(page, subcommand)))
+        told = set(re.findall(r"--[a-z](?:[a-z0-9_.-]*[a-z])?", section(page, subcommand)))
         assert options - COMMON_OPTIONS <= told, f"{page}: {subcommand}: {sorted(options - COMMON_OPTIONS - told)}"
         assert told <= options, f"{page}: {subcommand} has no {sorted(told - options)}"
 

@@ -175,6 +175,8 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dolma_tagging/rules.py": "by tests/real_dolma/test_real_tag.py",
     "gristmill/stages/dolma_tagging/grinder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
     "gristmill/stages/dolma_tagging/records.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
+    "gristmill/stages/dolma_tagging/attribute_folder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
+    "gristmill/stages/dolma_dedupe/marking.py": "by tests/gristmill/stages/dolma_dedupe/test_units.py",
     "gristmill/stages/export/codec.py": "nouns and protocols",
     "gristmill/stages/export/not_taken.py": "a type",
     "gristmill/stages/export/sample_start.py": "a type",

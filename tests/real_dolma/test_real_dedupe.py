@@ -82,7 +82,7 @@ def write(home: Path, files: Mapping[str, Sequence[object]]) -> None:
         path = home / "documents" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        path.write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
 
 
 def attributes(home: Path) -> dict[str, bytes]:
