@@ -120,6 +120,15 @@ def script_counts(column: CodePoints) -> tuple[Numbers, Numbers, Numbers]:
     return black, no_spaces, no_rules
 
 
+def spaceless_blocks() -> tuple[tuple[int, int], ...]:
+    """The first and the last code point of each block of the scripts without spaces.
+
+    >>> (0x4E00, 0x9FFF) in spaceless_blocks()
+    True
+    """
+    return _BY_DICTIONARY + _BY_CHARACTER
+
+
 @cache
 def _table() -> NDArray[np.uint8]:
     table = np.zeros(0x110000, np.uint8)

@@ -35,14 +35,14 @@ def sentences(column: CodePoints, runs: Runs) -> Numbers:
     >>> sentences(column, Runs.of(column)).tolist()
     [5, 0, 2]
     """
-    ends = _ends(column)
+    ends = sentence_ends(column)
     words = runs.starts.take(np.flatnonzero(runs.are_words))
     firsts = np.searchsorted(words, np.append(0, ends))  # the number of the first word after each end
     firsts = firsts[:-1][firsts[1:] > firsts[:-1]]  # the last end is that of the column
     return np.diff(np.searchsorted(words[firsts], column.bounds))
 
 
-def _ends(column: CodePoints) -> Numbers:
+def sentence_ends(column: CodePoints) -> Numbers:
     """The places that follow a sentence or a line, ascending."""
     units = column.units
     marks = taken(units, _table())

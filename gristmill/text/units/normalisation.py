@@ -1,0 +1,98 @@
+"""The named normalisations of texts before they are compared. A name never changes its meaning: take the next number.
+
+`white-space-1`: each run of white space is one space, and there is none at both ends. White space is that of
+`str.split`.
+
+`words-1`: the words of the text, joined by one space. A word is a run of letters, marks and digits (`\\w` of UTS #18
+without punctuation) in lower case, each letter by itself as Unicode 14.0 has it: Σ is always σ, and İ is i. All else
+parts words. A character of a script without spaces, such as Chinese or Thai, is a word of its own. What Unicode 14.0
+does not assign is no part of a word. Composed and decomposed letters differ.
+"""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.text.characters.scripts import spaceless_blocks
+from gristmill.text.unicode.assigned import assigned
+from gristmill.text.unicode.tables import MARK, WORD, characters
+
+_SPACE, _LINE_FEED = 0x20, 0x0A
+_MARKS = 0x80
+Codes = NDArray[np.uint32]
+
+
+def normalised(text: str, name: str) -> str:
+    r"""A text in a named normalisation.
+
+    Args:
+        text: any text.
+        name: `white-space-1` or `words-1`; empty: the text unchanged.
+
+    >>> normalised(" To  be,\n or NOT", "white-space-1"), normalised(" To  be,\n or NOT", "words-1")
+    ('To be, or NOT', 'to be or not')
+    >>> normalised("Don't!  ÉCOLE 日本 3.5", "words-1")
+    'don t école 日 本 3 5'
+    """
+    if name == "words-1":
+        return " ".join(words_text(text).split())
+    return " ".join(text.split()) if name == "white-space-1" else text
+
+
+def words_text(text: str) -> str:
+    r"""The text in lower case, with spaces for all that is in no word, and around words of one character.
+
+    Line feeds stay.
+
+    >>> words_text("To be,\n日本 or")
+    'to be \n 日  本  or'
+    """
+    if text.isascii():
+        return text.encode().translate(_ascii_table()).decode("ascii")
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    alone = lone().take(codes)
+    lowered = lower_table().take(codes)
+    if alone.any():
+        lowered = np.repeat(lowered, 1 + 2 * alone.astype(np.int64))
+        (places,) = np.nonzero(alone)
+        places += 2 * np.arange(len(places))
+        lowered[places] = lowered[places + 2] = _SPACE
+    return lowered.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@cache
+def lower_table() -> Codes:
+    """Each code point that may be in a word in lower case, and a space for all others (0x110000)."""
+    flags = characters()
+    codes = np.arange(0x110000, dtype=np.uint32)
+    lowered: Codes = np.strings.lower(codes.view("U1")).view(np.uint32)
+    inside = ((flags & WORD) != 0) & ((flags & MARK) == 0) & assigned()
+    table = np.where(inside, lowered, np.uint32(_SPACE)).astype("<u4")
+    table[_LINE_FEED] = _LINE_FEED
+    table.setflags(write=False)
+    return table
+
+
+@cache
+def in_word() -> NDArray[np.bool_]:
+    """Whether each code point may be in a word (0x110000)."""
+    table: NDArray[np.bool_] = lower_table() > _SPACE
+    table.setflags(write=False)
+    return table
+
+
+@cache
+def lone() -> NDArray[np.bool_]:
+    """Whether each code point is a word of its own (0x110000)."""
+    table = np.zeros(0x110000, np.bool_)
+    for first, last in spaceless_blocks():
+        table[first : last + 1] = True
+    table &= in_word()
+    table.setflags(write=False)
+    return table
+
+
+@cache
+def _ascii_table() -> bytes:
+    return lower_table()[:_MARKS].astype(np.uint8).tobytes() + bytes([_SPACE]) * _MARKS

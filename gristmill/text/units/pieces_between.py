@@ -1,0 +1,162 @@
+"""The pieces of texts between separators, such as paragraphs and lines, with their hashes."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.text.code_points import Numbers
+from gristmill.text.units.hashes import digests
+from gristmill.text.units.normalisation import normalised
+from gristmill.text.units.unit_hashes import TextGroup, UnitHashes, spans_of_texts, text_groups
+from gristmill.text.units.utf8_column import Utf8Column, decoded, encoded_text
+
+EMPTY, SHORT, FEW_WORDS = "empty", "too short", "too few words"
+"""Why a unit is left out."""
+
+_MAYBE_SPACE = np.array([code >= 0x80 or chr(code).isspace() for code in range(256)], np.bool_)
+"""Whether a byte may be of white space. Each that is not, is a character with ink."""
+
+
+class BytePieces:
+    """The pieces of a group of texts between separators, in UTF-8.
+
+    Args:
+        group: the texts.
+        separator: between two pieces.
+
+    Attributes:
+        column: the texts, each followed by the separator.
+        pieces: as bytes (P).
+        starts: where each piece begins in the column, in bytes (P).
+        ends: where each ends (P).
+        kept: whether each piece is not left out (P).
+        skipped: how many were left out, by the reason.
+    """
+
+    def __init__(self, group: TextGroup, separator: str) -> None:
+        self.group = group
+        self.column = Utf8Column.of(group.texts, separator)
+        mark = encoded_text(separator)
+        data, bounds = self.column.data, self.column.bounds.tolist()
+        if len(separator) == 1:
+            self.pieces = data.split(mark)
+            self.pieces.pop()
+        else:
+            texts = (data[a : b - len(mark)].split(mark) for a, b in zip(bounds, bounds[1:], strict=False))
+            self.pieces = list(chain.from_iterable(texts))
+        lengths = np.fromiter(map(len, self.pieces), np.int64, len(self.pieces))
+        self.ends = np.cumsum(lengths + len(mark)) - len(mark)
+        self.starts = self.ends - lengths
+        self.kept = np.ones(len(lengths), np.bool_)
+        self.skipped: dict[str, int] = {}
+
+    def skip(self, chosen: NDArray[np.bool_], reason: str) -> None:
+        """Leaves the chosen pieces out, if they are not left out already."""
+        chosen = chosen & self.kept
+        count = int(np.count_nonzero(chosen))
+        if count:
+            self.kept &= ~chosen
+            self.skipped[reason] = self.skipped.get(reason, 0) + count
+
+    def trim(self) -> None:
+        """Takes the white space from both ends of each piece, and leaves out what has nothing else."""
+        for place in self._edged(first_or_last=True):
+            text = decoded(self.pieces[place])
+            kept = text.strip()
+            inside = text.lstrip()
+            head = len(encoded_text(text[: len(text) - len(inside)]))
+            self.pieces[place] = encoded_text(kept)
+            self.starts[place] += head
+            self.ends[place] = self.starts[place] + len(self.pieces[place])
+        self.skip(self.ends == self.starts, EMPTY)
+
+    def skip_blank(self) -> None:
+        """Leaves out what is empty, or white space alone."""
+        blank = self.ends == self.starts
+        for place in self._edged(first_or_last=False):
+            blank[place] = decoded(self.pieces[place]).isspace()
+        self.skip(blank, EMPTY)
+
+    def _edged(self, *, first_or_last: bool) -> list[int]:
+        """The pieces whose first byte, last byte or both may be of white space."""
+        (some,) = np.nonzero(self.ends > self.starts)
+        first = _MAYBE_SPACE[self.column.bytes.take(self.starts[some])]
+        last = _MAYBE_SPACE[self.column.bytes.take(self.ends[some] - 1)]
+        return some[first | last if first_or_last else first & last].tolist()
+
+    def spans(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The spans of each text, and the starts and ends of those that are kept, in code points of their texts."""
+        starts, ends = self.starts[self.kept], self.ends[self.kept]
+        bounds = self.column.bounds
+        counts = spans_of_texts(starts, bounds)
+        before = np.repeat(self.column.code_points(bounds[:-1]) - self.group.offset, counts)
+        return counts, self.column.code_points(starts) - before, self.column.code_points(ends) - before
+
+    def hashed(self, normalisation: str) -> UnitHashes:
+        """The units of the pieces that are kept. What is empty after its normalisation is left out too."""
+        if normalisation:
+            self._normalise(normalisation)
+        whole = bool(self.kept.all())
+        pieces = self.pieces if whole else compress(self.pieces, self.kept.tolist())
+        hashes = digests(pieces)
+        spans, starts, ends = self.spans()
+        return UnitHashes(self.group.first, spans, starts, ends, hashes, None, self.skipped)
+
+    def _normalise(self, name: str) -> None:
+        for place in np.flatnonzero(self.kept).tolist():
+            text = normalised(decoded(self.pieces[place]), name)
+            self.pieces[place] = encoded_text(text)
+        self.skip(np.fromiter((not piece for piece in self.pieces), np.bool_, len(self.pieces)), EMPTY)
+
+
+def paragraphs(
+    texts: Sequence[str], separator: str = "\n", min_length: int = 0, min_words: int = 0, normalisation: str = ""
+) -> Iterator[UnitHashes]:
+    r"""The paragraphs of texts: what is between separators and not white space alone. White space at its ends counts.
+
+    Args:
+        texts: any texts.
+        separator: between two paragraphs.
+        min_length: paragraphs with fewer code points are left out.
+        min_words: paragraphs with fewer words between white space are left out.
+        normalisation: of each paragraph before it is hashed; see `normalisation.py`.
+
+    >>> one, = paragraphs(["to be\n\n or not", "to be"])
+    >>> one.spans.tolist(), one.starts.tolist(), one.ends.tolist(), bool(one.hashes.low[0] == one.hashes.low[2])
+    ([2, 1], [0, 7, 0], [5, 14, 5], True)
+    """
+    for group in text_groups(texts, separator):
+        pieces = BytePieces(group, separator)
+        pieces.skip_blank()
+        _skip_short(pieces, min_length)
+        if min_words:
+            words = (len(decoded(piece).split()) for piece in pieces.pieces)
+            pieces.skip(np.fromiter(words, np.int64, len(pieces.pieces)) < min_words, FEW_WORDS)
+        yield pieces.hashed(normalisation)
+
+
+def lines(texts: Sequence[str], min_length: int = 0, normalisation: str = "") -> Iterator[UnitHashes]:
+    r"""The lines of texts, without white space at both ends. Empty ones are left out.
+
+    Args:
+        texts: any texts.
+        min_length: lines with fewer code points are left out.
+        normalisation: of each line before it is hashed.
+
+    >>> one, = lines(["  to be \n\t\n"])
+    >>> one.starts.tolist(), one.ends.tolist(), one.skipped
+    ([2], [7], {'empty': 2})
+    """
+    for group in text_groups(texts, "\n"):
+        pieces = BytePieces(group, "\n")
+        pieces.trim()
+        _skip_short(pieces, min_length)
+        yield pieces.hashed(normalisation)
+
+
+def _skip_short(pieces: BytePieces, least: int) -> None:
+    if least:
+        column = pieces.column
+        pieces.skip(column.code_points(pieces.ends) - column.code_points(pieces.starts) < least, SHORT)
