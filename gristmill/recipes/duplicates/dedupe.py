@@ -115,13 +115,14 @@ class Dedupe:
     @property
     def fingerprint_parameters(self) -> dict[str, Any]:
         """Everything that changes a fingerprint or the file that holds it, as JSON."""
-        return {**self.unit.parameters, "buckets": self.buckets}
+        return {**self.unit.fingerprint_parameters, "buckets": self.buckets}
 
     @property
     def recipe(self) -> Recipe:
         """The recipe of all that it makes, for ledgers. The memory is not in it: it changes no result."""
         parameters = {
-            **self.fingerprint_parameters,
+            **self.unit.parameters,
+            "buckets": self.buckets,
             "sources": list(self.sources),
             "scope": self.scope,
             "confirm": self.confirm,

@@ -1,7 +1,8 @@
 """The units of text that are compared for duplicates: documents, paragraphs, lines, sentences, n-grams, signatures."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -12,13 +13,22 @@ Normalisation = Literal["", "white-space-1", "words-1"]
 """How a text is changed before it is compared; see gristmill.text.units.normalisation. Empty: not at all."""
 
 
+_AFTER = frozenset({"threshold", "least", "exact", "keeper", "score"})
+"""Options that change no fingerprint."""
+
+
 class _Unit:
     """What all units share."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The options as JSON, with the name of the unit: everything that changes a fingerprint."""
+        """The options as JSON, with the name of the unit."""
         return {"unit": type(self).__name__.removesuffix("Units").lower(), **asdict(self)}  # type: ignore[call-overload]
+
+    @property
+    def fingerprint_parameters(self) -> dict[str, Any]:
+        """Those of the parameters that change a fingerprint. The others change only what is done with them."""
+        return {name: value for name, value in self.parameters.items() if name not in _AFTER}
 
     def __post_init__(self) -> None:
         check_types(self, type(self).__name__)
@@ -156,3 +166,14 @@ class MinHashUnits(_Unit):
 
 Unit = DocumentUnits | ParagraphUnits | LineUnits | SentenceUnits | NgramUnits | MinHashUnits
 """What is compared."""
+
+
+def unit_of_parameters(parameters: Mapping[str, Any]) -> Unit:
+    """The unit that has these parameters; an option that is not given has its default.
+
+    >>> unit_of_parameters({"unit": "line", "min_length": 3, "normalised": ""})
+    LineUnits(min_length=3, normalised='')
+    """
+    (kind,) = (kind for kind in get_args(Unit) if kind.__name__.removesuffix("Units").lower() == parameters["unit"])
+    made: Unit = kind(**{name: value for name, value in parameters.items() if name != "unit"})
+    return made

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
 from gristmill.text.code_points import Hashes, Numbers, mixed
 
@@ -50,8 +49,8 @@ def word_hashes(data: bytes, starts: Numbers, ends: Numbers) -> Hashes128:
     """A hash of each word `data[start:end]`. It depends on these bytes alone.
 
     A word of up to 16 bytes is two numbers p and q of 64 bits, the first bytes the lowest, filled with zeros. With n
-    bytes, `a = mixed(p + n * GOLDEN)`, `b = mixed(q ^ a)`, `high = a + b * ODD` and `low = mixed(b ^ high)`. So two such
-    words of one length never have the same hash. A longer word has its XXH3-128.
+    bytes, `a = mixed(p + n * GOLDEN)`, `b = mixed(q ^ a)`, `high = a + b * ODD` and `low = mixed(b ^ high)`. So two
+    such words of one length never have the same hash. A longer word has its XXH3-128.
 
     Args:
         data: any bytes.

@@ -1,7 +1,7 @@
 """The pieces of texts between separators, such as paragraphs and lines, with their hashes."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class BytePieces:
             self.pieces = data.split(mark)
             self.pieces.pop()
         else:
-            texts = (data[a : b - len(mark)].split(mark) for a, b in zip(bounds, bounds[1:], strict=False))
+            texts = (data[a : b - len(mark)].split(mark) for a, b in pairwise(bounds))
             self.pieces = list(chain.from_iterable(texts))
         lengths = np.fromiter(map(len, self.pieces), np.int64, len(self.pieces))
         self.ends = np.cumsum(lengths + len(mark)) - len(mark)
@@ -84,7 +84,8 @@ class BytePieces:
         (some,) = np.nonzero(self.ends > self.starts)
         first = _MAYBE_SPACE[self.column.bytes.take(self.starts[some])]
         last = _MAYBE_SPACE[self.column.bytes.take(self.ends[some] - 1)]
-        return some[first | last if first_or_last else first & last].tolist()
+        places: list[int] = some[first | last if first_or_last else first & last].tolist()
+        return places
 
     def spans(self) -> tuple[Numbers, Numbers, Numbers]:
         """The spans of each text, and the starts and ends of those that are kept, in code points of their texts."""

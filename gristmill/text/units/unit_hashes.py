@@ -67,10 +67,11 @@ def text_groups(texts: Sequence[str], separator: str | None = None) -> Iterator[
     """
     first, size = 0, 0
     for number, text in enumerate(texts):
-        if number > first and size + len(text) > TOGETHER:
+        huge = len(text) > HUGE and separator is not None
+        if number > first and (huge or size + len(text) > TOGETHER):
             yield TextGroup(first, texts[first:number])
             first, size = number, 0
-        if len(text) > HUGE and separator is not None:
+        if huge and separator is not None:
             for start, part in parts_of(text, separator):
                 yield TextGroup(number, [part], start)
             first, size = number + 1, 0

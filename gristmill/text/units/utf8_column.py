@@ -38,7 +38,8 @@ class BitCounts:
         """The number of flags before each place (shape of `places`)."""
         eights = places >> 3
         kept = self._bits.take(eights) >> (8 - (places & 7)).astype(np.uint8)
-        return self._sums.take(eights) + np.bitwise_count(kept)
+        counts: Numbers = self._sums.take(eights) + np.bitwise_count(kept)
+        return counts
 
 
 @dataclass(frozen=True)

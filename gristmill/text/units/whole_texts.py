@@ -47,7 +47,8 @@ def signed(
         normalisation: of each text before its words are taken.
 
     Yields:
-        For some texts their units, and their signatures (T, bands * rows); that of a text without words is 0 throughout.
+        For some texts their units, and their signatures (T, bands * rows). That of a text without words is 0
+        throughout.
 
     >>> (one, values), = signed(["to be or not to be", ""], 5, 14, 8, 1, "words-1")
     >>> one.spans.tolist(), one.counts.tolist(), values.shape

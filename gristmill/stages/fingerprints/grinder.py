@@ -1,0 +1,108 @@
+"""The grinder of fingerprints: reads a shard of documents once, and writes the hashes of its units."""
+
+from typing import Any
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.rows.batches import TextRow, decode_rows
+from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, NgramUnits, Unit, unit_of_parameters
+from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.stages.fingerprints.key_rows import MEND, keyed_row
+from gristmill.stages.fingerprints.part_writer import FingerprintWriter
+from gristmill.stages.fingerprints.units_of_texts import units_of
+
+
+class FingerprintSpec(msgspec.Struct, frozen=True):
+    """What all shards share.
+
+    Attributes:
+        documents: the partition that is read.
+        place: the partition that is made.
+        token: of the run that has claimed it.
+        recipe: digest of its recipe.
+        unit: the parameters of the unit.
+        buckets: into how many ranges the hashes are divided.
+    """
+
+    documents: Place
+    place: Place
+    token: str
+    recipe: str
+    unit: dict[str, Any]
+    buckets: int
+
+
+class FingerprintItem(msgspec.Struct, frozen=True):
+    """One shard of documents, and what its part is made from."""
+
+    documents: Shard
+    inputs: tuple[Input, ...]
+
+
+class FingerprintGrinder:
+    """Grinds the shards of one snapshot."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=FingerprintSpec)
+        self._store = job.lake.store()
+        self._unit: Unit = unit_of_parameters(self._spec.unit)
+        key = self._unit.key if isinstance(self._unit, DocumentUnits) else "text"
+        self._decoder: msgspec.json.Decoder[TextRow] = msgspec.json.Decoder(keyed_row(key))
+        self._mend = MEND if "." in key else ""
+
+    def __call__(self, item: Item) -> Outcome:
+        body, spec = msgspec.json.decode(item.body, type=FingerprintItem), self._spec
+        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs)
+        output = _FingerprintOutput(part, self._unit, spec.buckets)
+        return Outcome(write_shards(self._store, [output], lambda: self._read(body.documents, output.writer)))
+
+    def _read(self, shard: Shard, writer: FingerprintWriter) -> None:
+        store, path = shard_file(self._store, self._spec.documents, shard)
+        first = 0
+        for block in read_blocks(store, path, shard.sha256):
+            held = [decode_rows(self._decoder, block, path, first, self._mend)]
+            del block
+            first += len(held[0])
+            self._add(held, writer, path)
+        if first != shard.rows:
+            raise DataError(f"{path}: {shard.rows} documents in its ledger, but {first} were read; make them again")
+        writer.finish()
+
+    def _add(self, held: list[list[TextRow]], writer: FingerprintWriter, path: str) -> None:
+        """Adds the rows of a block, and lets them go."""
+        rows = held.pop()
+        try:
+            writer.documents([row.pair for row in rows])
+            writer.units(units_of(self._unit, rows, writer.counts), len(rows))
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
+
+
+class _FingerprintOutput:
+    """A part that is being written."""
+
+    def __init__(self, part: BinaryPart, unit: Unit, buckets: int) -> None:
+        self.place, self.token, self._part = part.place, part.token, part
+        signatures = unit.bands * unit.rows if isinstance(unit, MinHashUnits) else 0
+        several = isinstance(unit, NgramUnits | MinHashUnits)
+        self.writer = FingerprintWriter(part, buckets, several=several, signatures=signatures)
+
+    def close(self) -> Receipt:
+        return self._part.close()
+
+    def abort(self) -> None:
+        self.writer.abort()
+        self._part.abort()
+
+
+def grinder(job: Job) -> FingerprintGrinder:
+    """See gristmill.execution.runner."""
+    return FingerprintGrinder(job)

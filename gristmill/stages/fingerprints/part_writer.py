@@ -1,0 +1,127 @@
+"""PartWriter of fingerprints: writes the files of one part, in memory that does not grow with the shard."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import IO
+
+import numpy as np
+import orjson
+import xxhash
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.lake.identity import Pair
+from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.stages.fingerprints.bucket_sort import BucketSort
+from gristmill.stages.fingerprints.units_of_texts import Found
+
+_IN_MEMORY = 8 << 20
+_MEMBER = 1 << 20
+_U32 = 2**32
+
+
+class FingerprintWriter:
+    """Takes the documents and units of a shard in their order.
+
+    Args:
+        part: receives the files.
+        buckets: into how many ranges the hashes are divided.
+        several: whether a span may have several hashes.
+        signatures: values of a signature; 0 if documents have none.
+    """
+
+    def __init__(self, part: BinaryPart, buckets: int, *, several: bool, signatures: int = 0) -> None:
+        self._part, self._buckets = part, buckets
+        self._digest = xxhash.xxh3_128()
+        self._ids = b""
+        self._ids_file = part.file("ids.gz")
+        self._signatures_file = part.file("signatures") if signatures else None
+        self._sort = BucketSort(buckets)
+        names = ("documents", "starts", "ends", *(("sizes",) if several else ()))
+        self._columns: dict[str, IO[bytes]] = {
+            name: tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by abort()
+            for name in names
+        }
+        self._spans = 0
+        self.counts: Counter[str] = Counter()
+
+    def documents(self, pairs: Sequence[Pair]) -> None:
+        """Appends the (source, id) pairs of documents."""
+        lines = b"\n".join([*map(orjson.dumps, pairs), b""])
+        self._digest.update(lines)
+        self._part.rows += len(pairs)
+        self._ids += lines
+        while len(self._ids) >= _MEMBER:  # members end at the same rows, however the rows come
+            end = self._ids.index(b"\n", _MEMBER - 1) + 1
+            self._ids_file.write(gzip_bytes(self._ids[:end]))
+            self._ids = self._ids[end:]
+
+    def units(self, found: Iterable[Found], documents: int) -> None:
+        """Appends the units of documents.
+
+        Args:
+            found: the units, in the order of the documents.
+            documents: how many documents these are.
+        """
+        spans = np.zeros(documents, np.int64)
+        for units, signatures in found:
+            spans[units.first : units.first + len(units.spans)] += units.spans
+            self._column("starts", units.starts)
+            self._column("ends", units.ends)
+            if "sizes" in self._columns:
+                sizes = np.ones(len(units.starts), np.int64) if units.counts is None else units.counts
+                self._column("sizes", sizes)
+            self._sort.add(units.hashes)
+            self._spans += len(units.starts)
+            self.counts.update(units.skipped)
+            if self._signatures_file is not None and signatures is not None:
+                self._signatures_file.write(signatures.astype("<u4").tobytes())
+        self._column("documents", spans)
+
+    def _column(self, name: str, values: NDArray[np.int64]) -> None:
+        if len(values) and int(values.max()) >= _U32:
+            raise DataError(f"more than {_U32 - 1} code points or units in a document; divide it")
+        self._columns[name].write(values.astype("<u4").tobytes())
+
+    def finish(self) -> None:
+        """Writes what is left. The part can be closed afterwards."""
+        if self._ids or not self._part.rows:
+            self._ids_file.write(gzip_bytes(self._ids))
+        self._write_spans()
+        self._write_hashes()
+        self._part.ids = self._digest.hexdigest()
+        self._part.facts = {"documents": self._part.rows, "spans": self._spans, "hashes": self._sort.hashes}
+        self._part.counts = {**self.counts, "spans": self._spans, "hashes": self._sort.hashes}
+        self.abort()
+
+    def _write_spans(self) -> None:
+        file = self._part.file("spans")
+        file.write(np.array([self._part.rows, self._spans, self._sort.hashes], "<u8").tobytes())
+        for column in self._columns.values():
+            column.seek(0)
+            while piece := column.read(_IN_MEMORY):
+                file.write(piece)
+
+    def _write_hashes(self) -> None:
+        """Writes the blocks, and the file `buckets`: where each begins, in hashes, and its XXH3-128."""
+        file = self._part.file("hashes")
+        offsets = np.zeros(self._buckets + 1, "<u8")
+        digests: list[bytes] = []
+        for bucket, block in self._sort.blocks():
+            digest = xxhash.xxh3_128()
+            for column in block:
+                data = column.astype(column.dtype.newbyteorder("<"), copy=False).tobytes()
+                digest.update(data)
+                file.write(data)
+            offsets[bucket + 1] = len(block[0])
+            digests.append(digest.digest())
+        index = self._part.file("buckets")
+        index.write(np.cumsum(offsets, dtype="<u8").tobytes() + b"".join(digests))
+
+    def abort(self) -> None:
+        """Removes the temporary files."""
+        self._sort.close()
+        for column in self._columns.values():
+            column.close()

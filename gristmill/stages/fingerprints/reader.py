@@ -1,0 +1,117 @@
+"""FingerprintPart: reads a part of fingerprints: ids, spans, the hashes of one bucket, signatures.
+
+ledger, rows = read_ledger(store, place(FINGERPRINTS.at(dedupe=..., source=...), snapshot))
+part = FingerprintPart(store, rows[0], partition.table)
+high, low, ordinals = part.bucket(3)
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import orjson
+import xxhash
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.fingerprints.binary_part import file_of_part, part_record, read_part_file
+from gristmill.stages.fingerprints.spans import SpanTable
+
+_DIGEST = 16
+_HASH = 20
+"""Bytes of a hash in a block: its two halves, and its ordinal."""
+
+
+class Bucket(NamedTuple):
+    """The hashes of one bucket of a shard, in the order of the shard.
+
+    Attributes:
+        high: their upper 64 bits (n).
+        low: their lower 64 bits (n).
+        ordinals: the number of each hash in the shard, ascending (n).
+    """
+
+    high: NDArray[np.uint64]
+    low: NDArray[np.uint64]
+    ordinals: NDArray[np.uint32]
+
+
+class FingerprintPart:
+    """Reads the fingerprints of one shard. Everything that is read is compared with a recorded digest.
+
+    Args:
+        store: the lake.
+        row: the part's row of the table.
+        table: path of the table, for messages.
+    """
+
+    def __init__(self, store: Store, row: Shard, table: str) -> None:
+        self._store, self.row, self._table = store, row, table
+
+    @property
+    def hashes(self) -> int:
+        """The number of hashes. No file is read for it."""
+        return int(part_record(self.row, self._table).facts["hashes"])
+
+    def ids(self) -> list[Pair]:
+        """The (source, id) pair of each document."""
+        return [tuple(orjson.loads(line)) for line in rows_of(self._ids())]
+
+    def _ids(self) -> bytes:
+        path, _ = file_of_part(self.row, self._table, "ids.gz")
+        return unpacked_whole(self._file("ids.gz"), path)
+
+    def spans(self) -> SpanTable:
+        """The spans of all documents."""
+        return SpanTable.decode(self._file("spans"), f"{self._table}: part {self.row.name}")
+
+    def signatures(self) -> NDArray[np.uint32]:
+        """The MinHash signature of each document (documents, values); that of one without words is 0 throughout."""
+        values = np.frombuffer(self._file("signatures"), "<u4")
+        if self.row.rows == 0:
+            return values.reshape(0, 0)
+        if len(values) % self.row.rows:
+            raise self._broken("signatures")
+        return values.reshape(self.row.rows, -1)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.uint64]:
+        """The number of the first hash of each bucket in the file `hashes`, and the number of all (buckets + 1)."""
+        return self._index[0]
+
+    @cached_property
+    def _index(self) -> tuple[NDArray[np.uint64], bytes]:
+        data = self._file("buckets")
+        buckets, rest = divmod(len(data) - 8, 8 + _DIGEST)
+        if rest:
+            raise self._broken("buckets")
+        return np.frombuffer(data, "<u8", buckets + 1), data[8 * (buckets + 1) :]
+
+    def bucket(self, number: int) -> Bucket:
+        """The hashes of one bucket, by one range read.
+
+        Raises:
+            DataError: the bytes are not those that were written.
+        """
+        offsets, digests = self._index
+        first, last = int(offsets[number]), int(offsets[number + 1])
+        path, _ = file_of_part(self.row, self._table, "hashes")
+        data = self._store.read_range(path, first * _HASH, last * _HASH) if last > first else b""
+        if xxhash.xxh3_128_digest(data) != digests[number * _DIGEST : (number + 1) * _DIGEST]:
+            raise DataError(
+                f"{path}: the hashes of bucket {number} are not those that were written; make this partition again:"
+                f" {self._table}"
+            )
+        count = last - first
+        high, low = np.frombuffer(data, "<u8", 2 * count).reshape(2, count)
+        return Bucket(high, low, np.frombuffer(data, "<u4", count, 16 * count))
+
+    def _file(self, name: str) -> bytes:
+        return read_part_file(self._store, self.row, self._table, name)
+
+    def _broken(self, name: str) -> DataError:
+        return DataError(f"{self._table}: part {self.row.name}: file {name!r} is broken; make this partition again")

@@ -1,0 +1,60 @@
+"""Which function of gristmill.text.units finds the units of a recipe in texts."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gristmill.recipes.duplicates.units import (
+    DocumentUnits,
+    LineUnits,
+    MinHashUnits,
+    NgramUnits,
+    ParagraphUnits,
+    SentenceUnits,
+    Unit,
+)
+from gristmill.stages.fingerprints.key_rows import keys_of
+from gristmill.text.units.minhash import Signatures
+from gristmill.text.units.pieces_between import lines, paragraphs
+from gristmill.text.units.sentence_runs import sentence_runs
+from gristmill.text.units.unit_hashes import UnitHashes
+from gristmill.text.units.whole_texts import keyed, signed
+from gristmill.text.units.word_ngrams import Ngrams, ngram_paragraphs
+
+
+class Found(NamedTuple):
+    """Units of some rows, and for MinHash the signatures of these rows."""
+
+    units: UnitHashes
+    signatures: Signatures | None = None
+
+
+def units_of(unit: Unit, rows: Sequence[Any], counts: Counter[str]) -> Iterator[Found]:
+    """The units of rows.
+
+    Args:
+        unit: what is compared.
+        rows: of the type `keyed_row`, if whole documents are compared; else with `text`.
+        counts: is told how many rows have no key, and why.
+    """
+    if isinstance(unit, DocumentUnits):
+        keys = keys_of(rows, unit.key, counts)
+        yield Found(keyed(keys, [len(row.text) for row in rows], unit.normalised))
+        return
+    texts = [row.text for row in rows]
+    if isinstance(unit, MinHashUnits):
+        for units, values in signed(texts, unit.ngram, unit.bands, unit.rows, unit.seed, unit.normalised):
+            yield Found(units, values)
+        return
+    yield from map(Found, _spans(unit, texts))
+
+
+def _spans(unit: ParagraphUnits | LineUnits | SentenceUnits | NgramUnits, texts: Sequence[str]) -> Iterator[UnitHashes]:
+    if isinstance(unit, ParagraphUnits):
+        return paragraphs(texts, unit.separator, unit.min_length, unit.min_words, unit.normalised)
+    if isinstance(unit, LineUnits):
+        return lines(texts, unit.min_length, unit.normalised)
+    if isinstance(unit, SentenceUnits):
+        return sentence_runs(texts, unit.count, unit.normalised)
+    ngrams = Ngrams(unit.length, unit.stride, unit.skip_short, unit.normalised)
+    return ngram_paragraphs(texts, ngrams, unit.separator)

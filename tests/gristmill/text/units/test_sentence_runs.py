@@ -1,0 +1,53 @@
+"""Runs of sentences: spans and hashes counted by hand, and compared with one text alone."""
+
+import pytest
+import xxhash
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gristmill.text.code_points import CodePoints
+from gristmill.text.unicode.runs import Runs
+from gristmill.text.unicode.sentences import sentences
+from gristmill.text.units import unit_hashes
+from gristmill.text.units.sentence_runs import sentence_runs, sentence_spans
+from gristmill.text.units.unit_hashes import UnitHashes
+
+TEXT = st.text(st.sampled_from('aB. !\n?。日\u00a0…"é😀'), max_size=40)
+
+
+def joined(unit: UnitHashes) -> list[int]:
+    return [high << 64 | low for high, low in zip(*(half.tolist() for half in unit.hashes), strict=True)]
+
+
+def test_runs_of_three() -> None:
+    text = "One é.  Two!\n***\nThree? Four."
+    (one,) = sentence_runs([text, "A. B."])
+    assert (one.spans.tolist(), one.skipped) == ([2, 0], {"too few sentences": 1})
+    spans = [text[a:b] for a, b in zip(one.starts.tolist(), one.ends.tolist(), strict=True)]
+    assert spans == ["One é.  Two!\n***\nThree?", "Two!\n***\nThree? Four."]
+    runs = ["One é. Two! Three?", "Two! Three? Four."]
+    assert joined(one) == [xxhash.xxh3_128_intdigest(run.encode()) for run in runs]
+
+
+@settings(max_examples=draws(100), deadline=None)
+@given(st.lists(TEXT, min_size=1, max_size=5))
+def test_sentences_are_as_many_as_are_counted_and_trimmed(texts: list[str]) -> None:
+    counts, starts, ends = sentence_spans(texts)
+    column = CodePoints.of(texts)
+    assert counts.tolist() == sentences(column, Runs.of(column)).tolist()
+    first = 0
+    for text, count in zip(texts, counts.tolist(), strict=True):
+        for start, end in zip(starts[first : first + count], ends[first : first + count], strict=True):
+            assert text[start:end] == text[start:end].strip() != ""
+        first += count
+
+
+def test_a_huge_text_has_the_runs_that_it_has_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "A b. C d\nE f. G\n\n\nH? I j k l. M\nN"
+    (whole,) = sentence_runs([text])
+    monkeypatch.setattr(unit_hashes, "HUGE", 5)
+    monkeypatch.setattr(unit_hashes.parts_of, "__defaults__", (5,))
+    (parts,) = sentence_runs([text])
+    assert (parts.starts.tolist(), parts.ends.tolist()) == (whole.starts.tolist(), whole.ends.tolist())
+    assert joined(parts) == joined(whole)
