@@ -26,7 +26,7 @@ _HASH = 20
 """Bytes of a hash in a block: its two halves, and its ordinal."""
 
 
-class Bucket(NamedTuple):
+class BucketHashes(NamedTuple):
     """The hashes of one bucket of a shard, in the order of the shard.
 
     Attributes:
@@ -91,7 +91,7 @@ class FingerprintPart:
             raise self._broken("buckets")
         return np.frombuffer(data, "<u8", buckets + 1), data[8 * (buckets + 1) :]
 
-    def bucket(self, number: int) -> Bucket:
+    def bucket(self, number: int) -> BucketHashes:
         """The hashes of one bucket, by one range read.
 
         Raises:
@@ -108,7 +108,7 @@ class FingerprintPart:
             )
         count = last - first
         high, low = np.frombuffer(data, "<u8", 2 * count).reshape(2, count)
-        return Bucket(high, low, np.frombuffer(data, "<u4", count, 16 * count))
+        return BucketHashes(high, low, np.frombuffer(data, "<u4", count, 16 * count))
 
     def _file(self, name: str) -> bytes:
         return read_part_file(self._store, self.row, self._table, name)
