@@ -146,6 +146,9 @@ LINES_IN_A_FILE = 350
 LINES_IN_A_FUNCTION = 50
 
 UNTESTED: dict[str, str] = {
+    "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
+    "gristmill/stages/dedupe/verdicts/grinder.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
+    "gristmill/stages/dedupe/marks/grinder.py": "by tests/gristmill/stages/dedupe/marks/test_step.py",
     "gristmill/lake/asset_kind.py": "by tests/gristmill/lake/test_asset_kinds.py",
     "gristmill/stages/fingerprints/grinder.py": "by tests/gristmill/stages/fingerprints/test_step.py",
     "gristmill/stages/fingerprints/part_writer.py": "by tests/gristmill/stages/fingerprints/test_step.py",

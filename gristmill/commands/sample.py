@@ -17,10 +17,10 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.index import newest
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
+from gristmill.text.natural_order import newest
 
 HELP = "show rows that a mix (or a version, as in wiki/v1) keeps, and rows that each rule drops"
 

@@ -118,6 +118,11 @@ class Dedupe:
         return {**self.unit.fingerprint_parameters, "buckets": self.buckets}
 
     @property
+    def fingerprint_recipe(self) -> Recipe:
+        """The recipe of its fingerprints, for ledgers."""
+        return Recipe(self.name, FINGERPRINTING, self.fingerprint_parameters, self.draft)
+
+    @property
     def recipe(self) -> Recipe:
         """The recipe of all that it makes, for ledgers. The memory is not in it: it changes no result."""
         parameters = {

@@ -1,6 +1,5 @@
 """Indexes: the index of a mix names its finished slices, and lists those that are absent."""
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -20,6 +19,7 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
+from gristmill.text.natural_order import newest
 
 
 class Slice(msgspec.Struct, frozen=True):
@@ -93,16 +93,6 @@ def inputs_of(index: Index) -> tuple[Upstream, ...]:
     if closes is None:
         raise RecipeError(f"{index.asset}: no index has this address")
     return tuple(Upstream(closes.at(**names, stream=s.stream), s.snapshot, s.fingerprint) for s in index.slices)
-
-
-def newest(snapshots: Sequence[str]) -> str:
-    """The last snapshot in natural order: 3.9 is before 3.11, and 2023-12 before 2024-02."""
-    return max(snapshots, key=_natural)
-
-
-def _natural(key: str) -> list[tuple[int, int, str]]:
-    parts = re.findall(r"\d+|\D+", key)
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
 
 def finished_slices(store: Store, asset: str, snapshots: Sequence[str]) -> dict[str, Head]:

@@ -7,7 +7,7 @@ from testkit import Mill, make_documents
 from gristmill.errors import NewerSchema
 from gristmill.lake.address import mix_index
 from gristmill.recipes.mix import Mix
-from gristmill.stages.mixing.index import Index, index_mix, newest, read_index
+from gristmill.stages.mixing.index import Index, index_mix, read_index
 from gristmill.stages.mixing.step import stream_step
 
 BLEND = Mix(name="blend", streams=(stream(),))
@@ -23,14 +23,6 @@ def mixed(mill: Mill, *snapshots: str) -> None:
 def close(mill: Mill, *known: str, snapshots: str = "accumulate") -> Index:
     source = replace(mill.source(), snapshots=snapshots)  # type: ignore[arg-type]  # one of two words
     return index_mix(mill.store, BLEND, {"pages": source}, {"pages": known})
-
-
-@pytest.mark.parametrize(
-    ("snapshots", "last"),
-    [(["3.9", "3.11", "3.10"], "3.11"), (["2023-12", "2024-02"], "2024-02"), (["9", "a"], "9"), (["r2", "r10"], "r10")],
-)
-def test_the_newest_edition_is_the_last_as_people_count(snapshots: list[str], last: str) -> None:
-    assert newest(snapshots) == last
 
 
 def test_what_is_finished_is_taken_and_what_is_known_besides_is_absent(mill: Mill) -> None:

@@ -1,0 +1,129 @@
+"""The grinder of marks: it reads the duplicates of a snapshot, and writes those of neighbouring shards.
+
+File `marks` of a part: u32 ordinals of the hashes of the shard that are duplicates, ascending.
+"""
+
+import msgspec
+import numpy as np
+
+from gristmill.errors import DataError
+from gristmill.execution.work import Ground, Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input
+from gristmill.lake.store.json_object import Integer
+from gristmill.stages.dedupe.columns import FOUND, REPEATS, ColumnFile, Spill, write_array
+from gristmill.stages.dedupe.hash_order import U64
+from gristmill.stages.dedupe.verdicts.grinder import StoredFile
+from gristmill.stages.fingerprints.binary_part import BinaryPart
+
+_READ_BYTES = 64
+"""Bytes of memory that a position takes while it is looked at."""
+
+
+class MarksSpec(msgspec.Struct, frozen=True):
+    """What all parts share.
+
+    Attributes:
+        place: the partition that is made.
+        token: token of the run that has claimed it.
+        recipe: digest of its recipe.
+        memory: bytes that a worker may use.
+        shards: name and inputs of each part, in the order of the names.
+        hashes: how many hashes each shard has.
+        repeats: the file `repeats` of each bucket.
+        found: the snapshot's verdicts of each bucket.
+    """
+
+    place: Place
+    token: str
+    recipe: str
+    memory: Integer
+    shards: tuple[tuple[str, tuple[Input, ...]], ...]
+    hashes: tuple[Integer, ...]
+    repeats: tuple[StoredFile, ...]
+    found: tuple[StoredFile, ...]
+
+
+class MarksItem(msgspec.Struct, frozen=True):
+    """The shards [first, last)."""
+
+    first: Integer
+    last: Integer
+
+
+class MarksGrinder:
+    """Grinds the shards of one snapshot."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=MarksSpec)
+        self._store = job.lake.store()
+
+    def __call__(self, item: Item) -> Outcome:
+        spec, body = self._spec, msgspec.json.decode(item.body, type=MarksItem)
+        marks = _Marks(spec.hashes, body.first, body.last)
+        with Spill(spec.memory) as spill:
+            for number, types, files in ((1, REPEATS, spec.repeats), (0, FOUND, spec.found)):
+                for each in files:
+                    held = spill if each.bytes > spec.memory // 4 else None
+                    file = ColumnFile(self._store, each.path, each.digest, types, held)
+                    most = max(1, spec.memory // 4 // _READ_BYTES)
+                    for start in range(0, file.rows, most):
+                        marks.add(file.column(number, start, start + most), each.path)
+        ground: list[Ground] = []
+        for number in range(body.first, body.last):
+            ground += self._write(number, marks)
+        return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
+
+    def _write(self, number: int, marks: "_Marks") -> tuple[Ground, ...]:
+        spec = self._spec
+        name, inputs = spec.shards[number]
+        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=name, inputs=inputs)
+
+        def write() -> None:
+            ordinals = marks.of_shard(number)
+            write_array(part.file("marks"), ordinals)
+            part.rows = len(ordinals)
+
+        return write_shards(self._store, [part], write)
+
+
+class _Marks:
+    """The duplicates among the hashes of the shards [first, last).
+
+    Args:
+        hashes: how many hashes each shard of the snapshot has.
+        first: number of the first shard.
+        last: number after the last one.
+    """
+
+    def __init__(self, hashes: tuple[int, ...], first: int, last: int) -> None:
+        self._hashes = np.array(hashes, np.int64)
+        self._first, self._last = first, last
+        self._begins = np.concatenate([[0], np.cumsum(self._hashes[first:last])])
+        self._marked = np.zeros(int(self._begins[-1]), bool)
+
+    def add(self, positions: U64, path: str) -> None:
+        """Marks positions; those of other shards are checked and left.
+
+        Raises:
+            DataError: a position is not in the snapshot.
+        """
+        shards = (positions >> np.uint64(32)).astype(np.int64)
+        ordinals = (positions & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        if len(shards) and (int(shards.max()) >= len(self._hashes) or (ordinals >= self._hashes[shards]).any()):
+            raise DataError(f"{path}: a position that the snapshot does not have; make its partition again")
+        if (self._first, self._last) != (0, len(self._hashes)):
+            mine = np.flatnonzero((shards >= self._first) & (shards < self._last))
+            shards, ordinals = shards[mine], ordinals[mine]
+        self._marked[self._begins[shards - self._first] + ordinals] = True
+
+    def of_shard(self, number: int) -> np.typing.NDArray[np.uint32]:
+        """The marked hashes of a shard, ascending."""
+        begin, end = self._begins[number - self._first : number - self._first + 2]
+        return np.flatnonzero(self._marked[begin:end]).astype("<u4")
+
+
+def grinder(job: Job) -> MarksGrinder:
+    """See gristmill.execution.runner."""
+    return MarksGrinder(job)

@@ -1,0 +1,127 @@
+"""The grinder of hash runs: it merges neighbouring buckets of all shards of a snapshot, each into its part.
+
+Files of a part: `hashes`, `positions`, `repeats` and `counts`; see gristmill.stages.dedupe.columns.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from gristmill.execution.work import Ground, Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input
+from gristmill.lake.store.json_object import Integer
+from gristmill.stages.dedupe.columns import Spill
+from gristmill.stages.dedupe.fingerprint_blocks import (
+    HASH_BYTES,
+    BlockIndex,
+    BucketReader,
+    HashFile,
+    PlacedHashes,
+    read_index,
+)
+from gristmill.stages.dedupe.merging import RunWriter
+from gristmill.stages.fingerprints.binary_part import BinaryPart
+
+_THREADS = 8
+"""Requests at once: a bucket answers a small one after 10 to 50 ms."""
+_PIECE = 512
+"""The share of the memory that the hashes of one shard may have, in hashes a byte: 1 / 512."""
+
+
+class RunsSpec(msgspec.Struct, frozen=True):
+    """What all parts share.
+
+    Attributes:
+        place: the partition that is made.
+        token: token of the run that has claimed it.
+        recipe: digest of its recipe.
+        fingerprints: address of the asset that is read.
+        contents: digest of the hashes of each bucket.
+        memory: bytes that a worker may use.
+        files: the hashes of all shards.
+    """
+
+    place: Place
+    token: str
+    recipe: str
+    fingerprints: str
+    contents: tuple[str, ...]
+    memory: Integer
+    files: tuple[HashFile, ...]
+
+
+class RunsItem(msgspec.Struct, frozen=True):
+    """The buckets [first, last)."""
+
+    first: Integer
+    last: Integer
+
+
+def bucket_name(bucket: int) -> str:
+    """The name of a bucket's part.
+
+    >>> bucket_name(7)
+    '00007'
+    """
+    return f"{bucket:05d}"
+
+
+class RunsGrinder:
+    """Grinds the buckets of one snapshot."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=RunsSpec)
+        self._store = job.lake.store()
+
+    def __call__(self, item: Item) -> Outcome:
+        spec, body = self._spec, msgspec.json.decode(item.body, type=RunsItem)
+        ground: list[Ground] = []
+        numbers = range(body.first, body.last)
+        with Spill(spec.memory) as spill, ThreadPoolExecutor(_THREADS) as threads:
+            indexes = list(threads.map(lambda file: read_index(self._store, file, len(spec.contents)), spec.files))
+            readers = {number: BucketReader(self._store, spec.files, indexes, number) for number in numbers}
+            blocks: list[memoryview] | None = None
+            if len(numbers) > 1 and HASH_BYTES * sum(each.hashes for each in readers.values()) <= spec.memory // 4:
+                blocks = list(threads.map(lambda *each: self._block(body, *each), spec.files, indexes))
+            for number, reader in readers.items():
+                if blocks is None:
+                    pieces = reader.pieces(max(1, spec.memory // _PIECE), spill)
+                else:
+                    cuts = zip(blocks, indexes, strict=True)
+                    pieces = reader.of_blocks([_cut(block, index, body.first, number) for block, index in cuts])
+                ground += self._write(number, pieces, reader.hashes, spill)
+        return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
+
+    def _block(self, body: RunsItem, file: HashFile, index: BlockIndex) -> memoryview:
+        """The blocks of all buckets of an item, one after another."""
+        begin, end = (HASH_BYTES * int(index.offsets[bucket]) for bucket in (body.first, body.last))
+        return memoryview(self._store.read_range(file.path, begin, end) if end > begin else b"")
+
+    def _write(self, number: int, pieces: Iterator[PlacedHashes], hashes: int, spill: Spill) -> tuple[Ground, ...]:
+        spec, name = self._spec, bucket_name(number)
+        inputs = (Input(spec.fingerprints, "hashes", spec.contents[number]),)
+        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=name, inputs=inputs)
+
+        def write() -> None:
+            run = RunWriter(spill)
+            run.take(pieces)
+            for file in ("hashes", "positions", "repeats", "counts"):
+                getattr(run, file).copy_to(part.file(file))
+            part.rows = hashes
+            part.counts = {"distinct": run.hashes.rows, "repeats": run.repeats.rows}
+
+        return write_shards(self._store, [part], write)
+
+
+def _cut(block: memoryview, index: BlockIndex, first: int, bucket: int) -> memoryview:
+    """The block of a bucket among the blocks of buckets from `first` on."""
+    begin, end = (HASH_BYTES * int(index.offsets[at] - index.offsets[first]) for at in (bucket, bucket + 1))
+    return block[begin:end]
+
+
+def grinder(job: Job) -> RunsGrinder:
+    """See gristmill.execution.runner."""
+    return RunsGrinder(job)

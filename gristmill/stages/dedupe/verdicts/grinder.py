@@ -1,0 +1,208 @@
+"""The grinder of verdicts: it compares one bucket of the snapshots of a round with that of all earlier snapshots.
+
+A part has a file for each new snapshot, named by its rank: FOUND in gristmill.stages.dedupe.columns.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input
+from gristmill.lake.store.json_object import Integer
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, ColumnFile, ColumnWriter, Spill
+from gristmill.stages.dedupe.compared import Family
+from gristmill.stages.dedupe.comparison import Comparison, Keepers, firsts_of, powers
+from gristmill.stages.dedupe.hash_order import Places, are_ascending, bucket_range
+from gristmill.stages.dedupe.merging import windows
+from gristmill.stages.dedupe.verdicts.old_run import OldRun
+from gristmill.stages.fingerprints.binary_part import BinaryPart
+
+NEW_BYTES = 160
+"""Bytes of memory that a new hash takes, at most."""
+
+
+class StoredFile(msgspec.Struct, frozen=True):
+    """A file of a run, with the XXH3-128 of its bytes and its size."""
+
+    path: str
+    digest: str
+    bytes: Integer
+
+
+class NewRun(msgspec.Struct, frozen=True):
+    """The files of a new snapshot's run that are read."""
+
+    hashes: StoredFile
+    positions: StoredFile
+    counts: StoredFile
+
+
+class VerdictsSpec(msgspec.Struct, frozen=True):
+    """What all parts share.
+
+    Attributes:
+        place: the partition that is made.
+        token: token of the run that has claimed it.
+        recipe: digest of its recipe.
+        buckets: number of buckets.
+        memory: bytes that a worker may use.
+        families: which snapshots are compared.
+    """
+
+    place: Place
+    token: str
+    recipe: str
+    buckets: Integer
+    memory: Integer
+    families: tuple[Family, ...]
+
+
+class VerdictsItem(msgspec.Struct, frozen=True):
+    """One bucket.
+
+    Attributes:
+        bucket: its number.
+        inputs: what its part is made from.
+        new: the runs of the new snapshots, by rank.
+        old: the hashes of the earlier snapshots, by rank.
+    """
+
+    bucket: Integer
+    inputs: tuple[Input, ...]
+    new: dict[int, NewRun]
+    old: dict[int, StoredFile]
+
+
+class VerdictsGrinder:
+    """Grinds the buckets of one round."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=VerdictsSpec)
+        self._store = job.lake.store()
+
+    def __call__(self, item: Item) -> Outcome:
+        spec, body = self._spec, msgspec.json.decode(item.body, type=VerdictsItem)
+        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs)
+        with Spill(spec.memory) as spill:
+
+            def write() -> None:
+                bucket = _Bucket(self._store, spec, body, spill)
+                bucket.compare()
+                for rank, found in sorted(bucket.found.items()):
+                    found.copy_to(part.file(str(rank)))
+                part.rows = sum(found.rows for found in bucket.found.values())
+                part.facts = {"matrix": bucket.matrix, "histogram": bucket.histogram.tolist()}
+
+            ground = write_shards(self._store, [part], write)
+        return Outcome(ground, facts={"bytes spilled": spill.bytes} if spill.bytes else {})
+
+
+class _New:
+    """The run of a new snapshot that is being compared."""
+
+    def __init__(self, store: Store, files: NewRun, spill: Spill | None) -> None:
+        def opened(file: StoredFile, types: Sequence[str]) -> ColumnFile:
+            return ColumnFile(store, file.path, file.digest, types, spill)
+
+        self.hashes = opened(files.hashes, HASHES)
+        self.positions = opened(files.positions, POSITIONS)
+        self._counts, self._counted = opened(files.counts, COUNTS), 0
+
+    def times(self, start: int, stop: int) -> NDArray[np.int64]:
+        """How often each of the hashes [start, stop) occurs in the snapshot. Ranges are asked for in their order."""
+        times = np.ones(stop - start, np.int64)
+        indexes, counts = self._counts.read(self._counted, self._counted + stop - start)
+        own = int(np.searchsorted(indexes, stop))
+        times[indexes[:own].astype(np.int64) - start] += counts[:own].astype(np.int64)
+        self._counted += own
+        return times
+
+
+class _Bucket:
+    """One bucket that is being compared.
+
+    Attributes:
+        found: the verdicts of each new snapshot, by rank.
+        matrix: [rank, first rank, fingerprints].
+        histogram: how many hashes occur 2**k to 2**(k + 1) - 1 times, by k.
+    """
+
+    def __init__(self, store: Store, spec: VerdictsSpec, body: VerdictsItem, spill: Spill) -> None:
+        self._range, self._families = bucket_range(body.bucket, spec.buckets), spec.families
+        size = sum(each.hashes.bytes for each in body.new.values()) // 16
+        self._most = max(1, spec.memory // NEW_BYTES)
+        held = spill if size > self._most else None
+        self._new = {rank: _New(store, files, held) for rank, files in body.new.items()}
+        self._old = {
+            rank: OldRun(store, file.path, file.digest, spill if held or file.bytes > spec.memory // 4 else None, size)
+            for rank, file in body.old.items()
+        }
+        self.found = {rank: ColumnWriter(FOUND, spill, spec.memory // 8 // len(body.new)) for rank in body.new}
+        self._matrix: dict[tuple[int, int], int] = {}
+        self.histogram = np.zeros(0, np.int64)
+
+    @property
+    def matrix(self) -> list[list[int]]:
+        return [[*pair, count] for pair, count in sorted(self._matrix.items())]
+
+    def compare(self) -> None:
+        """Compares everything, one range of hashes after another."""
+        for window in windows([each.hashes for each in self._new.values()], self._most):
+            for new, (_, hi, lo) in zip(self._new.values(), window, strict=True):
+                self._check(new, hi, lo)
+            comparison = Comparison(list(self._new), window)
+            times: dict[int, NDArray[np.int64]] = {}
+            for rank, newcomer in comparison.newcomers.items():
+                times[rank] = self._new[rank].times(newcomer.start, newcomer.start + len(newcomer.places))
+                comparison.see(rank, newcomer.places, times[rank])
+            self._judge(comparison)
+            for rank, first, count in firsts_of(comparison, times):
+                self._matrix[rank, first] = self._matrix.get((rank, first), 0) + count
+            self._count(powers(comparison.times))
+
+    def _judge(self, comparison: Comparison) -> None:
+        """Finds the verdicts of a range. Each earlier snapshot is in one family at most, and is read once."""
+        left = dict(self._old)
+        for family in self._families:
+            keepers = Keepers(comparison)
+            for member in family:
+                newcomer = comparison.newcomers.get(member.rank)
+                if newcomer is not None:
+                    self._write(member.rank, *keepers.found(newcomer))
+                    places = newcomer.places
+                    indexes = np.arange(newcomer.start, newcomer.start + len(places))
+                else:
+                    places, indexes = left.pop(member.rank).meet(comparison.hi, comparison.lo)
+                    comparison.see(member.rank, places, 1)
+                if member.keeps:
+                    keepers.keep(member.rank, places, indexes)
+        for rank, run in left.items():
+            comparison.see(rank, run.meet(comparison.hi, comparison.lo)[0], 1)
+
+    def _write(self, rank: int, at: Places, ranks: NDArray[np.int32], indexes: NDArray[np.uint32]) -> None:
+        if len(at):
+            begin = int(at[0])
+            positions = self._new[rank].positions.column(0, begin, int(at[-1]) + 1)[at - begin]
+            self.found[rank].write(positions, ranks, indexes)
+
+    def _check(self, new: _New, hi: NDArray[np.uint64], lo: NDArray[np.uint64]) -> None:
+        low, high = self._range
+        if len(hi) and not (are_ascending(hi, lo) and low <= int(hi[0]) and int(hi[-1]) < high):
+            raise DataError(f"{new.hashes.path}: its hashes are not those of its bucket in order; make the runs again")
+
+    def _count(self, more: NDArray[np.int64]) -> None:
+        size = max(len(more), len(self.histogram))
+        self.histogram = np.pad(self.histogram, (0, size - len(self.histogram)))
+        self.histogram[: len(more)] += more
+
+
+def grinder(job: Job) -> VerdictsGrinder:
+    """See gristmill.execution.runner."""
+    return VerdictsGrinder(job)

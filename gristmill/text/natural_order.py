@@ -1,0 +1,18 @@
+"""The natural order of names with numbers in them: 3.9 before 3.11."""
+
+import re
+from collections.abc import Sequence
+
+
+def newest(snapshots: Sequence[str]) -> str:
+    """The last snapshot in natural order.
+
+    >>> newest(["3.9", "3.11"]), newest(["2024-02", "2023-12"])
+    ('3.11', '2024-02')
+    """
+    return max(snapshots, key=_natural)
+
+
+def _natural(key: str) -> list[tuple[int, int, str]]:
+    parts = re.findall(r"\d+|\D+", key)
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
