@@ -95,7 +95,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.mixing": BELOW_STAGES,
     "stages.fingerprints": BELOW_STAGES,
     "stages.dedupe": {"stages.fingerprints", "stages.near_duplicates", "reports", *BELOW_STAGES},
-    "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
+    "stages.near_duplicates": {"stages.fingerprints", "stages.dedupe", *BELOW_STAGES},
     "stages.decontamination": {"stages.models", "reports", *BELOW_STAGES},
     "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
     "stages.tokenization": BELOW_STAGES,

@@ -1,0 +1,76 @@
+"""The files of a round of clusters.
+
+- `<rank>` for each snapshot of the round: a MEMBER record for each document in a cluster, by ascending document.
+- `<rank>.index`: a BLOCK record for each shard of that snapshot, which finds its members in `<rank>`.
+- `clusters`: a CLUSTER record for each cluster that the round made or added to, by ascending first document.
+- `clusters.parquet`: the same for people.
+"""
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.stages.near_duplicates.nodes import Nodes, shard_of
+
+MEMBER = np.dtype([
+    ("node", "<u8"), ("row", "<u4"), ("first", "<u8"), ("kept", "<u8"), ("cluster", "<u8"), ("size", "<u4"),
+    ("similarity", "<f4"), ("duplicate", "u1"),
+])  # fmt: skip
+"""`first`: the first document of the cluster, as a node. `kept`: the one that is kept. The rest: see NEAR_MARK."""
+
+CLUSTER = np.dtype([("first", "<u8"), ("kept", "<u8"), ("cluster", "<u8"), ("size", "<u4")])
+"""`size`: number of documents after the round."""
+
+BLOCK = np.dtype([("first", "<u8"), ("count", "<u8"), ("digest", "S32")])
+"""`first`, `count`: records of the shard in `<rank>`. `digest`: XXH3-128 of their bytes (hex)."""
+
+Records = NDArray[np.void]
+
+
+def write_members(part: BinaryPart, rank: int, members: Records, shards: int) -> None:
+    """Writes the members of one snapshot, and their index.
+
+    Args:
+        part: the part.
+        rank: of the snapshot.
+        members: MEMBER records, by ascending document.
+        shards: number of shards of the snapshot.
+    """
+    edges = np.searchsorted(shard_of(members["node"]), np.arange(shards + 1))
+    index = np.zeros(shards, BLOCK)
+    index["first"], index["count"] = edges[:-1], np.diff(edges)
+    for number in range(shards):
+        index["digest"][number] = digest_of_records(members[edges[number] : edges[number + 1]])
+    part.file(str(rank)).write(members.tobytes())
+    part.file(f"{rank}.index").write(index.tobytes())
+
+
+def digest_of_records(records: Records) -> bytes:
+    """XXH3-128 of records (hex)."""
+    return xxhash.xxh3_128_hexdigest(records.tobytes()).encode()
+
+
+def records_of(data: bytes, kind: np.dtype[np.void], where: str) -> Records:
+    """The records in the bytes of a file.
+
+    Raises:
+        DataError: the file is cut.
+    """
+    if len(data) % kind.itemsize:
+        raise DataError(f"{where}: is cut; make its partition again")
+    return np.frombuffer(data, kind)
+
+
+def find_nodes(records: Records, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where the record of each document is, and whether it has one.
+
+    Args:
+        records: MEMBER records, by ascending document.
+        nodes: documents (n).
+    """
+    at = np.searchsorted(records["node"], nodes)
+    at[at == len(records)] = 0
+    known = records["node"][at] == nodes if len(records) else np.zeros(len(nodes), np.bool_)
+    return at, known

@@ -1,0 +1,155 @@
+"""The grinder of clusters: one part that holds the clusters of a round."""
+
+from functools import partial
+
+import msgspec
+import numpy as np
+
+from gristmill.errors import RecipeError
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.shelf import find
+from gristmill.stages.dedupe.order import Order
+from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.stages.near_duplicates.cluster_files import Records, write_members
+from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
+from gristmill.stages.near_duplicates.grouping import Values, grouped
+from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs
+from gristmill.stages.near_duplicates.labelled import clusters_of, members_of, pairs_of, sizes_by_power
+from gristmill.stages.near_duplicates.nodes import Nodes, rank_of, slots_of
+from gristmill.stages.near_duplicates.pairs.candidates import members_of_buckets
+from gristmill.stages.near_duplicates.pairs.exact_similarity import Exact
+from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
+from gristmill.stages.near_duplicates.pairs.similarity import Estimated, Similarity
+from gristmill.stages.near_duplicates.pairs.verified import verified
+from gristmill.stages.near_duplicates.people_table import people_table
+from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
+from gristmill.stages.near_duplicates.score_values import ScoreValues
+
+_MIB = 1 << 20
+_SHARE = 4  # a block of pairs takes this share of the memory
+
+
+class ClustersSpec(msgspec.Struct, frozen=True):
+    """What the part needs.
+
+    Attributes:
+        dedupe: name of the recipe.
+        made_by: its digest.
+        order: the order of snapshots.
+        round: number of the round.
+        place: the partition that is made.
+        token: of the run that has claimed it.
+        recipe: digest of the recipe of clusters.
+    """
+
+    dedupe: str
+    made_by: str
+    order: Order
+    round: int
+    place: Place
+    token: str
+    recipe: str
+
+
+class ClustersItem(msgspec.Struct, frozen=True):
+    """The part: what it is made from."""
+
+    inputs: tuple[Input, ...]
+
+
+class ClustersGrinder:
+    """Grinds the one part of a round."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = spec = msgspec.json.decode(job.spec, type=ClustersSpec)
+        self._store = job.lake.store()
+        self._dedupe = find("dedupes", Dedupe, job.shelves, spec.dedupe)
+        if self._dedupe.recipe.digest != spec.made_by:
+            raise RecipeError(f"dedupe {spec.dedupe!r}: this worker has another recipe than the plan; start it again")
+
+    def __call__(self, item: Item) -> Outcome:
+        body, spec = msgspec.json.decode(item.body, type=ClustersItem), self._spec
+        inputs = ClusterInputs.read(self._store, self._dedupe, spec.order, spec.round)
+        inputs.check_same(body.inputs)
+        output = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=WHOLE, inputs=body.inputs)
+        made = Round(self._store, inputs)
+        return Outcome(write_shards(self._store, [output], lambda: made.write(output)))
+
+
+class Round:
+    """One round.
+
+    Args:
+        store: the lake.
+        inputs: its tables.
+    """
+
+    def __init__(self, store: Store, inputs: ClusterInputs) -> None:
+        self._store, self._inputs = store, inputs
+        self._printed = PrintedDocuments(store, inputs.fingerprints)
+        self._earlier = EarlierClusters(store, inputs)
+
+    def write(self, part: BinaryPart) -> None:
+        """Finds the clusters, and writes the files of the part."""
+        inputs, similarity = self._inputs, self._similarity()
+        pairs, counts = verified(partial(members_of_buckets, self._store, inputs), similarity, inputs.unit.least)
+        rounds = np.array([entry.round for entry in inputs.order.entries])
+        old = rounds[rank_of(pairs.one)] < inputs.round
+        found = grouped(pairs.one, pairs.other, old, self._earlier, slots_of(inputs.order), self._values())
+        clusters = clusters_of(found, self._printed)
+        members = members_of(found.nodes, clusters[found.clusters], self._printed, pairs, similarity)
+        ranks = rank_of(members["node"])
+        for rank in inputs.new:
+            first, last = np.searchsorted(ranks, [rank, rank + 1])
+            write_members(part, rank, members[first:last], len(inputs.fingerprints[rank].rows))
+        part.file("clusters").write(clusters.tobytes())
+        part.file("clusters.parquet").write(self._for_people(members, clusters))
+        part.rows = len(members)
+        counts |= {"similar": len(pairs.one), "clusters": len(clusters), "touched": found.touched}
+        part.counts = {**counts, "duplicates": int(members["duplicate"].sum())}
+        part.facts = {"sizes": sizes_by_power(clusters["size"].tolist())}
+
+    def _for_people(self, members: Records, clusters: Records) -> bytes:
+        """The table for people: the documents of this round, and what their clusters keep."""
+        (others,) = np.nonzero(~np.isin(clusters["kept"], members["node"]))
+        kept = np.zeros(len(others), members.dtype)
+        for name in ("first", "kept", "cluster", "size"):
+            kept[name] = clusters[name][others]
+        kept["node"], kept["similarity"] = clusters["kept"][others], 1
+        kept.sort(order="node")
+        kept["row"], _ = self._printed.rows(kept["node"])
+        everything = np.concatenate([members, kept])
+        everything.sort(order="node", kind="stable")
+        pairs = pairs_of(self._printed, everything["node"])
+        return people_table(everything, pairs, self._inputs.order, self._inputs.fingerprints)
+
+    def _similarity(self) -> Similarity:
+        inputs, unit = self._inputs, self._inputs.unit
+        if unit.exact:
+            return Exact(self._store, self._printed, inputs.fingerprints, inputs.documents, unit)
+        values = unit.bands * unit.rows
+        rows = SignatureRows(self._store, inputs.fingerprints, values)
+        return Estimated(rows, unit.bands, values, inputs.dedupe.memory * _MIB // _SHARE)
+
+    def _values(self) -> Values | None:
+        """What decides which document of a cluster is kept; None: the first."""
+        inputs = self._inputs
+        if inputs.unit.keeper == "longest":
+            return self._lengths
+        if inputs.unit.keeper == "score":
+            tables = {rank: inputs.fingerprints[rank] for rank in inputs.new}
+            return ScoreValues(self._store, self._printed, tables, inputs.scores, inputs.unit.score).of
+        return None
+
+    def _lengths(self, nodes: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+        return self._printed.rows(nodes)[1].astype(np.float64)
+
+
+def grinder(job: Job) -> ClustersGrinder:
+    """See gristmill.execution.runner."""
+    return ClustersGrinder(job)

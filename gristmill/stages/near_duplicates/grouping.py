@@ -1,0 +1,141 @@
+"""Grouping: from similar pairs to clusters, each with its first document and the one that is kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.stages.near_duplicates.components import components
+from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
+from gristmill.stages.near_duplicates.nodes import Nodes, in_order
+
+Values = Callable[[Nodes], NDArray[np.float64]]
+"""Gives each document a number, by which the greatest is kept."""
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The clusters of one round.
+
+    Attributes:
+        nodes: the documents of the round that are in a cluster, ascending (n).
+        clusters: the number of the cluster of each (n).
+        firsts: the first document of each cluster, ascending (c).
+        kept: the document of each cluster that is kept (c).
+        sizes: documents of each cluster after the round (c).
+        numbers: the number of each cluster that an earlier round named; 0: a new one (c).
+        touched: further clusters that a component touched and did not join: clusters that never merge.
+    """
+
+    nodes: Nodes
+    clusters: NDArray[np.int64]
+    firsts: Nodes
+    kept: Nodes
+    sizes: NDArray[np.int64]
+    numbers: Nodes
+    touched: int
+
+
+def grouped(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, slots: Sequence[int],
+            values: Values | None) -> Grouped:  # fmt: skip
+    """The clusters that similar pairs make.
+
+    The documents of the round are joined with each other. A component that touches earlier clusters, or earlier
+    documents in no cluster, joins the best-ranked of them, and what that keeps is kept. Of a component that touches
+    none, one document is kept.
+
+    Args:
+        one: a document of each pair (n).
+        other: the other, of this round (n).
+        old: whether `one` is of an earlier round (n).
+        earlier: the earlier clusters.
+        slots: see gristmill.stages.near_duplicates.nodes.slots_of.
+        values: the document with the greatest is kept; None: the first. Equal values: the first of these documents.
+    """
+    nodes = np.unique(np.concatenate([other, one[~old]]))
+    joined = components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
+    firsts, touched = _joins(joined[np.searchsorted(nodes, other[old])], one[old], earlier, slots, len(nodes))
+    by = np.lexsort((nodes, in_order(nodes, slots), joined))
+    heads = by[_begins(joined[by])]  # the first document of each component
+    is_new = firsts[joined[heads]] == _NONE
+    firsts[joined[heads[is_new]]] = nodes[heads[is_new]]
+    of_node = firsts[joined]
+    kept = nodes[heads[is_new]]
+    if values is not None:
+        kept = _greatest(nodes, joined, by, values)[is_new]
+    different, clusters, counts = np.unique(of_node, return_inverse=True, return_counts=True)
+    known, is_known = earlier.known(different)
+    return Grouped(
+        nodes=nodes,
+        clusters=clusters,
+        firsts=different,
+        kept=_kept(different, nodes[heads[is_new]], kept, known["kept"], is_known),
+        sizes=counts + _sizes_before(different, nodes[heads[is_new]], known["size"], is_known),
+        numbers=known["cluster"].astype(np.uint64),
+        touched=touched,
+    )
+
+
+_NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def _begins(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each of ordered values is the first of its equals."""
+    begins = np.ones(len(values), np.bool_)
+    begins[1:] = values[1:] != values[:-1]
+    return begins
+
+
+def _joins(joined: NDArray[np.int64], heads: Nodes, earlier: EarlierClusters, slots: Sequence[int],
+           count: int) -> tuple[Nodes, int]:  # fmt: skip
+    """For each component the first document of the earlier cluster that it joins, or _NONE; and how many it does not.
+
+    Args:
+        joined: the component of each pair (n).
+        heads: the earlier document of each pair (n).
+        earlier: the earlier clusters.
+        slots: as in grouped().
+        count: number of components, as the greatest number of one and 1.
+    """
+    firsts = np.full(count, _NONE)
+    if not len(heads):
+        return firsts, 0
+    different, places = np.unique(heads, return_inverse=True)
+    found = earlier.firsts(different)[places]
+    by = np.lexsort((found, in_order(found, slots), joined))
+    joined, found = joined[by], found[by]
+    begins = _begins(joined)
+    firsts[joined[begins]] = found[begins]
+    others = (found[1:] != found[:-1]) & ~begins[1:]
+    return firsts, int(others.sum())
+
+
+def _greatest(nodes: Nodes, joined: NDArray[np.int64], by: NDArray[np.int64], values: Values) -> Nodes:
+    """The document with the greatest value of each component, in the order of components.
+
+    Args:
+        nodes: documents (n).
+        joined: their components (n).
+        by: the places of documents by component, and in each by order (n).
+        values: gives each a value.
+    """
+    found = values(nodes)[by]
+    best = by[np.lexsort((np.arange(len(by)), -found, joined[by]))]
+    return nodes[best[_begins(joined[best])]]
+
+
+def _kept(firsts: Nodes, new: Nodes, kept: Nodes, known: Nodes, is_known: NDArray[np.bool_]) -> Nodes:
+    """What each cluster keeps: as an earlier round decided, an earlier document that was in no cluster, or as given."""
+    found = np.where(is_known, known, firsts)
+    found[np.searchsorted(firsts, new)] = kept
+    return found.astype(np.uint64)
+
+
+def _sizes_before(
+    firsts: Nodes, new: Nodes, known: NDArray[np.uint32], is_known: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """How many documents of each cluster are of earlier rounds."""
+    sizes = np.where(is_known, known, 1).astype(np.int64)
+    sizes[np.searchsorted(firsts, new)] = 0
+    return sizes

@@ -1,0 +1,215 @@
+"""What the clusters of a round are made from: the tables of fingerprints, hash runs, verdicts and earlier clusters."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gristmill.errors import DataError, StoreError
+from gristmill.lake.address import Place, attributes_asset, documents_asset, place
+from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, VERDICTS
+from gristmill.lake.identity import digest_of
+from gristmill.lake.ledger.files import find_ledger, read_ledger
+from gristmill.lake.ledger.model import Input, Shard, Upstream
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import MinHashUnits
+from gristmill.stages.dedupe.order import Order, round_key
+
+WHOLE = "all"
+"""The one part of a round of clusters."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of one partition.
+
+    Attributes:
+        place: the partition.
+        upstream: as an input of another partition; None if there is no such partition any more.
+        rows: of the table, by name of the shard or part, in their order.
+    """
+
+    place: Place
+    upstream: Upstream | None
+    rows: Mapping[str, Shard]
+
+    @classmethod
+    def read(cls, store: Store, of: Place, *, may_lack: bool = False) -> "Table":
+        """Reads a table.
+
+        Args:
+            store: the lake.
+            of: the partition.
+            may_lack: whether a missing partition is one without rows.
+
+        Raises:
+            DataError: the partition is missing, or its ledger is damaged.
+        """
+        found = find_ledger(store, of) if may_lack else read_ledger(store, of)
+        if found is None:
+            return cls(of, None, {})
+        ledger, rows = found
+        return cls(of, ledger.upstream, {row.name: row for row in sorted(rows, key=lambda row: row.name)})
+
+    @property
+    def listed(self) -> Input:
+        """The whole table as one input: its content is the digest of names and contents."""
+        digest = digest_of([[row.name, row.content] for row in self.rows.values()]) if self.upstream else ""
+        return Input(self.place.asset, self.place.snapshot, digest)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the shards; the index is the number of a shard in positions."""
+        return list(self.rows)
+
+    def row(self, number: int) -> Shard:
+        """The row of the shard with a number.
+
+        Raises:
+            DataError: there are fewer shards.
+        """
+        if number >= len(self.rows):
+            raise DataError(
+                f"{self.place.table}: shard {number:,} is named by hash runs, but there are {len(self.rows):,}; make"
+                " the runs of this snapshot again"
+            )
+        return list(self.rows.values())[number]
+
+
+@dataclass(frozen=True)
+class ClusterInputs:
+    """All tables that one round reads.
+
+    Attributes:
+        dedupe: the recipe.
+        order: the order of snapshots.
+        round: the number of the round.
+        fingerprints: the tables of the ranks up to this round; the index is the rank.
+        runs: the tables of the round's own ranks, by rank.
+        verdicts: the round's table.
+        earlier: the tables of the clusters of the rounds before, in their order.
+        documents: of the ranks up to this round, if texts are compared; else empty.
+        scores: the tables of the attribute set that chooses what is kept, of the round's own ranks, by rank.
+    """
+
+    dedupe: Dedupe
+    order: Order
+    round: int
+    fingerprints: Sequence[Table]
+    runs: Mapping[int, Table]
+    verdicts: Table
+    earlier: Sequence[Table]
+    documents: Sequence[Table]
+    scores: Mapping[int, Table]
+
+    @classmethod
+    def read(cls, store: Store, dedupe: Dedupe, order: Order, number: int) -> "ClusterInputs":
+        """Reads all tables.
+
+        Raises:
+            DataError: a table is missing, or the clusters of an earlier round are of other fingerprints.
+        """
+        unit, name = minhash_of(dedupe), dedupe.name
+        ranked = [entry for entry in order.entries if entry.round <= number]
+        new = order.of_round(number)
+        prints = [
+            Table.read(store, place(FINGERPRINTS.at(dedupe=name, source=entry.source), entry.snapshot), may_lack=True)
+            for entry in ranked
+        ]
+        runs = {
+            rank: Table.read(store, place(HASH_RUNS.at(dedupe=name, source=ranked[rank].source), ranked[rank].snapshot))
+            for rank in new
+        }
+        earlier = [Table.read(store, place(CLUSTERS.at(dedupe=name), round_key(before))) for before in range(1, number)]
+        label_set = unit.score.partition("__")[0]
+        texts = [
+            Table.read(
+                store,
+                place(documents_asset(entry.source, dedupe.versions[entry.source]), entry.snapshot),
+                may_lack=True,
+            )
+            for entry in (ranked if unit.exact else ())
+        ]
+        scores = {
+            rank: Table.read(store, _scores(dedupe, ranked[rank].source, ranked[rank].snapshot, label_set))
+            for rank in (new if unit.keeper == "score" else ())
+        }
+        verdicts = Table.read(store, place(VERDICTS.at(dedupe=name), round_key(number)))
+        found = cls(dedupe, order, number, prints, runs, verdicts, earlier, texts, scores)
+        found._check_earlier()
+        return found
+
+    def _check_earlier(self) -> None:
+        """Checks that the clusters of earlier rounds are of the fingerprints that are there now.
+
+        Raises:
+            DataError: they are not.
+        """
+        known = [table.listed for table in self.fingerprints]
+        for number, table in enumerate(self.earlier, start=1):
+            made_from = {(i.asset, i.shard): i.content for row in table.rows.values() for i in row.inputs}
+            for rank in self.order.of_round(number):
+                now = known[rank]
+                if made_from.get((now.asset, now.shard)) != now.content:
+                    raise DataError(
+                        f"{table.place.asset} ({table.place.snapshot}): made from other fingerprints than those of"
+                        f" {now.asset} ({now.shard}); make this round again first"
+                    )
+
+    @property
+    def new(self) -> list[int]:
+        """The ranks of this round."""
+        return self.order.of_round(self.round)
+
+    @property
+    def unit(self) -> MinHashUnits:
+        """The options of the signatures."""
+        return minhash_of(self.dedupe)
+
+    @property
+    def _tables(self) -> Iterator[Table]:
+        yield from self.fingerprints
+        yield from self.runs.values()
+        yield self.verdicts
+        yield from self.earlier
+        yield from self.documents
+        yield from self.scores.values()
+
+    @property
+    def listed(self) -> tuple[Input, ...]:
+        """All tables as inputs of the part."""
+        return tuple(table.listed for table in self._tables)
+
+    @property
+    def upstream(self) -> tuple[Upstream, ...]:
+        """The partitions."""
+        return tuple(table.upstream for table in self._tables if table.upstream)
+
+    @property
+    def weight(self) -> int:
+        """Bytes of the hash runs and verdicts."""
+        return sum(row.bytes for table in (*self.runs.values(), self.verdicts) for row in table.rows.values())
+
+    def check_same(self, planned: Sequence[Input]) -> None:
+        """Checks that the tables are those of the plan.
+
+        Raises:
+            StoreError: one was replaced since.
+        """
+        for now, then in zip(self.listed, planned, strict=True):
+            if now != then:
+                raise StoreError(f"{now.asset} ({now.shard}): was made anew while it was being read; try again")
+
+
+def minhash_of(dedupe: Dedupe) -> MinHashUnits:
+    """The unit of a recipe for near duplicates.
+
+    Raises:
+        DataError: the recipe compares other units.
+    """
+    if not isinstance(dedupe.unit, MinHashUnits):
+        raise DataError(f"dedupe {dedupe.name!r}: clusters are made of MinHashUnits only; give unit=MinHashUnits(...)")
+    return dedupe.unit
+
+
+def _scores(dedupe: Dedupe, source: str, snapshot: str, label_set: str) -> Place:
+    return place(attributes_asset(source, dedupe.versions[source], label_set), snapshot)

@@ -1,0 +1,87 @@
+"""The records of the documents of a round: the number and the size of their cluster, and how similar they are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gristmill.lake.identity import Pair, canonical
+from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records
+from gristmill.stages.near_duplicates.grouping import Grouped
+from gristmill.stages.near_duplicates.nodes import Nodes
+from gristmill.stages.near_duplicates.pairs.similarity import Similarity
+from gristmill.stages.near_duplicates.pairs.verified import Pairs
+from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
+
+_DROPPED = 12  # of 64 bits: 52 are left, which every number in JSON holds
+
+
+def cluster_number(pair: Pair) -> int:
+    """The number of a cluster, below 2^52: the high bits of XXH3-64 of the (source, id) of its first document.
+
+    >>> cluster_number(("wiki", "d1")) < 2**52
+    True
+    """
+    return xxhash.xxh3_64_intdigest(canonical(pair)) >> _DROPPED
+
+
+def clusters_of(grouped: Grouped, printed: PrintedDocuments) -> Records:
+    """The CLUSTER records of a round. The ids of the first documents of new clusters are read."""
+    records = np.zeros(len(grouped.firsts), CLUSTER)
+    records["first"], records["kept"] = grouped.firsts, grouped.kept
+    records["size"], records["cluster"] = grouped.sizes, grouped.numbers
+    (new,) = np.nonzero(grouped.numbers == 0)
+    firsts = grouped.firsts[new]
+    records["cluster"][new] = [cluster_number(pair) for pair in pairs_of(printed, firsts)]
+    return records
+
+
+def pairs_of(printed: PrintedDocuments, nodes: Nodes) -> list[Pair]:
+    """The (source, id) of documents, ascending."""
+    rows, _ = printed.rows(nodes)
+    return printed.pairs(nodes, rows)
+
+
+def members_of(
+    nodes: Nodes, clusters: Records, printed: PrintedDocuments, known: Pairs, similarity: Similarity
+) -> Records:
+    """The MEMBER records of documents.
+
+    Args:
+        nodes: documents, ascending (n).
+        clusters: the CLUSTER record of each (n).
+        printed: finds their rows.
+        known: pairs whose similarity is known.
+        similarity: computes the others.
+    """
+    records = np.zeros(len(nodes), MEMBER)
+    records["node"] = nodes
+    records["row"], _ = printed.rows(nodes)
+    for name in ("first", "kept", "cluster", "size"):
+        records[name] = clusters[name]
+    apart = records["kept"] != nodes
+    records["duplicate"] = apart
+    records["similarity"] = 1
+    records["similarity"][apart] = _similarities(records["kept"][apart], nodes[apart], known, similarity)
+    return records
+
+
+def _similarities(kept: Nodes, nodes: Nodes, known: Pairs, similarity: Similarity) -> NDArray[np.float32]:
+    found, is_known = known.find(kept, nodes)
+    (rest,) = np.nonzero(~is_known)
+    found[rest] = similarity.of(kept[rest], nodes[rest])
+    return found
+
+
+def sizes_by_power(sizes: Sequence[int]) -> dict[str, int]:
+    """A histogram of cluster sizes: how many have 2, 3 to 4, 5 to 8 documents, and so on.
+
+    >>> sizes_by_power([2, 2, 3, 9])
+    {'2': 2, '4': 1, '16': 1}
+    """
+    found: dict[int, int] = {}
+    for size in sizes:
+        top = 1 << (size - 1).bit_length()
+        found[top] = found.get(top, 0) + 1
+    return {str(top): found[top] for top in sorted(found)}

@@ -1,0 +1,89 @@
+"""The grinder of the marks of near duplicates: it cuts the records of one shard out of the clusters of its round."""
+
+import msgspec
+import numpy as np
+
+from gristmill.errors import DataError
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.stages.fingerprints.binary_part import BinaryPart, file_of_part
+from gristmill.stages.near_duplicates.cluster_files import MEMBER, digest_of_records, records_of
+from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
+
+
+class NearMarksSpec(msgspec.Struct, frozen=True):
+    """What all shards share.
+
+    Attributes:
+        place: the partition that is made.
+        token: of the run that has claimed it.
+        recipe: digest of the recipe.
+        rank: of the snapshot.
+        table: path of the table of the clusters.
+        clusters: the part of the clusters.
+    """
+
+    place: Place
+    token: str
+    recipe: str
+    rank: int
+    table: str
+    clusters: Shard
+
+
+class NearMarksItem(msgspec.Struct, frozen=True):
+    """One shard.
+
+    Attributes:
+        inputs: what it is made from.
+        first: number of its first record in the clusters' file.
+        count: number of its records.
+        digest: XXH3-128 of their bytes (hex).
+        rows: number of documents.
+        ids: digest of their ids.
+    """
+
+    inputs: tuple[Input, ...]
+    first: int
+    count: int
+    digest: str
+    rows: int
+    ids: str
+
+
+class NearMarksGrinder:
+    """Grinds the shards of one snapshot."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=NearMarksSpec)
+        self._store = job.lake.store()
+
+    def __call__(self, item: Item) -> Outcome:
+        body, spec = msgspec.json.decode(item.body, type=NearMarksItem), self._spec
+        output = BinaryPart(
+            self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs, ids=body.ids
+        )
+        return Outcome(write_shards(self._store, [output], lambda: self._write(output, body)))
+
+    def _write(self, output: BinaryPart, body: NearMarksItem) -> None:
+        path, _ = file_of_part(self._spec.clusters, self._spec.table, str(self._spec.rank))
+        data = b""
+        if body.count:
+            first, last = body.first * MEMBER.itemsize, (body.first + body.count) * MEMBER.itemsize
+            data = self._store.read_range(path, first, last)
+        members = records_of(data, MEMBER, path)
+        if digest_of_records(members).decode() != body.digest:
+            raise DataError(f"{path}: is not the file that its index describes; make its partition again")
+        marks = np.zeros(len(members), NEAR_MARK)
+        for name in NEAR_MARK.names or ():
+            marks[name] = members[name]
+        output.file("marks").write(marks.tobytes())
+        output.rows = body.rows
+        output.counts = {"duplicates": int(marks["duplicate"].sum()), "in clusters": len(marks)}
+
+
+def grinder(job: Job) -> NearMarksGrinder:
+    """See gristmill.execution.runner."""
+    return NearMarksGrinder(job)

@@ -1,0 +1,141 @@
+"""The step that divides the clusters of a round into the marks of one snapshot's shards."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gristmill.errors import DataError
+from gristmill.execution.checks import Check
+from gristmill.execution.plan import PartitionState, Target, Want
+from gristmill.execution.work import Item, raw
+from gristmill.lake.address import place
+from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, MARKS
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.stages.dedupe.order import Order, round_key
+from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.near_duplicates.cluster_files import BLOCK, records_of
+from gristmill.stages.near_duplicates.marks.grinder import NearMarksItem, NearMarksSpec
+from gristmill.stages.near_duplicates.step import recipe_of
+
+
+@dataclass(frozen=True)
+class NearMarksStep:
+    """The marks of near duplicates of one snapshot.
+
+    Attributes:
+        dedupe: the recipe; its unit is MinHashUnits.
+        order: the order of snapshots.
+        source: name of the source.
+        snapshot: key of the snapshot.
+        shelves: the packages that hold the recipes.
+    """
+
+    dedupe: Dedupe
+    order: Order
+    source: str
+    snapshot: str
+    shelves: tuple[str, ...]
+    stage: str = "near_duplicates.marks"
+
+    @property
+    def asset(self) -> str:
+        """The address of the marks."""
+        return MARKS.at(dedupe=self.dedupe.name, source=self.source)
+
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """See Step."""
+        return (self.asset,)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """See Step."""
+        name = self.dedupe.name
+        return (FINGERPRINTS.at(dedupe=name, source=self.source), CLUSTERS.at(dedupe=name))
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the marks, for their ledger."""
+        return recipe_of(self.dedupe)
+
+    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return self.recipe.digest
+
+    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return {}
+
+    @property
+    def rank(self) -> int:
+        """The rank of the snapshot.
+
+        Raises:
+            DataError: the order has no such snapshot.
+        """
+        for rank, entry in enumerate(self.order.entries):
+            if (entry.source, entry.snapshot) == (self.source, self.snapshot):
+                return rank
+        raise DataError(f"dedupe {self.dedupe.name!r}: {self.source} ({self.snapshot}) is not resolved yet; resolve it")
+
+    def plan(self, store: Store) -> "NearMarksPlan":
+        """See Step."""
+        rank = self.rank
+        of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_key(self.order.entries[rank].round))
+        clusters, parts = read_ledger(store, of_round)
+        prints, shards = read_ledger(
+            store, place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=self.source), self.snapshot)
+        )
+        data = read_part_file(store, parts[0], of_round.table, f"{rank}.index")
+        blocks = records_of(data, BLOCK, f"{of_round.table}: file {rank}.index")
+        shards = sorted(shards, key=lambda shard: shard.name)
+        if len(blocks) != len(shards):
+            raise DataError(
+                f"{of_round.table}: clusters of {len(blocks)} shards, but {prints.asset} ({self.snapshot}) has"
+                f" {len(shards)}; make the clusters of this round again"
+            )
+        bodies: dict[str, NearMarksItem] = {}
+        for shard, block in zip(shards, blocks, strict=True):
+            digest = block["digest"].decode()
+            inputs = (Input(clusters.asset, f"{rank}/{shard.name}", digest), Input(prints.asset, shard.name, shard.ids))
+            bodies[shard.name] = NearMarksItem(
+                inputs, int(block["first"]), int(block["count"]), digest, shard.rows, shard.ids
+            )
+        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
+        target = Target(place(self.asset, self.snapshot), self.recipe, (prints.upstream, clusters.upstream), wants)
+        return NearMarksPlan(target, bodies, of_round.table, parts[0], rank)
+
+
+@dataclass(frozen=True)
+class NearMarksPlan:
+    """The plan of one snapshot.
+
+    Attributes:
+        target: the partition as it should be.
+        bodies: the work for each shard, by name.
+        table: path of the table of the clusters.
+        clusters: the part of the clusters.
+        rank: of the snapshot.
+    """
+
+    target: Target
+    bodies: Mapping[str, NearMarksItem]
+    table: str
+    clusters: Shard
+    rank: int
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """See StepPlan."""
+        return (self.target,)
+
+    def spec(self, token: str) -> NearMarksSpec:
+        """See StepPlan."""
+        return NearMarksSpec(self.target.place, token, self.target.recipe.digest, self.rank, self.table, self.clusters)
+
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
+        """See StepPlan."""
+        names = [want.name for want in todo[self.target.place.asset]]
+        return [Item(name, 1 + self.bodies[name].count, raw(self.bodies[name])) for name in names]

@@ -1,0 +1,84 @@
+"""Documents as numbers: rank, shard and number of a document in one unsigned 64-bit integer, in the order of all three.
+
+The number of a document counts those of its shard that have words. Only these have hashes.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.stages.dedupe.order import Order
+
+Nodes = NDArray[np.uint64]
+
+_DOCUMENT, _SHARD, _RANK = 28, 20, 16  # bits
+_ORDINAL = 32  # low bits of a position; the high ones are the number of the shard
+
+
+def nodes_of(
+    ranks: NDArray[np.int64] | int, positions: Nodes, bands: int, where: str
+) -> tuple[Nodes, NDArray[np.uint16]]:
+    """The documents of hashes, and the number of the band of each hash.
+
+    Args:
+        ranks: of the snapshots, shape (n,) or a single number.
+        positions: of the hashes: shard << 32 | (document * bands + band), shape (n,).
+        bands: of a signature.
+        where: the file that they are from, for the message.
+
+    Raises:
+        DataError: a number is greater than its bits allow.
+
+    >>> nodes, bands = nodes_of(np.array([1]), np.array([2 << 32 | 31], np.uint64), 14, "here")
+    >>> rank_of(nodes).tolist(), shard_of(nodes).tolist(), document_of(nodes).tolist(), bands.tolist()
+    ([1], [2], [2], [3])
+    """
+    shards = positions >> np.uint64(_ORDINAL)
+    documents, band = np.divmod(positions & np.uint64((1 << _ORDINAL) - 1), np.uint64(bands))
+    for what, found, bits in (("shards", shards, _SHARD), ("documents", documents, _DOCUMENT), ("ranks", ranks, _RANK)):
+        if np.size(found) and int(np.max(found)) >> bits:
+            raise DataError(f"{where}: near duplicates are compared among at most {1 << bits:,} {what}; use fewer")
+    nodes = documents + (shards << np.uint64(_DOCUMENT))
+    nodes += np.asarray(ranks).astype(np.uint64) << np.uint64(_SHARD + _DOCUMENT)
+    return nodes, band.astype(np.uint16)
+
+
+def rank_of(nodes: Nodes) -> NDArray[np.int64]:
+    """The rank of each document's snapshot."""
+    return (nodes >> np.uint64(_SHARD + _DOCUMENT)).astype(np.int64)
+
+
+def shard_of(nodes: Nodes) -> NDArray[np.int64]:
+    """The number of each document's shard, among the shards of its snapshot by name."""
+    return (nodes >> np.uint64(_DOCUMENT)).astype(np.int64) & ((1 << _SHARD) - 1)
+
+
+def part_of(nodes: Nodes) -> NDArray[np.int64]:
+    """Rank and shard of each document in one number."""
+    return (nodes >> np.uint64(_DOCUMENT)).astype(np.int64)
+
+
+def document_of(nodes: Nodes) -> NDArray[np.int64]:
+    """The number of each document among those of its shard that have words."""
+    return (nodes & np.uint64((1 << _DOCUMENT) - 1)).astype(np.int64)
+
+
+def in_order(nodes: Nodes, slots: Sequence[int]) -> Nodes:
+    """Keys by which documents are in the order of resolution: the editions of a source have the rank of the first one.
+
+    Args:
+        nodes: documents.
+        slots: for each rank the rank whose place it takes; see `slots_of`.
+    """
+    moved = np.asarray(slots, np.uint64)[rank_of(nodes)] << np.uint64(_SHARD + _DOCUMENT)
+    return moved | nodes & np.uint64((1 << _SHARD + _DOCUMENT) - 1)
+
+
+def slots_of(order: Order) -> list[int]:
+    """For each rank the rank whose place in the order it takes: that of the first edition of its source, or its own."""
+    firsts: dict[str, int] = {}
+    return [
+        firsts.setdefault(entry.source, rank) if entry.edition else rank for rank, entry in enumerate(order.entries)
+    ]

@@ -1,0 +1,129 @@
+"""Candidates: documents that share a band, as groups of which each has a first document.
+
+A hash that occurs n times gives n - 1 members, and not n * n pairs. So a band of ten million documents is linear.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.near_duplicates.inputs import ClusterInputs, Table
+from gristmill.stages.near_duplicates.nodes import Nodes, nodes_of
+
+
+@dataclass(frozen=True)
+class Members:
+    """Documents with a band that another document has before them, sorted by first document, band and document.
+
+    Attributes:
+        heads: the first document with the same band (n).
+        bands: the number of the band (n).
+        nodes: the document (n).
+    """
+
+    heads: Nodes
+    bands: NDArray[np.uint16]
+    nodes: Nodes
+
+    @classmethod
+    def of(cls, heads: Nodes, bands: NDArray[np.uint16], nodes: Nodes) -> "Members":
+        """Sorts members."""
+        by = np.lexsort((nodes, bands, heads))
+        return cls(heads[by], bands[by], nodes[by])
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Members":
+        """Some of them, in their order."""
+        return Members(self.heads[chosen], self.bands[chosen], self.nodes[chosen])
+
+    @property
+    def starts(self) -> NDArray[np.bool_]:
+        """Whether each is the first member of its group (n)."""
+        starts = np.ones(len(self), np.bool_)
+        starts[1:] = (self.heads[1:] != self.heads[:-1]) | (self.bands[1:] != self.bands[:-1])
+        return starts
+
+
+def members_of_buckets(store: Store, inputs: ClusterInputs) -> Iterator[Members]:
+    """The members of all groups that have a document of this round, bucket by bucket.
+
+    Args:
+        store: the lake.
+        inputs: the round.
+
+    Raises:
+        DataError: a file is damaged.
+    """
+    for bucket in dict.fromkeys(name for table in inputs.runs.values() for name in table.rows):
+        parts = [_of_rank(store, inputs, rank, bucket) for rank in inputs.new]
+        heads, bands, nodes = (np.concatenate([part[column] for part in parts]) for column in range(3))
+        members = Members.of(heads, bands, nodes)
+        yield members.take(members.heads != members.nodes)
+
+
+def _of_rank(store: Store, inputs: ClusterInputs, rank: int, bucket: str) -> tuple[Nodes, NDArray[np.uint16], Nodes]:
+    """The members of one snapshot in one bucket: the first document of each, its band, and the document."""
+    run = _row(inputs.runs[rank], bucket)
+    verdict = _row(inputs.verdicts, bucket)
+    firsts, others = _repeats(store, run, inputs.runs[rank].place.table)
+    positions, ranks, keepers = _verdicts(store, verdict, inputs.verdicts.place.table, rank)
+    if len(ranks) and int(ranks.max()) >= len(inputs.fingerprints):
+        raise _damaged(inputs.verdicts.place.table, verdict, f"it names rank {int(ranks.max())}")
+    at = np.searchsorted(positions, firsts)
+    at[at == len(positions)] = 0
+    known = positions[at] == firsts if len(positions) else np.zeros(len(firsts), np.bool_)
+    head_ranks = np.full(len(firsts) + len(positions), rank, np.int64)
+    head_positions = np.concatenate([firsts, keepers])
+    head_ranks[: len(firsts)][known] = ranks[at[known]]
+    head_positions[: len(firsts)][known] = keepers[at[known]]
+    head_ranks[len(firsts) :] = ranks
+    bands, where = inputs.unit.bands, f"{inputs.runs[rank].place.table}: part {bucket}"
+    heads, head_bands = nodes_of(head_ranks, head_positions, bands, where)
+    nodes, node_bands = nodes_of(rank, np.concatenate([others, positions]), bands, where)
+    if (head_bands != node_bands).any():
+        raise _damaged(inputs.verdicts.place.table, verdict, "it joins hashes of different bands")
+    return heads, node_bands, nodes
+
+
+def _row(table: Table, bucket: str) -> Shard:
+    if bucket not in table.rows:
+        raise DataError(f"{table.place.table}: no part {bucket}; make this partition again")
+    return table.rows[bucket]
+
+
+def _repeats(store: Store, row: Shard, table: str) -> tuple[Nodes, Nodes]:
+    """The first position of each repeated hash, and its position, for each repeat."""
+    positions = np.frombuffer(read_part_file(store, row, table, "positions"), "<u8").astype(np.uint64)
+    data = read_part_file(store, row, table, "repeats")
+    count, rest = divmod(len(data), 12)
+    indices = np.frombuffer(data, "<u4", count)
+    others = np.frombuffer(data, "<u8", count, 4 * count).astype(np.uint64)
+    if rest or (count and int(indices.max()) >= len(positions)):
+        raise _damaged(table, row, "its repeats are not those of its positions")
+    return positions[indices], others
+
+
+def _verdicts(store: Store, row: Shard, table: str, rank: int) -> tuple[Nodes, NDArray[np.int64], Nodes]:
+    """The position of each hash that occurs before; and the rank and the position of its first occurrence."""
+    data = read_part_file(store, row, table, str(rank))
+    count = int(np.frombuffer(data, "<u8", 1)[0]) if len(data) >= 8 else -1
+    if len(data) != 8 + 20 * count:
+        raise _damaged(table, row, f"file {rank} is cut")
+    positions = np.frombuffer(data, "<u8", count, 8).astype(np.uint64)
+    ranks = np.frombuffer(data, "<u4", count, 8 + 8 * count).astype(np.int64)
+    keepers = np.frombuffer(data, "<u8", count, 8 + 12 * count).astype(np.uint64)
+    if (positions[1:] <= positions[:-1]).any():
+        raise _damaged(table, row, f"the positions of file {rank} do not ascend")
+    return positions, ranks, keepers
+
+
+def _damaged(table: str, row: Shard, what: str) -> DataError:
+    return DataError(f"{table}: part {row.name}: {what}; make this partition again")

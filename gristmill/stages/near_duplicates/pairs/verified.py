@@ -1,0 +1,148 @@
+"""Candidates that are similar indeed: each member of a group is compared with few others, so the work is linear."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.stages.near_duplicates.nodes import Nodes
+from gristmill.stages.near_duplicates.pairs.candidates import Members
+from gristmill.stages.near_duplicates.pairs.similarity import Similarities, Similarity
+
+ROUNDS = 4
+"""How often those that are not similar to the first of their group are compared among each other."""
+
+_TOGETHER = 1 << 22  # pairs that are collected before equal ones are removed
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Different pairs of documents, sorted.
+
+    Attributes:
+        one: the one that comes first in its group (n).
+        other: the other document (n).
+        similarities: of each pair (n).
+    """
+
+    one: Nodes
+    other: Nodes
+    similarities: Similarities
+
+    def find(self, one: Nodes, other: Nodes) -> tuple[Similarities, NDArray[np.bool_]]:
+        """The similarities of pairs, and whether each is known. In what order a pair is given does not matter."""
+        nodes = np.unique(np.concatenate([self.one, self.other, one, other]))
+        known = _keys(nodes, self.one, self.other)
+        by = np.argsort(known, kind="stable")
+        wanted = _keys(nodes, one, other)
+        at = np.minimum(np.searchsorted(known[by], wanted), max(len(known) - 1, 0))
+        if not len(known):
+            return np.zeros(len(one), np.float32), np.zeros(len(one), np.bool_)
+        return self.similarities[by[at]], known[by[at]] == wanted
+
+
+def _keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
+    """A number for each pair, whatever its order."""
+    ends = np.searchsorted(nodes, np.stack([one, other]))
+    keys: NDArray[np.int64] = ends.min(axis=0) * len(nodes) + ends.max(axis=0)
+    return keys
+
+
+def verified(
+    buckets: Callable[[], Iterable[Members]], similarity: Similarity, least: float
+) -> tuple[Pairs, dict[str, int]]:
+    """The pairs that are similar enough, and counts.
+
+    Each member is compared with the first document of its group. Those that are not similar to it are compared with the
+    document before them in the group. Those that are not similar to that either are compared among each other: with
+    the first of them, and so on, in at most ROUNDS rounds.
+
+    Args:
+        buckets: gives the members of all groups, the same each time.
+        similarity: computes similarities.
+        least: pairs below it are not similar.
+    """
+    stars = _compared(buckets(), similarity)
+    found = [stars]
+    apart, before = _apart(buckets(), stars, least)
+    counts = {"candidates": len(stars.one), "apart": len(apart)}
+    for number in range(ROUNDS + 1):
+        if not len(apart):
+            break
+        if number:  # among each other
+            starts = apart.starts
+            firsts = np.flatnonzero(starts)[np.cumsum(starts) - 1]
+            before = apart.nodes[firsts]
+        tried = before != apart.heads if not number else before != apart.nodes
+        pairs = _compared([Members(before[tried], apart.bands[tried], apart.nodes[tried])], similarity)
+        found.append(pairs)
+        near = np.zeros(len(apart), np.bool_)
+        near[tried] = pairs.find(before[tried], apart.nodes[tried])[0] >= least
+        apart = apart.take(~near & (tried if number else np.ones_like(near)))
+    counts["compared"] = sum(len(pairs.one) for pairs in found)
+    return _joined(found, least), counts
+
+
+def _compared(buckets: Iterable[Members], similarity: Similarity) -> Pairs:
+    """The different pairs of first documents and members, with their similarities."""
+    one, other, bands = _different(buckets)
+    return Pairs(one, other, similarity.of(one, other, bands))
+
+
+def _different(buckets: Iterable[Members]) -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
+    """Each different pair once, with one of the bands that it shares."""
+    kept = (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint16))
+    waiting: list[Members] = []
+
+    def merged() -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
+        heads = np.concatenate([kept[0], *(part.heads for part in waiting)])
+        nodes = np.concatenate([kept[1], *(part.nodes for part in waiting)])
+        bands = np.concatenate([kept[2], *(part.bands for part in waiting)])
+        by = np.lexsort((bands, nodes, heads))
+        heads, nodes, bands = heads[by], nodes[by], bands[by]
+        first = np.ones(len(by), np.bool_)
+        first[1:] = (heads[1:] != heads[:-1]) | (nodes[1:] != nodes[:-1])
+        return heads[first], nodes[first], bands[first]
+
+    for members in buckets:
+        waiting.append(members)
+        if sum(len(part) for part in waiting) > max(_TOGETHER, len(kept[0])):
+            kept, waiting = merged(), []
+    return merged()
+
+
+def _apart(buckets: Iterable[Members], stars: Pairs, least: float) -> tuple[Members, Nodes]:
+    """The members that are not similar to the first of their group; and the document before each in its group."""
+    parts: list[Members] = []
+    befores: list[Nodes] = []
+    for members in buckets:
+        before = np.concatenate([members.heads[:1], members.nodes[:-1]])
+        starts = members.starts
+        before[starts] = members.heads[starts]
+        far = stars.find(members.heads, members.nodes)[0] < least
+        parts.append(members.take(far))
+        befores.append(before[far])
+    heads = np.concatenate([np.empty(0, np.uint64), *(part.heads for part in parts)])
+    bands = np.concatenate([np.empty(0, np.uint16), *(part.bands for part in parts)])
+    nodes = np.concatenate([np.empty(0, np.uint64), *(part.nodes for part in parts)])
+    return Members(heads, bands, nodes), np.concatenate([np.empty(0, np.uint64), *befores])
+
+
+def _joined(found: Iterable[Pairs], least: float) -> Pairs:
+    """The similar pairs of several steps, each once."""
+
+    def similar() -> Iterator[Pairs]:
+        for pairs in found:
+            near = pairs.similarities >= least
+            yield Pairs(pairs.one[near], pairs.other[near], pairs.similarities[near])
+
+    parts = list(similar())
+    one = np.concatenate([pairs.one for pairs in parts])
+    other = np.concatenate([pairs.other for pairs in parts])
+    values = np.concatenate([pairs.similarities for pairs in parts])
+    by = np.lexsort((other, one))
+    one, other, values = one[by], other[by], values[by]
+    first = np.ones(len(by), np.bool_)
+    first[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
+    return Pairs(one[first], other[first], values[first])

@@ -1,0 +1,82 @@
+"""Rows, lengths and ids of documents, from the parts of fingerprints."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.shard_file import unpacked_whole
+from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.fingerprints.spans import SpanTable
+from gristmill.stages.near_duplicates.inputs import Table
+from gristmill.stages.near_duplicates.nodes import Nodes, document_of, part_of, rank_of, shard_of
+from gristmill.stages.near_duplicates.pairs.signature_rows import stretches
+
+_MOST = 1 << 34  # bytes that the ids of one shard may unpack to
+
+
+class PrintedDocuments:
+    """Reads what the parts of fingerprints say of documents.
+
+    Args:
+        store: the lake.
+        fingerprints: the table of each rank.
+    """
+
+    def __init__(self, store: Store, fingerprints: Sequence[Table]) -> None:
+        self._store, self._tables = store, fingerprints
+
+    def rows(self, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of each document's row in its shard, and the length of its text in code points.
+
+        Args:
+            nodes: documents, ascending (n).
+
+        Raises:
+            DataError: a part has not so many documents.
+        """
+        rows, lengths = np.empty(len(nodes), np.int64), np.empty(len(nodes), np.int64)
+        for first, last, row, table in self._parts(nodes):
+            where = f"{table.place.table}: part {row.name}"
+            spans = SpanTable.decode(read_part_file(self._store, row, table.place.table, "spans"), where)
+            (some,) = np.nonzero(spans.counts)
+            numbers = document_of(nodes[first:last])
+            if int(numbers[-1]) >= len(some):
+                raise DataError(f"{where}: has no document {int(numbers[-1]):,} with words; make this partition again")
+            rows[first:last] = some[numbers]
+            lengths[first:last] = spans.lengths[rows[first:last]]
+        return rows, lengths
+
+    def pairs(self, nodes: Nodes, rows: NDArray[np.int64]) -> list[Pair]:
+        """The (source, id) of each document.
+
+        Args:
+            nodes: documents, ascending (n).
+            rows: their rows (n).
+
+        Raises:
+            DataError: a part has no such row.
+        """
+        pairs: list[Pair] = []
+        for first, last, row, table in self._parts(nodes):
+            where = f"{table.place.table}: part {row.name}"
+            data = read_part_file(self._store, row, table.place.table, "ids.gz")
+            lines = unpacked_whole(data, f"{row.name}/ids.gz", _MOST).splitlines() if data else []
+            try:
+                for number in rows[first:last].tolist():
+                    source, id_ = msgspec.json.decode(lines[number], type=tuple[str, str])
+                    pairs.append((source, id_))
+            except (IndexError, *NOT_DECODED) as error:
+                raise DataError(f"{where}: its ids are not those of its rows; make this partition again") from error
+        return pairs
+
+    def _parts(self, nodes: Nodes) -> Iterator[tuple[int, int, Shard, Table]]:
+        for first, last in stretches(part_of(nodes)):
+            table = self._tables[int(rank_of(nodes[first : first + 1])[0])]
+            yield first, last, table.row(int(shard_of(nodes[first : first + 1])[0])), table

@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from nearlake import Near
+from nearshelf.dedupes.best import BEST
+from nearshelf.dedupes.longest import LONGEST
+
+from gristmill.stages.fingerprints.binary_part import read_part_file
+
+ONE = "the mill grinds the grain of the whole valley day and night all the year round"
+NEAR_ONE = ONE.replace("valley", "village")
+OTHER = "a b c d e f g h i j k l"
+LONGER_OTHER = OTHER + " l m"
+
+
+def lake(tmp_path: Path) -> Near:
+    """Two rounds; the second has a copy of a cluster's document, and of a document in no cluster."""
+    near = Near(tmp_path)
+    near.add(("wiki", "2023", {"a": [ONE, "", OTHER], "b": [ONE]}), ("news", "1", {"x": ["alone here", ONE]}))
+    near.resolve(1)
+    near.add(("wiki", "2024", {"a": [OTHER, "nothing like it"], "b": [ONE, OTHER]}))
+    near.resolve(2)
+    return near
+
+
+def test_equal_documents_are_a_cluster_and_the_first_is_kept(tmp_path: Path) -> None:
+    near = lake(tmp_path)
+    first, news = near.mark(0), near.mark(1)
+    number = first["a"][0]["cluster"]
+    shared = {"cluster": number, "size": 3, "similarity": 1.0}
+    assert first == {"a": [{"row": 0, "duplicate": 0, **shared}], "b": [{"row": 0, "duplicate": 1, **shared}]}
+    assert news == {"x": [{"row": 1, "duplicate": 1, **shared}]}
+    assert number < 2**52
+
+
+def test_a_later_round_joins_clusters_and_changes_none(tmp_path: Path) -> None:
+    near = lake(tmp_path)
+    before = near.mark(0)
+    marks = near.mark(2)
+    assert [(row["row"], row["size"], row["duplicate"]) for row in marks["b"]] == [(0, 4, 1), (1, 3, 1)]
+    assert marks["b"][0]["cluster"] == before["a"][0]["cluster"]
+    assert [row["cluster"] for row in marks["a"]] == [marks["b"][1]["cluster"]]  # OTHER was alone, so it has no label
+    assert near.mark(0) == before
+
+
+def test_people_see_all_members_and_what_is_kept(tmp_path: Path) -> None:
+    near = lake(tmp_path)
+    row, place = near.clusters(2)
+    table = pq.read_table(pa.BufferReader(read_part_file(near.store, row, place.table, "clusters.parquet"))).to_pylist()
+    assert [(each["source"], each["snapshot"], each["shard"], each["row"], each["kept"]) for each in table] == [
+        ("wiki", "2023", "a", 0, True),
+        ("wiki", "2024", "b", 0, False),
+        ("wiki", "2023", "a", 2, True),
+        ("wiki", "2024", "a", 0, False),
+        ("wiki", "2024", "b", 1, False),
+    ]
+    assert [each["id"] for each in table][:2] == ["2023-a-0", "2024-b-0"]
+
+
+def test_an_unchanged_round_is_not_made_again(tmp_path: Path) -> None:
+    near = lake(tmp_path)
+    before = {entry.path: entry.etag for entry in near.store.list("")}
+    near.resolve(1)
+    near.resolve(2)
+    assert {entry.path: entry.etag for entry in near.store.list("") if not entry.path.endswith("run.json")} == {
+        path: etag for path, etag in before.items() if not path.endswith("run.json")
+    }
+
+
+def test_the_longest_is_kept_if_the_recipe_says_so(tmp_path: Path) -> None:
+    near = Near(tmp_path, LONGEST)
+    near.add(("wiki", "1", {"a": [OTHER, LONGER_OTHER + " ", LONGER_OTHER + " "]}))
+    near.resolve()
+    assert [row["duplicate"] for row in near.mark(0)["a"]] == [1, 0, 1]
+
+
+def test_the_best_is_kept_if_the_recipe_says_so(tmp_path: Path) -> None:
+    near = Near(tmp_path, BEST)
+    near.add(("wiki", "1", {"a": [OTHER, OTHER, OTHER, OTHER]}))
+    near.scores(0, {"a": [None, 0.25, 0.75, 0.75]})
+    near.resolve()
+    assert [row["duplicate"] for row in near.mark(0)["a"]] == [1, 1, 0, 1]

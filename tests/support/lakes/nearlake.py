@@ -1,0 +1,205 @@
+"""A lake with the fingerprints, hash runs and verdicts of near duplicates, written by hand from texts."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from nearshelf.dedupes.near import NEAR
+
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import Step, make
+from gristmill.lake.address import Place, attributes_asset, documents_asset, place
+from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, MARKS, VERDICTS
+from gristmill.lake.identity import IdDigest
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
+from gristmill.lake.ledger.model import Ledger, Recipe, Shard
+from gristmill.lake.rows.attribute import encode_row
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
+from gristmill.lake.store.open import Lake
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import MinHashUnits
+from gristmill.stages.dedupe.order import Order, round_key
+from gristmill.stages.fingerprints.binary_part import BinaryPart, read_part_file
+from gristmill.stages.fingerprints.spans import SpanTable
+from gristmill.stages.near_duplicates.inputs import WHOLE
+from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
+from gristmill.stages.near_duplicates.marks.step import NearMarksStep
+from gristmill.stages.near_duplicates.step import ClustersStep
+from gristmill.text.units.minhash import band_hashes, signatures
+
+SHELVES = ("nearshelf",)
+RECIPE = Recipe("by hand", 1, {})
+
+Hash = tuple[int, int]
+Texts = Mapping[str, Sequence[str]]
+"""The texts of each shard, by its name."""
+
+
+@dataclass
+class Near:
+    """A lake of near duplicates.
+
+    Attributes:
+        root: its folder.
+        dedupe: the recipe.
+        order: the snapshots that were added.
+        texts: of each rank.
+        hashes: of each rank, the positions of each hash.
+    """
+
+    root: Path
+    dedupe: Dedupe = NEAR
+    order: Order = field(default_factory=Order)
+    texts: list[Texts] = field(default_factory=list)
+    hashes: list[dict[Hash, list[int]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.lake = Lake(str(self.root), {})
+        self.store = self.lake.store()
+
+    @property
+    def unit(self) -> MinHashUnits:
+        assert isinstance(self.dedupe.unit, MinHashUnits)
+        return self.dedupe.unit
+
+    def add(self, *snapshots: tuple[str, str, Texts]) -> None:
+        """Adds a round: source, snapshot and texts of each new snapshot."""
+        self.order = self.order.with_round([(source, snapshot, False) for source, snapshot, _ in snapshots])
+        for rank, (source, snapshot, texts) in zip(self.order.of_round(self.order.rounds), snapshots, strict=True):
+            self.texts.append(texts)
+            self.hashes.append(defaultdict(list))
+            self._documents(source, snapshot, texts)
+            self._fingerprints(rank, source, snapshot, texts)
+            self._runs(rank, source, snapshot)
+        self._verdicts(self.order.rounds)
+
+    def resolve(self, number: int = 0) -> Ledger:
+        """Makes the clusters of a round, by default the last."""
+        step = ClustersStep(self.dedupe, self.order, number or self.order.rounds, SHELVES)
+        return self.make(step)[step.asset]
+
+    def mark(self, rank: int) -> dict[str, list[dict[str, Any]]]:
+        """Makes the marks of a snapshot. Returns those of each shard."""
+        entry = self.order.entries[rank]
+        self.make(NearMarksStep(self.dedupe, self.order, entry.source, entry.snapshot, SHELVES))
+        marks = place(MARKS.at(dedupe=self.dedupe.name, source=entry.source), entry.snapshot)
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in read_ledger(self.store, marks)[1]:
+            records = np.frombuffer(read_part_file(self.store, row, marks.table, "marks"), NEAR_MARK)
+            names = NEAR_MARK.names or ()
+            found[row.name] = [dict(zip(names, record, strict=True)) for record in records.tolist()]
+        return found
+
+    def make(self, step: Step) -> dict[str, Ledger]:
+        return make(step, self.lake, Inline(), f"run-{np.random.default_rng().integers(1 << 60)}", lambda _: None)
+
+    def clusters(self, number: int) -> tuple[Shard, Place]:
+        """The part of a round."""
+        of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_key(number))
+        return next(row for row in read_ledger(self.store, of_round)[1] if row.name == WHOLE), of_round
+
+    def scores(self, rank: int, scores: Mapping[str, Sequence[float | None]]) -> None:
+        """Writes the attribute set `quality-1` of a snapshot: None is a document without the label."""
+        entry = self.order.entries[rank]
+        here = place(attributes_asset(entry.source, "v0", "quality-1"), entry.snapshot)
+        rows = []
+        for name, values in scores.items():
+            texts, writer = self.texts[rank][name], ShardWriter(self.store, here.shard(name))
+            pairs = ids_of(entry.source, entry.snapshot, name, texts)
+            for (source, id_), score, text in zip(pairs, values, texts, strict=True):
+                labels = {} if score is None else {"quality-1__good": [[0, len(text), score]]}
+                writer.write(encode_row(id_, source, labels) + b"\n")
+            rows.append(Shard.of(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=()))
+        self.publish(here, rows)
+
+    def publish(self, here: Place, rows: list[Shard]) -> None:
+        """Writes a ledger."""
+        self.store.put(here.table, pack_table(rows))
+        self.store.put(here.ledger, dump(compose(here, RECIPE, (), rows)))
+
+    def _documents(self, source: str, snapshot: str, texts: Texts) -> None:
+        here = place(documents_asset(source, "v0"), snapshot)
+        rows = []
+        for name in sorted(texts):
+            pairs, writer = ids_of(source, snapshot, name, texts[name]), ShardWriter(self.store, here.shard(name))
+            for (_, id_), text in zip(pairs, texts[name], strict=True):
+                writer.write(msgspec.json.encode(Document(id=id_, text=text, source=source)) + b"\n")
+            rows.append(Shard.of(name, writer.close(), ids=digest(pairs), recipe=RECIPE.digest, inputs=()))
+        self.publish(here, rows)
+
+    def _fingerprints(self, rank: int, source: str, snapshot: str, texts: Texts) -> None:
+        here, unit = place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=source), snapshot), self.unit
+        rows = []
+        for number, name in enumerate(sorted(texts)):
+            pairs = ids_of(source, snapshot, name, texts[name])
+            places, values = signatures(texts[name], unit.ngram, unit.bands * unit.rows, unit.seed)
+            counts = np.zeros(len(texts[name]), np.uint32)
+            counts[places] = 1
+            ends = np.array([len(texts[name][each]) for each in places.tolist()], np.uint32)
+            spans = SpanTable(counts, np.zeros(len(places), np.uint32), ends, None, len(places))
+            for ordinal, hash_ in enumerate(band_hashes(values, unit.bands).reshape(-1, 2).tolist()):
+                self.hashes[rank][tuple(hash_)].append(number << 32 | ordinal)
+            lines = b"".join(msgspec.json.encode(list(pair)) + b"\n" for pair in pairs)
+            files = {"ids.gz": gzip_bytes(lines), "spans": spans.encode(), "signatures": values.astype("<u4").tobytes()}
+            rows.append(self._part(here, name, files, len(pairs), digest(pairs)))
+        self.publish(here, rows)
+
+    def _part(self, here: Place, name: str, files: Mapping[str, bytes], rows: int = 0, ids: str = "") -> Shard:
+        part = BinaryPart(self.store, here, "", recipe=RECIPE.digest, name=name, inputs=(), ids=ids)
+        part.rows = rows
+        for file, data in files.items():
+            part.file(file).write(data)
+        return part.close().row
+
+    def _buckets(self, hashes: Mapping[Hash, list[int]]) -> list[list[tuple[Hash, list[int]]]]:
+        buckets: list[list[tuple[Hash, list[int]]]] = [[] for _ in range(self.dedupe.buckets)]
+        for hash_ in sorted(hashes):
+            buckets[hash_[0] * self.dedupe.buckets >> 64].append((hash_, sorted(hashes[hash_])))
+        return buckets
+
+    def _runs(self, rank: int, source: str, snapshot: str) -> None:
+        here = place(HASH_RUNS.at(dedupe=self.dedupe.name, source=source), snapshot)
+        rows = []
+        for number, found in enumerate(self._buckets(self.hashes[rank])):
+            hashes = np.array([hash_ for hash_, _ in found], "<u8").reshape(-1, 2)
+            repeats = [(index, other) for index, (_, positions) in enumerate(found) for other in positions[1:]]
+            files = {
+                "hashes": hashes.T.tobytes(),
+                "positions": np.array([positions[0] for _, positions in found], "<u8").tobytes(),
+                "repeats": np.array([index for index, _ in repeats], "<u4").tobytes()
+                + np.array([other for _, other in repeats], "<u8").tobytes(),
+            }
+            rows.append(self._part(here, f"{number:05d}", files))
+        self.publish(here, rows)
+
+    def _verdicts(self, number: int) -> None:
+        here = place(VERDICTS.at(dedupe=self.dedupe.name), round_key(number))
+        files: list[dict[str, bytes]] = [{} for _ in range(self.dedupe.buckets)]
+        for rank in self.order.of_round(number):
+            for bucket, found in enumerate(self._buckets(self.hashes[rank])):
+                hits = []
+                for hash_, positions in found:
+                    before = [each for each in range(rank) if hash_ in self.hashes[each]]
+                    hits += [(positions[0], each, min(self.hashes[each][hash_])) for each in before[:1]]
+                hits.sort()
+                columns = [np.array([hit[column] for hit in hits], kind) for column, kind in enumerate("QIQ")]
+                head = np.array([len(hits)], "<u8")
+                files[bucket][str(rank)] = b"".join(column.tobytes() for column in (head, *columns))
+        self.publish(here, [self._part(here, f"{bucket:05d}", each) for bucket, each in enumerate(files)])
+
+
+def ids_of(source: str, snapshot: str, shard: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """The (source, id) of the documents of a shard."""
+    return [(source, f"{snapshot}-{shard}-{number}") for number in range(len(texts))]
+
+
+def digest(pairs: Sequence[tuple[str, str]]) -> str:
+    """The digest of ids."""
+    found = IdDigest()
+    found.update(pairs)
+    return found.hexdigest()
