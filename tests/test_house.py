@@ -95,7 +95,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.mixing": BELOW_STAGES,
     "stages.fingerprints": BELOW_STAGES,
     "stages.dedupe": {"stages.fingerprints", "stages.near_duplicates", "reports", *BELOW_STAGES},
-    "stages.near_duplicates": {"stages.fingerprints", "stages.dedupe", *BELOW_STAGES},
+    "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
     "stages.decontamination": {"stages.models", "reports", *BELOW_STAGES},
     "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
     "stages.tokenization": BELOW_STAGES,
@@ -149,6 +149,22 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
     "gristmill/stages/dedupe/verdicts/grinder.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
     "gristmill/stages/dedupe/marks/grinder.py": "by tests/gristmill/stages/dedupe/marks/test_step.py",
+    "gristmill/stages/dedupe/order.py": "another name of gristmill/stages/fingerprints/order.py",
+    "gristmill/stages/near_duplicates/cluster_files.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
+    "gristmill/stages/near_duplicates/earlier_clusters.py": (
+        "by tests/gristmill/stages/near_duplicates/test_grouping.py"
+    ),
+    "gristmill/stages/near_duplicates/inputs.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
+    "gristmill/stages/near_duplicates/labelled.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
+    "gristmill/stages/near_duplicates/marks/grinder.py": "by tests/gristmill/stages/near_duplicates/marks/test_step.py",
+    "gristmill/stages/near_duplicates/people_table.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
+    "gristmill/stages/near_duplicates/printed_documents.py": (
+        "by tests/gristmill/stages/near_duplicates/pairs/test_exact_similarity.py"
+    ),
+    "gristmill/stages/near_duplicates/score_values.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
+    "gristmill/stages/near_duplicates/pairs/similarity.py": (
+        "by tests/gristmill/stages/near_duplicates/pairs/test_signature_rows.py"
+    ),
     "gristmill/lake/asset_kind.py": "by tests/gristmill/lake/test_asset_kinds.py",
     "gristmill/stages/fingerprints/grinder.py": "by tests/gristmill/stages/fingerprints/test_step.py",
     "gristmill/stages/fingerprints/part_writer.py": "by tests/gristmill/stages/fingerprints/test_step.py",

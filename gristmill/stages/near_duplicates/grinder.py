@@ -13,8 +13,8 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import find
-from gristmill.stages.dedupe.order import Order
 from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.cluster_files import Records, write_members
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.grouping import Values, grouped
@@ -122,7 +122,7 @@ class Round:
             kept[name] = clusters[name][others]
         kept["node"], kept["similarity"] = clusters["kept"][others], 1
         kept.sort(order="node")
-        kept["row"], _ = self._printed.rows(kept["node"])
+        kept["row"] = self._printed.rows(kept["node"])
         everything = np.concatenate([members, kept])
         everything.sort(order="node", kind="stable")
         pairs = pairs_of(self._printed, everything["node"])
@@ -133,7 +133,7 @@ class Round:
         if unit.exact:
             return Exact(self._store, self._printed, inputs.fingerprints, inputs.documents, unit)
         values = unit.bands * unit.rows
-        rows = SignatureRows(self._store, inputs.fingerprints, values)
+        rows = SignatureRows(self._store, self._printed, inputs.fingerprints, values)
         return Estimated(rows, unit.bands, values, inputs.dedupe.memory * _MIB // _SHARE)
 
     def _values(self) -> Values | None:
@@ -147,7 +147,7 @@ class Round:
         return None
 
     def _lengths(self, nodes: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-        return self._printed.rows(nodes)[1].astype(np.float64)
+        return self._printed.lengths(nodes).astype(np.float64)
 
 
 def grinder(job: Job) -> ClustersGrinder:

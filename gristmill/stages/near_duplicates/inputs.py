@@ -12,7 +12,7 @@ from gristmill.lake.ledger.model import Input, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
-from gristmill.stages.dedupe.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_key
 
 WHOLE = "all"
 """The one part of a round of clusters."""

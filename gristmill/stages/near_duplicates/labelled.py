@@ -39,7 +39,7 @@ def clusters_of(grouped: Grouped, printed: PrintedDocuments) -> Records:
 
 def pairs_of(printed: PrintedDocuments, nodes: Nodes) -> list[Pair]:
     """The (source, id) of documents, ascending."""
-    rows, _ = printed.rows(nodes)
+    rows = printed.rows(nodes)
     return printed.pairs(nodes, rows)
 
 
@@ -57,7 +57,7 @@ def members_of(
     """
     records = np.zeros(len(nodes), MEMBER)
     records["node"] = nodes
-    records["row"], _ = printed.rows(nodes)
+    records["row"] = printed.rows(nodes)
     for name in ("first", "kept", "cluster", "size"):
         records[name] = clusters[name]
     apart = records["kept"] != nodes

@@ -3,13 +3,14 @@
 The number of a document counts those of its shard that have words. Only these have hashes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.stages.dedupe.order import Order
+from gristmill.stages.fingerprints.order import Order
 
 Nodes = NDArray[np.uint64]
 
@@ -82,3 +83,13 @@ def slots_of(order: Order) -> list[int]:
     return [
         firsts.setdefault(entry.source, rank) if entry.edition else rank for rank, entry in enumerate(order.entries)
     ]
+
+
+def stretches(values: NDArray[np.int64], offset: int = 0) -> Iterator[tuple[int, int]]:
+    """Where each stretch of equal values begins and ends.
+
+    >>> list(stretches(np.array([7, 7, 2]))), list(stretches(np.array([], np.int64)))
+    ([(0, 2), (2, 3)], [])
+    """
+    edges = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
+    yield from ((offset + first, offset + last) for first, last in pairwise(edges) if last > first)

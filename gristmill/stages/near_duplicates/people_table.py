@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.lake.identity import Pair
-from gristmill.stages.dedupe.order import Order
+from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.cluster_files import Records
 from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.stages.near_duplicates.nodes import rank_of, shard_of

@@ -12,11 +12,10 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.fingerprints.binary_part import part_record, read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, document_of, part_of, rank_of, shard_of
-from gristmill.stages.near_duplicates.pairs.signature_rows import stretches
+from gristmill.stages.near_duplicates.nodes import Nodes, document_of, part_of, rank_of, shard_of, stretches
 
 _MOST = 1 << 34  # bytes that the ids of one shard may unpack to
 
@@ -32,8 +31,8 @@ class PrintedDocuments:
     def __init__(self, store: Store, fingerprints: Sequence[Table]) -> None:
         self._store, self._tables = store, fingerprints
 
-    def rows(self, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The number of each document's row in its shard, and the length of its text in code points.
+    def rows(self, nodes: Nodes) -> NDArray[np.int64]:
+        """The number of each document's row in its shard (n).
 
         Args:
             nodes: documents, ascending (n).
@@ -41,17 +40,32 @@ class PrintedDocuments:
         Raises:
             DataError: a part has not so many documents.
         """
-        rows, lengths = np.empty(len(nodes), np.int64), np.empty(len(nodes), np.int64)
+        rows = document_of(nodes)
         for first, last, row, table in self._parts(nodes):
-            where = f"{table.place.table}: part {row.name}"
-            spans = SpanTable.decode(read_part_file(self._store, row, table.place.table, "spans"), where)
-            (some,) = np.nonzero(spans.counts)
-            numbers = document_of(nodes[first:last])
-            if int(numbers[-1]) >= len(some):
-                raise DataError(f"{where}: has no document {int(numbers[-1]):,} with words; make this partition again")
-            rows[first:last] = some[numbers]
-            lengths[first:last] = spans.lengths[rows[first:last]]
-        return rows, lengths
+            where, facts = f"{table.place.table}: part {row.name}", part_record(row, table.place.table).facts
+            if not int(rows[last - 1]) < int(facts.get("spans", 0)):
+                raise DataError(
+                    f"{where}: has no document {int(rows[last - 1]):,} with words; make this partition again"
+                )
+            if facts["spans"] != row.rows:  # some documents have no words
+                (some,) = np.nonzero(self._spans(row, table).counts)
+                rows[first:last] = some[rows[first:last]]
+        return rows
+
+    def lengths(self, nodes: Nodes) -> NDArray[np.int64]:
+        """The length of the text of each document in code points (n).
+
+        Args:
+            nodes: documents, ascending (n).
+        """
+        lengths = self.rows(nodes)
+        for first, last, row, table in self._parts(nodes):
+            lengths[first:last] = self._spans(row, table).lengths[lengths[first:last]]
+        return lengths
+
+    def _spans(self, row: Shard, table: Table) -> SpanTable:
+        data = read_part_file(self._store, row, table.place.table, "spans")
+        return SpanTable.decode(data, f"{table.place.table}: part {row.name}")
 
     def pairs(self, nodes: Nodes, rows: NDArray[np.int64]) -> list[Pair]:
         """The (source, id) of each document.

@@ -11,8 +11,7 @@ from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, shard_of
-from gristmill.stages.near_duplicates.pairs.signature_rows import stretches
+from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, shard_of, stretches
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 
 
@@ -45,7 +44,7 @@ class ScoreValues:
         Raises:
             DataError: the set is not of the same documents.
         """
-        rows, _ = self._printed.rows(nodes)
+        rows = self._printed.rows(nodes)
         found = np.empty(len(nodes), np.float64)
         for first, last in stretches(part_of(nodes)):
             rank = int(rank_of(nodes[first : first + 1])[0])

@@ -11,7 +11,7 @@ from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, VERDIC
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.stages.dedupe.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.near_duplicates.grinder import ClustersItem, ClustersSpec
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs, minhash_of
 

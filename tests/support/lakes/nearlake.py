@@ -23,8 +23,8 @@ from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
-from gristmill.stages.dedupe.order import Order, round_key
 from gristmill.stages.fingerprints.binary_part import BinaryPart, read_part_file
+from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.inputs import WHOLE
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
@@ -141,17 +141,22 @@ class Near:
             counts = np.zeros(len(texts[name]), np.uint32)
             counts[places] = 1
             ends = np.array([len(texts[name][each]) for each in places.tolist()], np.uint32)
-            spans = SpanTable(counts, np.zeros(len(places), np.uint32), ends, None, len(places))
-            for ordinal, hash_ in enumerate(band_hashes(values, unit.bands).reshape(-1, 2).tolist()):
-                self.hashes[rank][tuple(hash_)].append(number << 32 | ordinal)
+            sizes = np.full(len(places), unit.bands, np.uint32)
+            spans = SpanTable(counts, np.zeros(len(places), np.uint32), ends, sizes, int(sizes.sum()))
+            every = np.zeros((len(pairs), values.shape[1]), "<u4")
+            every[places] = values
+            for ordinal, (high, low) in enumerate(band_hashes(values, unit.bands).reshape(-1, 2).tolist()):
+                self.hashes[rank][high, low].append(number << 32 | ordinal)
             lines = b"".join(msgspec.json.encode(list(pair)) + b"\n" for pair in pairs)
-            files = {"ids.gz": gzip_bytes(lines), "spans": spans.encode(), "signatures": values.astype("<u4").tobytes()}
-            rows.append(self._part(here, name, files, len(pairs), digest(pairs)))
+            files = {"ids.gz": gzip_bytes(lines), "spans": spans.encode(), "signatures": every.tobytes()}
+            rows.append(self._part(here, name, files, len(pairs), digest(pairs), len(places)))
         self.publish(here, rows)
 
-    def _part(self, here: Place, name: str, files: Mapping[str, bytes], rows: int = 0, ids: str = "") -> Shard:
+    def _part(
+        self, here: Place, name: str, files: Mapping[str, bytes], rows: int = 0, ids: str = "", spans: int = 0
+    ) -> Shard:
         part = BinaryPart(self.store, here, "", recipe=RECIPE.digest, name=name, inputs=(), ids=ids)
-        part.rows = rows
+        part.rows, part.facts = rows, {"spans": spans}
         for file, data in files.items():
             part.file(file).write(data)
         return part.close().row

@@ -13,8 +13,8 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.stages.dedupe.order import Order, round_key
 from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.near_duplicates.cluster_files import BLOCK, records_of
 from gristmill.stages.near_duplicates.marks.grinder import NearMarksItem, NearMarksSpec
 from gristmill.stages.near_duplicates.step import recipe_of

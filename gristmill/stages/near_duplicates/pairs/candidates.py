@@ -18,7 +18,7 @@ from gristmill.stages.near_duplicates.nodes import Nodes, nodes_of
 
 
 @dataclass(frozen=True)
-class Members:
+class BandMembers:
     """Documents with a band that another document has before them, sorted by first document, band and document.
 
     Attributes:
@@ -32,7 +32,7 @@ class Members:
     nodes: Nodes
 
     @classmethod
-    def of(cls, heads: Nodes, bands: NDArray[np.uint16], nodes: Nodes) -> "Members":
+    def of(cls, heads: Nodes, bands: NDArray[np.uint16], nodes: Nodes) -> "BandMembers":
         """Sorts members."""
         by = np.lexsort((nodes, bands, heads))
         return cls(heads[by], bands[by], nodes[by])
@@ -40,9 +40,9 @@ class Members:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Members":
+    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "BandMembers":
         """Some of them, in their order."""
-        return Members(self.heads[chosen], self.bands[chosen], self.nodes[chosen])
+        return BandMembers(self.heads[chosen], self.bands[chosen], self.nodes[chosen])
 
     @property
     def starts(self) -> NDArray[np.bool_]:
@@ -52,7 +52,7 @@ class Members:
         return starts
 
 
-def members_of_buckets(store: Store, inputs: ClusterInputs) -> Iterator[Members]:
+def members_of_buckets(store: Store, inputs: ClusterInputs) -> Iterator[BandMembers]:
     """The members of all groups that have a document of this round, bucket by bucket.
 
     Args:
@@ -65,7 +65,7 @@ def members_of_buckets(store: Store, inputs: ClusterInputs) -> Iterator[Members]
     for bucket in dict.fromkeys(name for table in inputs.runs.values() for name in table.rows):
         parts = [_of_rank(store, inputs, rank, bucket) for rank in inputs.new]
         heads, bands, nodes = (np.concatenate([part[column] for part in parts]) for column in range(3))
-        members = Members.of(heads, bands, nodes)
+        members = BandMembers.of(heads, bands, nodes)
         yield members.take(members.heads != members.nodes)
 
 

@@ -13,8 +13,7 @@ from gristmill.lake.rows.shard_file import member_of, member_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of
-from gristmill.stages.near_duplicates.pairs.signature_rows import stretches
+from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, stretches
 from gristmill.stages.near_duplicates.pairs.similarity import Similarities
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.code_points import Hashes
@@ -63,7 +62,7 @@ class Exact:
 
     def _sets(self, nodes: Nodes) -> list[Hashes]:
         """The different n-grams of each document, ascending."""
-        rows, _ = self._printed.rows(nodes)
+        rows = self._printed.rows(nodes)
         sets: list[Hashes] = []
         for first, last in stretches(part_of(nodes)):
             rank = int(rank_of(nodes[first : first + 1])[0])

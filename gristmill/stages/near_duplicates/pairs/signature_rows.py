@@ -1,7 +1,6 @@
 """Signatures of documents, read by ranges from the parts of fingerprints."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,8 @@ from gristmill.errors import DataError
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import file_of_part, part_record, read_part_file
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, document_of, part_of, rank_of, shard_of
+from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, shard_of, stretches
+from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.units.minhash import Signatures
 
 _WHOLE = 1 << 24  # files of so many bytes are read whole, and their sha256 is compared
@@ -23,12 +23,13 @@ class SignatureRows:
 
     Args:
         store: the lake.
+        printed: finds the rows of documents.
         fingerprints: the table of each rank.
         values: of a signature.
     """
 
-    def __init__(self, store: Store, fingerprints: Sequence[Table], values: int) -> None:
-        self._store, self._tables, self._width = store, fingerprints, 4 * values
+    def __init__(self, store: Store, printed: PrintedDocuments, fingerprints: Sequence[Table], values: int) -> None:
+        self._store, self._printed, self._tables, self._width = store, printed, fingerprints, 4 * values
 
     def read(self, nodes: Nodes) -> Signatures:
         """The signatures of documents (n, values).
@@ -40,19 +41,19 @@ class SignatureRows:
             DataError: a part has no such signature.
         """
         found = np.empty((len(nodes), self._width // 4), np.uint32)
+        rows = self._printed.rows(nodes)
         for first, last in stretches(part_of(nodes)):
-            self._read_part(nodes[first:last], found[first:last])
+            self._read_part(nodes[first:last], rows[first:last], found[first:last])
         return found
 
-    def _read_part(self, nodes: Nodes, into: Signatures) -> None:
+    def _read_part(self, nodes: Nodes, numbers: NDArray[np.int64], into: Signatures) -> None:
         table = self._tables[int(rank_of(nodes[:1])[0])]
         row = table.row(int(shard_of(nodes[:1])[0]))
         path, _ = file_of_part(row, table.place.table, "signatures")
         size = part_record(row, table.place.table).objects[path][1]
-        numbers = document_of(nodes)
         if (int(numbers[-1]) + 1) * self._width > size or size % self._width:
             raise DataError(
-                f"{path}: {size:,} bytes have no signature of document {int(numbers[-1]):,}; make the fingerprints of"
+                f"{path}: {size:,} bytes have no signature of row {int(numbers[-1]):,}; make the fingerprints of"
                 " this snapshot again"
             )
         if size <= _WHOLE:
@@ -71,13 +72,3 @@ class SignatureRows:
         apart = np.flatnonzero(np.diff(numbers) > near) + 1
         for first, last in zip([0, *apart.tolist()], [*apart.tolist(), len(numbers)], strict=True):
             yield from stretches(((numbers[first:last] - numbers[first]) // most), first)
-
-
-def stretches(values: NDArray[np.int64], offset: int = 0) -> Iterator[tuple[int, int]]:
-    """Where each stretch of equal values begins and ends.
-
-    >>> list(stretches(np.array([7, 7, 2]))), list(stretches(np.array([], np.int64)))
-    ([(0, 2), (2, 3)], [])
-    """
-    edges = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
-    yield from ((offset + first, offset + last) for first, last in pairwise(edges) if last > first)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.stages.near_duplicates.nodes import Nodes
-from gristmill.stages.near_duplicates.pairs.candidates import Members
+from gristmill.stages.near_duplicates.pairs.candidates import BandMembers
 from gristmill.stages.near_duplicates.pairs.similarity import Similarities, Similarity
 
 ROUNDS = 4
@@ -50,7 +50,7 @@ def _keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
 
 
 def verified(
-    buckets: Callable[[], Iterable[Members]], similarity: Similarity, least: float
+    buckets: Callable[[], Iterable[BandMembers]], similarity: Similarity, least: float
 ) -> tuple[Pairs, dict[str, int]]:
     """The pairs that are similar enough, and counts.
 
@@ -75,7 +75,7 @@ def verified(
             firsts = np.flatnonzero(starts)[np.cumsum(starts) - 1]
             before = apart.nodes[firsts]
         tried = before != apart.heads if not number else before != apart.nodes
-        pairs = _compared([Members(before[tried], apart.bands[tried], apart.nodes[tried])], similarity)
+        pairs = _compared([BandMembers(before[tried], apart.bands[tried], apart.nodes[tried])], similarity)
         found.append(pairs)
         near = np.zeros(len(apart), np.bool_)
         near[tried] = pairs.find(before[tried], apart.nodes[tried])[0] >= least
@@ -84,16 +84,16 @@ def verified(
     return _joined(found, least), counts
 
 
-def _compared(buckets: Iterable[Members], similarity: Similarity) -> Pairs:
+def _compared(buckets: Iterable[BandMembers], similarity: Similarity) -> Pairs:
     """The different pairs of first documents and members, with their similarities."""
     one, other, bands = _different(buckets)
     return Pairs(one, other, similarity.of(one, other, bands))
 
 
-def _different(buckets: Iterable[Members]) -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
+def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
     """Each different pair once, with one of the bands that it shares."""
     kept = (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint16))
-    waiting: list[Members] = []
+    waiting: list[BandMembers] = []
 
     def merged() -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
         heads = np.concatenate([kept[0], *(part.heads for part in waiting)])
@@ -112,9 +112,9 @@ def _different(buckets: Iterable[Members]) -> tuple[Nodes, Nodes, NDArray[np.uin
     return merged()
 
 
-def _apart(buckets: Iterable[Members], stars: Pairs, least: float) -> tuple[Members, Nodes]:
+def _apart(buckets: Iterable[BandMembers], stars: Pairs, least: float) -> tuple[BandMembers, Nodes]:
     """The members that are not similar to the first of their group; and the document before each in its group."""
-    parts: list[Members] = []
+    parts: list[BandMembers] = []
     befores: list[Nodes] = []
     for members in buckets:
         before = np.concatenate([members.heads[:1], members.nodes[:-1]])
@@ -126,7 +126,7 @@ def _apart(buckets: Iterable[Members], stars: Pairs, least: float) -> tuple[Memb
     heads = np.concatenate([np.empty(0, np.uint64), *(part.heads for part in parts)])
     bands = np.concatenate([np.empty(0, np.uint16), *(part.bands for part in parts)])
     nodes = np.concatenate([np.empty(0, np.uint64), *(part.nodes for part in parts)])
-    return Members(heads, bands, nodes), np.concatenate([np.empty(0, np.uint64), *befores])
+    return BandMembers(heads, bands, nodes), np.concatenate([np.empty(0, np.uint64), *befores])
 
 
 def _joined(found: Iterable[Pairs], least: float) -> Pairs:

@@ -55,10 +55,13 @@ class Reference:
             return self.similarity(one, other) >= self.near.unit.least
 
         for documents in self.hashes.values():
-            head, *others = [*sorted(each for each in documents if each[0] <= max(new)), None]
-            group = [each for each in others if each and each[0] in new]
+            known = sorted(each for each in documents if each[0] <= max(new))
+            if not known:
+                continue
+            head = known[0]
+            group = [each for each in known[1:] if each[0] in new]
             yield from ((head, each) for each in group if near(head, each))
-            apart = []
+            apart: list[Document] = []
             for before, each in zip([head, *group], group, strict=False):
                 if not near(head, each):
                     if before != head and near(before, each):
@@ -84,7 +87,7 @@ class Reference:
             else:
                 touched[other].add(self.first.get(one, one))
         components = {frozenset(each) for each in joined.values()}
-        grown = set()
+        grown: set[Document] = set()
         for component in components:
             old = {first for each in component for first in touched[each]}
             first = min(old) if old else min(component)

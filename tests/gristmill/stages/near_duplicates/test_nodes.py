@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.stages.dedupe.order import Order
+from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.nodes import document_of, in_order, nodes_of, rank_of, shard_of, slots_of
 
 

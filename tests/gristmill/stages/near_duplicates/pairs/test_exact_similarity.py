@@ -40,8 +40,8 @@ def test_pairs_are_verified_by_their_texts(tmp_path: Path) -> None:
     near = Near(tmp_path, EXACT)
     near.add(("wiki", "1", TEXTS))
     near.resolve()
-    similar = {row["row"]: round(row["similarity"], 4) for rows in near.mark(0).values() for row in rows}
-    assert set(similar.values()) <= {1.0, 0.75}
+    similar = {(name, row["row"]): row["similarity"] for name, rows in near.mark(0).items() for row in rows}
+    assert similar == {("a", 0): 1, ("a", 2): 0.5, ("a", 3): 0.75, ("b", 0): 1}  # row 2 is near row 3
 
 
 def test_other_documents_than_those_of_the_fingerprints_are_refused(tmp_path: Path) -> None:

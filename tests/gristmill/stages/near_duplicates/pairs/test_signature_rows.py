@@ -11,6 +11,7 @@ from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.stages.near_duplicates.pairs import signature_rows as module
 from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
 from gristmill.stages.near_duplicates.pairs.similarity import Estimated
+from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.units.minhash import signatures
 
 TEXTS = {"a": [f"word{n} and word{n % 7}" for n in range(100)], "b": ["only one"]}
@@ -20,7 +21,7 @@ def rows_of(tmp_path: Path) -> SignatureRows:
     near = Near(tmp_path)
     near.add(("wiki", "1", TEXTS))
     table = Table.read(near.store, place(FINGERPRINTS.at(dedupe="near-1", source="wiki"), "1"))
-    return SignatureRows(near.store, [table], 4)
+    return SignatureRows(near.store, PrintedDocuments(near.store, [table]), [table], 4)
 
 
 @pytest.mark.parametrize(("whole", "gap", "most"), [(1 << 24, 1, 1), (0, 0, 1), (0, 40, 64), (0, 1 << 20, 1 << 20)])
@@ -37,7 +38,7 @@ def test_signatures_are_the_same_whatever_is_read_together(
 
 def test_a_document_or_a_shard_that_is_not_there_is_refused(tmp_path: Path) -> None:
     rows = rows_of(tmp_path)
-    with pytest.raises(DataError, match="have no signature of document 100; make the fingerprints"):
+    with pytest.raises(DataError, match="has no document 100 with words; make this partition"):
         rows.read(np.array([100], np.uint64))
     with pytest.raises(DataError, match="shard 2 is named by hash runs, but there are 2"):
         rows.read(np.array([2 << 28], np.uint64))

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.stages.dedupe.order import Order, order_path, parse_order, round_key
+from gristmill.stages.fingerprints.order import Order, order_path, parse_order, round_key
 
 
 def test_a_round_comes_after_all_that_were_there() -> None:

@@ -1,0 +1,87 @@
+"""The order of a dedupe recipe: `dedupe/<name>/order.json`, to which each resolution appends the snapshots it adds.
+
+A snapshot keeps its rank for ever, also when it is replaced. So a later snapshot never changes a verdict on an earlier
+one. The snapshots that one resolution adds are a round: they are compared together.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.asset_kinds import RESOLUTION
+from gristmill.lake.store.json_object import NOT_DECODED, Integer
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """One snapshot in the order. Its rank is its index in the list.
+
+    Attributes:
+        source: name of the source.
+        snapshot: its key.
+        round: number of the resolution that added it, from 1.
+        edition: whether the source is a `replace` source: its snapshots are editions, which never mark each other.
+    """
+
+    source: str
+    snapshot: str
+    round: Integer
+    edition: bool = False
+
+
+class Order(msgspec.Struct, frozen=True):
+    """The whole order of a recipe.
+
+    Attributes:
+        entries: the snapshots by rank.
+        schema: 1.
+    """
+
+    entries: tuple[Ranked, ...] = ()
+    schema: Integer = 1
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds it has."""
+        return max((entry.round for entry in self.entries), default=0)
+
+    def of_round(self, number: int) -> list[int]:
+        """The ranks of the snapshots that a round added."""
+        return [rank for rank, entry in enumerate(self.entries) if entry.round == number]
+
+    def with_round(self, new: Sequence[tuple[str, str, bool]]) -> "Order":
+        """The order with one more round.
+
+        Args:
+            new: source, snapshot and edition of each snapshot that is added, in their order.
+        """
+        number = self.rounds + 1
+        added = (Ranked(source, snapshot, number, edition) for source, snapshot, edition in new)
+        return Order((*self.entries, *added))
+
+
+def round_key(number: int) -> str:
+    """The partition key of a round: `r00001`."""
+    return f"r{number:05d}"
+
+
+def order_path(dedupe: str) -> str:
+    """The path of the order of a recipe."""
+    return f"{RESOLUTION.at(dedupe=dedupe).rpartition('/')[0]}/order.json"
+
+
+def parse_order(data: bytes, path: str) -> Order:
+    """The order in the bytes of its file.
+
+    Raises:
+        DataError: they are no order.
+    """
+    try:
+        order = msgspec.json.decode(data, type=Order)
+    except NOT_DECODED as error:
+        raise DataError(f"{path}: not an order of snapshots ({error}); restore it from a backup of the lake") from error
+    pairs = [(entry.source, entry.snapshot) for entry in order.entries]
+    rounds = [entry.round for entry in order.entries]
+    if order.schema != 1 or len(set(pairs)) != len(pairs) or rounds != sorted(rounds):
+        raise DataError(f"{path}: a snapshot is named twice, or the rounds are not in order; restore it from a backup")
+    return order
