@@ -84,7 +84,7 @@ class ClusterInputs:
         order: the order of snapshots.
         round: the number of the round.
         fingerprints: the tables of the ranks up to this round; the index is the rank.
-        runs: the tables of the round's own ranks, by rank.
+        runs: the tables of the hash runs of the ranks up to this round; the index is the rank.
         verdicts: the round's table.
         earlier: the tables of the clusters of the rounds before, in their order.
         documents: of the ranks up to this round, if texts are compared; else empty.
@@ -95,7 +95,7 @@ class ClusterInputs:
     order: Order
     round: int
     fingerprints: Sequence[Table]
-    runs: Mapping[int, Table]
+    runs: Sequence[Table]
     verdicts: Table
     earlier: Sequence[Table]
     documents: Sequence[Table]
@@ -115,10 +115,10 @@ class ClusterInputs:
             Table.read(store, place(FINGERPRINTS.at(dedupe=name, source=entry.source), entry.snapshot), may_lack=True)
             for entry in ranked
         ]
-        runs = {
-            rank: Table.read(store, place(HASH_RUNS.at(dedupe=name, source=ranked[rank].source), ranked[rank].snapshot))
-            for rank in new
-        }
+        runs = [
+            Table.read(store, place(HASH_RUNS.at(dedupe=name, source=entry.source), entry.snapshot), may_lack=True)
+            for entry in ranked
+        ]
         earlier = [Table.read(store, place(CLUSTERS.at(dedupe=name), round_key(before))) for before in range(1, number)]
         label_set = unit.score.partition("__")[0]
         texts = [
@@ -168,7 +168,7 @@ class ClusterInputs:
     @property
     def _tables(self) -> Iterator[Table]:
         yield from self.fingerprints
-        yield from self.runs.values()
+        yield from self.runs
         yield self.verdicts
         yield from self.earlier
         yield from self.documents
@@ -187,7 +187,7 @@ class ClusterInputs:
     @property
     def weight(self) -> int:
         """Bytes of the hash runs and verdicts."""
-        return sum(row.bytes for table in (*self.runs.values(), self.verdicts) for row in table.rows.values())
+        return sum(row.bytes for table in (*self.runs, self.verdicts) for row in table.rows.values())
 
     def check_same(self, planned: Sequence[Input]) -> None:
         """Checks that the tables are those of the plan.

@@ -11,7 +11,7 @@ from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Reco
 from gristmill.stages.near_duplicates.grouping import Grouped
 from gristmill.stages.near_duplicates.nodes import Nodes
 from gristmill.stages.near_duplicates.pairs.similarity import Similarity
-from gristmill.stages.near_duplicates.pairs.verified import Pairs
+from gristmill.stages.near_duplicates.pairs.verified import SimilarPairs
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 
 _DROPPED = 12  # of 64 bits: 52 are left, which every number in JSON holds
@@ -44,7 +44,7 @@ def pairs_of(printed: PrintedDocuments, nodes: Nodes) -> list[Pair]:
 
 
 def members_of(
-    nodes: Nodes, clusters: Records, printed: PrintedDocuments, known: Pairs, similarity: Similarity
+    nodes: Nodes, clusters: Records, printed: PrintedDocuments, known: SimilarPairs, similarity: Similarity
 ) -> Records:
     """The MEMBER records of documents.
 
@@ -67,7 +67,7 @@ def members_of(
     return records
 
 
-def _similarities(kept: Nodes, nodes: Nodes, known: Pairs, similarity: Similarity) -> NDArray[np.float32]:
+def _similarities(kept: Nodes, nodes: Nodes, known: SimilarPairs, similarity: Similarity) -> NDArray[np.float32]:
     found, is_known = known.find(kept, nodes)
     (rest,) = np.nonzero(~is_known)
     found[rest] = similarity.of(kept[rest], nodes[rest])

@@ -190,12 +190,17 @@ class Near:
                 hits = []
                 for hash_, positions in found:
                     before = [each for each in range(rank) if hash_ in self.hashes[each]]
-                    hits += [(positions[0], each, min(self.hashes[each][hash_])) for each in before[:1]]
-                hits.sort()
-                columns = [np.array([hit[column] for hit in hits], kind) for column, kind in enumerate("QIQ")]
-                head = np.array([len(hits)], "<u8")
-                files[bucket][str(rank)] = b"".join(column.tobytes() for column in (head, *columns))
+                    places = [self._place(each, bucket, hash_) for each in before[:1]]
+                    hits += [(positions[0], each, place) for each, place in zip(before, places, strict=False)]
+                columns = [
+                    np.array([hit[column] for hit in hits], kind) for column, kind in enumerate(("<u8", "<u4", "<u4"))
+                ]
+                files[bucket][str(rank)] = b"".join(column.tobytes() for column in columns)
         self.publish(here, [self._part(here, f"{bucket:05d}", each) for bucket, each in enumerate(files)])
+
+    def _place(self, rank: int, bucket: int, hash_: Hash) -> int:
+        """The place of a hash in a run."""
+        return [each for each, _ in self._buckets(self.hashes[rank])[bucket]].index(hash_)
 
 
 def ids_of(source: str, snapshot: str, shard: str, texts: Sequence[str]) -> list[tuple[str, str]]:

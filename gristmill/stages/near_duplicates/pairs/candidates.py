@@ -62,7 +62,7 @@ def members_of_buckets(store: Store, inputs: ClusterInputs) -> Iterator[BandMemb
     Raises:
         DataError: a file is damaged.
     """
-    for bucket in dict.fromkeys(name for table in inputs.runs.values() for name in table.rows):
+    for bucket in dict.fromkeys(name for rank in inputs.new for name in inputs.runs[rank].rows):
         parts = [_of_rank(store, inputs, rank, bucket) for rank in inputs.new]
         heads, bands, nodes = (np.concatenate([part[column] for part in parts]) for column in range(3))
         members = BandMembers.of(heads, bands, nodes)
@@ -71,12 +71,8 @@ def members_of_buckets(store: Store, inputs: ClusterInputs) -> Iterator[BandMemb
 
 def _of_rank(store: Store, inputs: ClusterInputs, rank: int, bucket: str) -> tuple[Nodes, NDArray[np.uint16], Nodes]:
     """The members of one snapshot in one bucket: the first document of each, its band, and the document."""
-    run = _row(inputs.runs[rank], bucket)
-    verdict = _row(inputs.verdicts, bucket)
-    firsts, others = _repeats(store, run, inputs.runs[rank].place.table)
-    positions, ranks, keepers = _verdicts(store, verdict, inputs.verdicts.place.table, rank)
-    if len(ranks) and int(ranks.max()) >= len(inputs.fingerprints):
-        raise _damaged(inputs.verdicts.place.table, verdict, f"it names rank {int(ranks.max())}")
+    firsts, others = _repeats(store, inputs.runs[rank], bucket)
+    positions, ranks, keepers = _verdicts(store, inputs, bucket, rank)
     at = np.searchsorted(positions, firsts)
     at[at == len(positions)] = 0
     known = positions[at] == firsts if len(positions) else np.zeros(len(firsts), np.bool_)
@@ -89,7 +85,7 @@ def _of_rank(store: Store, inputs: ClusterInputs, rank: int, bucket: str) -> tup
     heads, head_bands = nodes_of(head_ranks, head_positions, bands, where)
     nodes, node_bands = nodes_of(rank, np.concatenate([others, positions]), bands, where)
     if (head_bands != node_bands).any():
-        raise _damaged(inputs.verdicts.place.table, verdict, "it joins hashes of different bands")
+        raise _damaged(inputs.verdicts.place.table, _row(inputs.verdicts, bucket), "it joins hashes of different bands")
     return heads, node_bands, nodes
 
 
@@ -99,30 +95,50 @@ def _row(table: Table, bucket: str) -> Shard:
     return table.rows[bucket]
 
 
-def _repeats(store: Store, row: Shard, table: str) -> tuple[Nodes, Nodes]:
+def _repeats(store: Store, run: Table, bucket: str) -> tuple[Nodes, Nodes]:
     """The first position of each repeated hash, and its position, for each repeat."""
-    positions = np.frombuffer(read_part_file(store, row, table, "positions"), "<u8").astype(np.uint64)
-    data = read_part_file(store, row, table, "repeats")
+    positions, row = _positions(store, run, bucket), _row(run, bucket)
+    data = read_part_file(store, row, run.place.table, "repeats")
     count, rest = divmod(len(data), 12)
     indices = np.frombuffer(data, "<u4", count)
     others = np.frombuffer(data, "<u8", count, 4 * count).astype(np.uint64)
     if rest or (count and int(indices.max()) >= len(positions)):
-        raise _damaged(table, row, "its repeats are not those of its positions")
+        raise _damaged(run.place.table, row, "its repeats are not those of its positions")
     return positions[indices], others
 
 
-def _verdicts(store: Store, row: Shard, table: str, rank: int) -> tuple[Nodes, NDArray[np.int64], Nodes]:
-    """The position of each hash that occurs before; and the rank and the position of its first occurrence."""
+def _verdicts(store: Store, inputs: ClusterInputs, bucket: str, rank: int) -> tuple[Nodes, NDArray[np.int64], Nodes]:
+    """The position of each hash that occurs before, ascending; and the rank and the position of its first occurrence.
+
+    The file has three columns: positions, ranks, and places in the hashes of the run of that rank.
+    """
+    table = inputs.verdicts.place.table
+    row = _row(inputs.verdicts, bucket)
     data = read_part_file(store, row, table, str(rank))
-    count = int(np.frombuffer(data, "<u8", 1)[0]) if len(data) >= 8 else -1
-    if len(data) != 8 + 20 * count:
-        raise _damaged(table, row, f"file {rank} is cut")
-    positions = np.frombuffer(data, "<u8", count, 8).astype(np.uint64)
-    ranks = np.frombuffer(data, "<u4", count, 8 + 8 * count).astype(np.int64)
-    keepers = np.frombuffer(data, "<u8", count, 8 + 12 * count).astype(np.uint64)
-    if (positions[1:] <= positions[:-1]).any():
-        raise _damaged(table, row, f"the positions of file {rank} do not ascend")
-    return positions, ranks, keepers
+    count, rest = divmod(len(data), 16)
+    positions = np.frombuffer(data, "<u8", count).astype(np.uint64)
+    ranks = np.frombuffer(data, "<u4", count, 8 * count).astype(np.int64)
+    places = np.frombuffer(data, "<u4", count, 12 * count).astype(np.int64)
+    if rest or (count and int(ranks.max()) >= len(inputs.runs)):
+        raise _damaged(table, row, f"file {rank} is not of this order")
+    keepers = np.zeros(count, np.uint64)
+    for other in np.unique(ranks).tolist():
+        (mine,) = np.nonzero(ranks == other)
+        firsts = _positions(store, inputs.runs[other], bucket)
+        if int(places[mine].max()) >= len(firsts):
+            raise _damaged(table, row, f"file {rank} names a hash that the runs of rank {other} do not have")
+        keepers[mine] = firsts[places[mine]]
+    by = np.argsort(positions)
+    positions = positions[by]
+    if (positions[1:] == positions[:-1]).any():
+        raise _damaged(table, row, f"file {rank} names a position twice")
+    return positions, ranks[by], keepers[by]
+
+
+def _positions(store: Store, run: Table, bucket: str) -> Nodes:
+    """Where each hash of a run occurs first."""
+    data = read_part_file(store, _row(run, bucket), run.place.table, "positions")
+    return np.frombuffer(data, "<u8").astype(np.uint64)
 
 
 def _damaged(table: str, row: Shard, what: str) -> DataError:

@@ -17,7 +17,7 @@ _TOGETHER = 1 << 22  # pairs that are collected before equal ones are removed
 
 
 @dataclass(frozen=True)
-class Pairs:
+class SimilarPairs:
     """Different pairs of documents, sorted.
 
     Attributes:
@@ -51,7 +51,7 @@ def _keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
 
 def verified(
     buckets: Callable[[], Iterable[BandMembers]], similarity: Similarity, least: float
-) -> tuple[Pairs, dict[str, int]]:
+) -> tuple[SimilarPairs, dict[str, int]]:
     """The pairs that are similar enough, and counts.
 
     Each member is compared with the first document of its group. Those that are not similar to it are compared with the
@@ -84,10 +84,10 @@ def verified(
     return _joined(found, least), counts
 
 
-def _compared(buckets: Iterable[BandMembers], similarity: Similarity) -> Pairs:
+def _compared(buckets: Iterable[BandMembers], similarity: Similarity) -> SimilarPairs:
     """The different pairs of first documents and members, with their similarities."""
     one, other, bands = _different(buckets)
-    return Pairs(one, other, similarity.of(one, other, bands))
+    return SimilarPairs(one, other, similarity.of(one, other, bands))
 
 
 def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
@@ -112,7 +112,7 @@ def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np
     return merged()
 
 
-def _apart(buckets: Iterable[BandMembers], stars: Pairs, least: float) -> tuple[BandMembers, Nodes]:
+def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) -> tuple[BandMembers, Nodes]:
     """The members that are not similar to the first of their group; and the document before each in its group."""
     parts: list[BandMembers] = []
     befores: list[Nodes] = []
@@ -129,13 +129,13 @@ def _apart(buckets: Iterable[BandMembers], stars: Pairs, least: float) -> tuple[
     return BandMembers(heads, bands, nodes), np.concatenate([np.empty(0, np.uint64), *befores])
 
 
-def _joined(found: Iterable[Pairs], least: float) -> Pairs:
+def _joined(found: Iterable[SimilarPairs], least: float) -> SimilarPairs:
     """The similar pairs of several steps, each once."""
 
-    def similar() -> Iterator[Pairs]:
+    def similar() -> Iterator[SimilarPairs]:
         for pairs in found:
             near = pairs.similarities >= least
-            yield Pairs(pairs.one[near], pairs.other[near], pairs.similarities[near])
+            yield SimilarPairs(pairs.one[near], pairs.other[near], pairs.similarities[near])
 
     parts = list(similar())
     one = np.concatenate([pairs.one for pairs in parts])
@@ -145,4 +145,4 @@ def _joined(found: Iterable[Pairs], least: float) -> Pairs:
     one, other, values = one[by], other[by], values[by]
     first = np.ones(len(by), np.bool_)
     first[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
-    return Pairs(one[first], other[first], values[first])
+    return SimilarPairs(one[first], other[first], values[first])
