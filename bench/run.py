@@ -37,6 +37,7 @@ BENCHES = {
     "small-files": "bench.lakes.small_files",
     "one-changed": "bench.stages.one_changed",
     "memory": "bench.stages.memory",
+    "dedupe": "bench.dedupe.resolution",
     "s3": "bench.lakes.s3",
     "sensor": "bench.lakes.sensor",
     "trace": "bench.lakes.trace",

@@ -27,7 +27,7 @@ _MEND = "make the fingerprints of this snapshot again"
 
 
 class PlacedHashes(NamedTuple):
-    """PlacedHashes and their positions: (number of the shard << 32) + ordinal in the shard."""
+    """Hashes and their positions: (number of the shard << 32) + ordinal in the shard."""
 
     hi: U64
     lo: U64

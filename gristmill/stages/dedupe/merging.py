@@ -14,7 +14,7 @@ from gristmill.stages.dedupe.columns import COUNTS, HASHES, POSITIONS, REPEATS, 
 from gristmill.stages.dedupe.fingerprint_blocks import PlacedHashes
 from gristmill.stages.dedupe.hash_order import U64, Places, changes, count_up_to, sort_hashes
 
-ENTRY_BYTES = 96
+ENTRY_BYTES = 120
 """Bytes of memory that sorting a hash takes, at most."""
 
 

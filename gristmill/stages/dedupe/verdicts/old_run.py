@@ -10,7 +10,7 @@ from gristmill.stages.dedupe.columns import HASHES, ColumnFile, Spill
 from gristmill.stages.dedupe.hash_order import U64, Places, are_ascending, count_up_to, meet
 
 _LEAST = 4096
-"""PlacedHashes that are read at once, at least."""
+"""Hashes that are read at once, at least."""
 _BLOCK_BYTES = 64
 """Bytes of memory for a hash that is read."""
 _NONE = np.zeros(0, np.int64)

@@ -19,7 +19,7 @@ from gristmill.stages.dedupe.verdicts.step import SnapshotRuns, stored_file
 
 
 class Pairs(NamedTuple):
-    """PlacedHashes of a snapshot that occur before, in the order of their positions.
+    """Hashes of a snapshot that occur before, in the order of their positions.
 
     Attributes:
         positions: where each occurs first in the snapshot: (number of the shard << 32) + its number in the shard (n).
