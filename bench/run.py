@@ -38,6 +38,7 @@ BENCHES = {
     "one-changed": "bench.stages.one_changed",
     "memory": "bench.stages.memory",
     "dedupe": "bench.dedupe.resolution",
+    "dedupe-scale": "bench.dedupe.scale",
     "s3": "bench.lakes.s3",
     "sensor": "bench.lakes.sensor",
     "trace": "bench.lakes.trace",

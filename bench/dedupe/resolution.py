@@ -61,7 +61,7 @@ def rates(work: Path, hashes: int) -> Row:
 def memory(work: Path, hashes: int) -> Row:
     """Peak memory of two workers and the process that drives them, by the option."""
     keys = ["s0", "s1"]
-    options = {"buckets": 16, "memory": 64, "rounds": [keys], "workers": 2}
+    options = {"buckets": 16, "memory": 128, "rounds": [keys], "workers": 2}
     made = fill(work, keys, hashes // 2, options)
     said, cost = resolve(work, options, [*(f"runs:{key}" for key in keys), "verdicts:1", *(f"marks:{k}" for k in keys)])
     peak = max(each["peak"] for each in said)
@@ -73,7 +73,7 @@ def memory(work: Path, hashes: int) -> Row:
         bar="peak < 512 MB",
         met=peak < LIMIT,
         agree=marked(said) == sum(each.repeated for each in made),
-        note=f"peak {peak / 1e6:.0f} MB of three processes, {spilled / 1e6:.0f} MB spilled, memory=64, two workers",
+        note=f"peak {peak / 1e6:.0f} MB of three processes, {spilled / 1e6:.0f} MB spilled, memory=128, two workers",
         detail={"steps": said},
     )
 

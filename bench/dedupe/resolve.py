@@ -66,19 +66,21 @@ def main() -> None:
         for words in steps:
             step = step_of(words, recipe, order)
             with measured() as costs, most_memory() as peaks:
-                ledger, facts = make(step, lake, engine)
-            said.append({"step": words, **costs[0].plain(), "peak": peaks[0], **ledger.totals, **facts})
+                ledger, facts, cpu = make(step, lake, engine)
+            own = costs[0].cpu_s + (cpu if workers else 0)
+            cost = {"cpu_s": round(own, 3), "wall_s": round(costs[0].wall_s, 3)}
+            said.append({"step": words, **cost, "peak": peaks[0], **ledger.totals, **facts})
     print(json.dumps(said))
 
 
-def make(step: Step, lake: Lake, engine: Any) -> tuple[Ledger, dict[str, int]]:
-    """Makes a step: its ledger, and the counters of its run."""
+def make(step: Step, lake: Lake, engine: Any) -> tuple[Ledger, dict[str, int], float]:
+    """Makes a step: its ledger, the counters of its run, and the CPU seconds of the grinders."""
     planned = plan(step, lake, f"bench-{time.time_ns():x}")
     tally = grind(planned, engine, lambda _: None)
     if tally.failed:
         raise SystemExit(tally.failed[0].message)
     (asset,) = step.makes
-    return publish_one(planned, asset, assemble_one(step, planned, asset, {})), tally.facts
+    return publish_one(planned, asset, assemble_one(step, planned, asset, {})), tally.facts, tally.cpu
 
 
 @contextmanager

@@ -4,9 +4,11 @@ import io
 from collections import Counter
 
 import numpy as np
+import pytest
 from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from peak_memory import run_with_peak
 
 from gristmill.stages.dedupe.columns import Spill
 from gristmill.stages.dedupe.fingerprint_blocks import PlacedHashes
@@ -60,6 +62,47 @@ def test_a_hash_that_is_repeated_more_often_than_fits_in_memory() -> None:
     files, spilled = run_of(found, 20, 10)
     assert files == slow_run(found)
     assert spilled > 0
+
+
+_HEAVY = """
+import io, sys, time
+import numpy as np
+from gristmill.stages.dedupe.columns import Spill
+from gristmill.stages.dedupe.fingerprint_blocks import PlacedHashes
+from gristmill.stages.dedupe.merging import RunWriter
+
+class Nowhere:
+    def write(self, data):
+        pass
+
+def pieces(count, heavy):
+    for start in range(0, count, 50_000):
+        at = np.arange(start, start + 50_000, dtype=np.uint64)
+        hi = np.ones(50_000, np.uint64) if heavy else at * np.uint64(0x9E3779B97F4A7C15)
+        yield PlacedHashes(hi, hi, at)
+
+base = peak()
+times = []
+for count, heavy in ((1_000_000, True), (10_000_000, True), (10_000_000, False)):
+    begun = time.process_time()
+    with Spill(64 << 20) as spill:
+        run = RunWriter(spill)
+        run.take(pieces(count, heavy))
+        for columns in (run.hashes, run.positions, run.repeats, run.counts):
+            columns.copy_to(Nowhere())
+        assert (run.hashes.rows, run.repeats.rows) == ((1, count - 1) if heavy else (count, 0))
+    times.append(time.process_time() - begun)
+print(peak() - base, *times)
+"""
+
+
+@pytest.mark.slow
+def test_ten_million_repeats_cost_no_more_memory_and_time_than_as_many_hashes() -> None:
+    """64 MiB are allowed. Ten times the repeats cost about ten times the CPU, and no more than different hashes do."""
+    peak, million, heavy, different = map(float, run_with_peak(_HEAVY).split())
+    assert peak < 96
+    assert heavy < 25 * million
+    assert heavy < 3 * different
 
 
 class Listed:
