@@ -1,18 +1,18 @@
 """The grinder of clusters: one part that holds the clusters of a round."""
 
 from functools import partial
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from gristmill.errors import RecipeError
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.recipes.shelf import find
+from gristmill.recipes.duplicates.units import unit_of_parameters
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.cluster_files import Records, write_members
@@ -39,7 +39,9 @@ class ClustersSpec(msgspec.Struct, frozen=True):
 
     Attributes:
         dedupe: name of the recipe.
-        made_by: its digest.
+        sources: its sources.
+        unit: the options of its signatures.
+        memory: most MiB that comparing may use.
         order: the order of snapshots.
         round: number of the round.
         place: the partition that is made.
@@ -48,7 +50,9 @@ class ClustersSpec(msgspec.Struct, frozen=True):
     """
 
     dedupe: str
-    made_by: str
+    sources: tuple[str, ...]
+    unit: dict[str, Any]
+    memory: int
     order: Order
     round: int
     place: Place
@@ -68,9 +72,8 @@ class ClustersGrinder:
     def __init__(self, job: Job) -> None:
         self._spec = spec = msgspec.json.decode(job.spec, type=ClustersSpec)
         self._store = job.lake.store()
-        self._dedupe = find("dedupes", Dedupe, job.shelves, spec.dedupe)
-        if self._dedupe.recipe.digest != spec.made_by:
-            raise RecipeError(f"dedupe {spec.dedupe!r}: this worker has another recipe than the plan; start it again")
+        unit = unit_of_parameters(spec.unit)
+        self._dedupe = Dedupe(name=spec.dedupe, unit=unit, sources=spec.sources, memory=spec.memory)
 
     def __call__(self, item: Item) -> Outcome:
         body, spec = msgspec.json.decode(item.body, type=ClustersItem), self._spec

@@ -108,7 +108,9 @@ class ClustersPlan:
         """See StepPlan."""
         return ClustersSpec(
             dedupe=self.step.dedupe.name,
-            made_by=self.step.dedupe.recipe.digest,
+            sources=tuple(self.step.dedupe.sources),
+            unit=self.step.dedupe.unit.parameters,
+            memory=self.step.dedupe.memory,
             order=self.step.order,
             round=self.step.round,
             place=self.target.place,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from nearshelf.dedupes.near import NEAR
+from nearrecipes import NEAR
 
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import Step, make
@@ -32,7 +32,7 @@ from gristmill.stages.near_duplicates.marks.step import NearMarksStep
 from gristmill.stages.near_duplicates.step import ClustersStep
 from gristmill.text.units.minhash import band_hashes, signatures
 
-SHELVES = ("nearshelf",)
+SHELVES = ("gristmill",)
 RECIPE = Recipe("by hand", 1, {})
 
 Hash = tuple[int, int]

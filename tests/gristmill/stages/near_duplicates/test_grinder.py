@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nearlake import Near
-from nearshelf.dedupes.usual import USUAL
+from nearrecipes import USUAL
 from planted import deviation, planted_pair, recall
 
 from gristmill.text.units.minhash import signatures

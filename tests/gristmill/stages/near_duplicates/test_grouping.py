@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from draws import draws
 from nearlake import Near, Texts
-from nearshelf.dedupes.loose import LOOSE
+from nearrecipes import LOOSE
 
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.near_duplicates.cluster_files import MEMBER, records_of

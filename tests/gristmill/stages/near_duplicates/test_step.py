@@ -3,8 +3,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from nearlake import Near
-from nearshelf.dedupes.best import BEST
-from nearshelf.dedupes.longest import LONGEST
+from nearrecipes import BEST, LONGEST
 
 from gristmill.stages.fingerprints.binary_part import read_part_file
 

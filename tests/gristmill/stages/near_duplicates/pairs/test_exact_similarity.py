@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nearlake import RECIPE, Near, digest
-from nearshelf.dedupes.exact import EXACT
+from nearrecipes import EXACT
 
 from gristmill.errors import DataError
 from gristmill.lake.address import documents_asset, place
