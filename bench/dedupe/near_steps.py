@@ -10,7 +10,7 @@ import time
 from bench.harness.cost import measured
 from bench.harness.place import SOURCE
 from gristmill.execution.runner import Inline
-from gristmill.execution.step import make
+from gristmill.execution.step import Step, make
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
@@ -30,7 +30,7 @@ def main() -> None:
     """Makes them."""
     where, snapshot = sys.argv[1:]
     order = Order().with_round([(SOURCE, snapshot, False)])
-    steps = {
+    steps: dict[str, Step] = {
         "fingerprints": FingerprintStep(DEDUPE, SOURCE, snapshot, SHELVES),
         "hash runs": RunsStep(DEDUPE, SOURCE, snapshot, SHELVES),
         "verdicts": VerdictsStep(DEDUPE, order, 1, SHELVES),

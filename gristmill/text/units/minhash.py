@@ -19,7 +19,9 @@ _HIGH, _LOW = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB
 _WORD = 1 << 64
 
 
-def signatures(texts: Sequence[str], ngram: int, permutations: int, seed: int) -> tuple[Numbers, Signatures]:
+def signatures(
+    texts: Sequence[str], ngram: int, permutations: int, seed: int, normalisation: str = ""
+) -> tuple[Numbers, Signatures]:
     """The MinHash signature of each text that has a word.
 
     Value k of a signature is the least of `h * a[k] mod 2**32` over the 32-bit hashes h of the text's n-grams. As a[k]
@@ -29,10 +31,11 @@ def signatures(texts: Sequence[str], ngram: int, permutations: int, seed: int) -
     Source: Broder 1997, "On the resemblance and containment of documents".
 
     Args:
-        texts: any texts, already normalised. White space parts their words.
+        texts: any texts. White space parts the words of the normalised text.
         ngram: words of an n-gram. A text of fewer words has one shorter n-gram, all its words.
         permutations: values of a signature.
         seed: of the permutations.
+        normalisation: of each text; see gristmill.text.units.normalisation.
 
     Returns:
         The numbers of the texts that have words, ascending (T), and their signatures (T, permutations).
@@ -44,7 +47,7 @@ def signatures(texts: Sequence[str], ngram: int, permutations: int, seed: int) -
     odd = odd_factors(permutations, seed)
     places: list[Numbers] = []
     values: list[Signatures] = []
-    for column in shingles(texts, ngram):
+    for column in shingles(texts, ngram, normalisation):
         found = _least(column, odd)
         if places and places[-1][-1] == column.places[0]:  # the next piece of a huge text
             np.minimum(values[-1][-1], found[0], out=values[-1][-1])
@@ -53,7 +56,9 @@ def signatures(texts: Sequence[str], ngram: int, permutations: int, seed: int) -
         values.append(found)
     if not places:
         return np.zeros(0, np.int64), np.zeros((0, permutations), np.uint32)
-    return np.concatenate(places), np.concatenate(values)
+    numbers = np.concatenate(places)
+    by = np.argsort(numbers)
+    return numbers[by], np.concatenate(values)[by]
 
 
 def band_hashes(values: Signatures, bands: int) -> Hashes:

@@ -20,6 +20,7 @@ from gristmill.text.unicode.tables import MARK, WORD, characters
 
 _SPACE, _LINE_FEED = 0x20, 0x0A
 _MARKS = 0x80
+_CASED = 0x20000  # code points from here on have no case
 Codes = NDArray[np.uint32]
 
 
@@ -66,7 +67,8 @@ def lower_table() -> Codes:
     """Each code point that may be in a word in lower case, and a space for all others (0x110000)."""
     flags = characters()
     codes = np.arange(0x110000, dtype=np.uint32)
-    lowered: Codes = np.strings.lower(codes.view("U1")).view(np.uint32)
+    lowered = codes.copy()
+    lowered[:_CASED] = np.strings.lower(codes[:_CASED].view("U1")).view(np.uint32)
     inside = ((flags & WORD) != 0) & ((flags & MARK) == 0) & assigned()
     table = np.where(inside, lowered, np.uint32(_SPACE)).astype("<u4")
     table[_LINE_FEED] = _LINE_FEED

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.units.normalisation import words_text
 from gristmill.text.words import Words
 
-_COLUMN = 1 << 19  # bytes of texts that are hashed together, so that their arrays stay in the processor's cache
-_LONG = 1 << 22  # bytes of a piece of a longer text, so that memory is bounded
+_COLUMN = 1 << 19  # code points of texts that are hashed together, so that their arrays stay in the processor's cache
+_LONG = 1 << 22  # code points of a text, or bytes of a piece of a longer one, so that memory is bounded
+_LINE_FEED = 10
 _PAD = bytes(8)  # the chunk of the last word reads so far past the end
 
 # The powers of an odd constant tell the places of words in an n-gram apart: the fractional part of the golden ratio.
@@ -35,37 +37,57 @@ class Shingles:
     hashes: Hashes
 
 
-def shingles(texts: Sequence[str], ngram: int) -> Iterator[Shingles]:
-    """The word n-grams of texts. Words are what white space parts, as `str.split()` cuts them.
+def shingles(texts: Sequence[str], ngram: int, normalisation: str = "") -> Iterator[Shingles]:
+    """The word n-grams of texts. Words are what white space parts, as `str.split()` cuts the normalised text.
 
-    A text of fewer words than an n-gram has one shorter n-gram: all its words. A text without words has none.
+    A text of fewer words than an n-gram has one shorter n-gram: all its words. A text without words has none. Texts
+    that are not ASCII come after those before them that are.
 
     Args:
-        texts: any texts, already normalised.
+        texts: any texts.
         ngram: words of an n-gram.
+        normalisation: of each text; see gristmill.text.units.normalisation.
 
     >>> one, = shingles(["to be or not", "", "be or not", "not"], 3)
     >>> one.places.tolist(), one.bounds.tolist(), bool(one.hashes[1] == one.hashes[2])
     ([0, 2, 3], [0, 2, 3, 4], True)
     """
-    places: list[int] = []
-    waiting: list[bytes] = []
-    size = 0
+    waiting: dict[bool, list[int]] = {True: [], False: []}
+    sizes = {True: 0, False: 0}
     for place, text in enumerate(texts):
-        # In UTF-8 a word has the same bytes, whatever the other words of its text are.
-        data = (text if text.isascii() else " ".join(text.split())).encode("utf-8", "surrogatepass")
-        if waiting and size + len(data) > _COLUMN:
-            yield from _shingles(places, waiting, ngram)
-            places, waiting, size = [], [], 0
-        if len(data) > _LONG:
+        ascii_only = text.isascii()
+        if len(text) > _LONG:
+            # `words-1` changes each character by itself.
+            step = _LONG if normalisation == "words-1" else len(text)
+            data = b"".join(_encoded([text[at : at + step]], normalisation) for at in range(0, len(text), step))
             for piece in _pieces(data, ngram):
-                yield from _shingles([place], [piece], ngram)
-        else:
-            places.append(place)
-            waiting.append(data)
-            size += len(data) + 1
-    if waiting:
-        yield from _shingles(places, waiting, ngram)
+                yield from _shingles([place], piece + b"\n", ngram)
+            continue
+        if sizes[ascii_only] + len(text) > _COLUMN:
+            yield from _column_of(texts, waiting[ascii_only], ngram, normalisation)
+            waiting[ascii_only], sizes[ascii_only] = [], 0
+        waiting[ascii_only].append(place)
+        sizes[ascii_only] += len(text) + 1
+    for places in waiting.values():
+        yield from _column_of(texts, places, ngram, normalisation)
+
+
+def _column_of(texts: Sequence[str], places: Sequence[int], ngram: int, normalisation: str) -> Iterator[Shingles]:
+    if places:
+        yield from _shingles(places, _encoded([texts[place] for place in places], normalisation) + b"\n", ngram)
+
+
+def _encoded(texts: Sequence[str], normalisation: str) -> bytes:
+    """The normalised texts in UTF-8, with line feeds between them alone, and no white space beyond ASCII.
+
+    In UTF-8 a word has the same bytes, whatever the other words are.
+    """
+    plain = "\n".join([text.replace("\n", " ") for text in texts])
+    if normalisation == "words-1":
+        plain = words_text(plain)
+    elif not plain.isascii():
+        plain = "\n".join([" ".join(text.split()) for text in texts])
+    return plain.encode("utf-8", "surrogatepass")
 
 
 def _pieces(data: bytes, ngram: int) -> Iterator[bytes]:
@@ -74,7 +96,7 @@ def _pieces(data: bytes, ngram: int) -> Iterator[bytes]:
     while True:
         space = _SPACE.search(data, at + size)
         piece = data[at : space.start()] if space else data[at:]
-        starts = Words.of(_column([piece])).starts
+        starts = Words.of(_column(piece + b"\n")).starts
         if space and len(starts) < ngram:
             size *= 2
             continue
@@ -85,19 +107,17 @@ def _pieces(data: bytes, ngram: int) -> Iterator[bytes]:
         at, size = at + (int(starts[1 - ngram]) if ngram > 1 else len(piece)), _LONG
 
 
-def _column(texts: Sequence[bytes]) -> CodePoints:
-    """Texts in UTF-8 as a column whose units are bytes."""
-    raw = b" ".join(texts) + b" "
-    bounds = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1, out=bounds[1:])
+def _column(raw: bytes) -> CodePoints:
+    """Texts in UTF-8, each followed by a line feed, as a column whose units are bytes."""
+    units = np.frombuffer(raw, np.uint8)
+    bounds = np.append(0, np.flatnonzero(units == _LINE_FEED) + 1)
     chunks: Hashes = np.ndarray((len(raw),), "<u8", buffer=raw + _PAD, strides=(1,))
-    kinds = np.frombuffer(raw.translate(_SPACES), np.uint8)
-    return CodePoints(np.frombuffer(raw, np.uint8), bounds, kinds, chunks)
+    return CodePoints(units, bounds, np.frombuffer(raw.translate(_SPACES), np.uint8), chunks)
 
 
-def _shingles(places: Sequence[int], texts: Sequence[bytes], ngram: int) -> Iterator[Shingles]:
+def _shingles(places: Sequence[int], raw: bytes, ngram: int) -> Iterator[Shingles]:
     """The n-grams of texts that are hashed together; nothing if no text has a word."""
-    words = Words.of(_column(texts))
+    words = Words.of(_column(raw))
     (some,) = np.nonzero(words.counts)
     if not len(some):
         return

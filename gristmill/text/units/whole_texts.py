@@ -55,16 +55,15 @@ def signed(
     ([1, 0], [14], (2, 112))
     """
     for group in text_groups(texts):
-        plain = [normalised(text, normalisation) for text in group.texts]
-        places, some = signatures(plain, ngram, bands * rows, seed)
-        values = np.zeros((len(plain), bands * rows), np.uint32)
+        places, some = signatures(group.texts, ngram, bands * rows, seed, normalisation)
+        values = np.zeros((len(group.texts), bands * rows), np.uint32)
         values[places] = some
-        spans = np.zeros(len(plain), np.int64)
+        spans = np.zeros(len(group.texts), np.int64)
         spans[places] = 1
-        ends = np.fromiter(map(len, group.texts), np.int64, len(plain))[places]
+        ends = np.fromiter(map(len, group.texts), np.int64, len(group.texts))[places]
         halves = band_hashes(some, bands).reshape(-1, 2)
         hashes = Hashes128(np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1]))
-        empty = len(plain) - len(places)
+        empty = len(group.texts) - len(places)
         skipped = {EMPTY: empty} if empty else {}
         counts = np.full(len(places), bands)
         yield UnitHashes(group.first, spans, np.zeros_like(ends), ends, hashes, counts, skipped), values

@@ -17,7 +17,6 @@ from gristmill.stages.near_duplicates.nodes import Nodes, part_of, rank_of, stre
 from gristmill.stages.near_duplicates.pairs.similarity import Similarities
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.code_points import Hashes
-from gristmill.text.units.normalisation import normalised
 from gristmill.text.units.shingles import shingles
 
 import msgspec  # isort: skip
@@ -68,7 +67,7 @@ class Exact:
             rank = int(rank_of(nodes[first : first + 1])[0])
             number = int(part_of(nodes[first : first + 1])[0])
             for text in self._texts(rank, number, rows[first:last]):
-                columns = shingles([normalised(text, self._unit.normalised)], self._unit.ngram)
+                columns = shingles([text], self._unit.ngram, self._unit.normalised)
                 sets.append(np.unique(np.concatenate([np.empty(0, np.uint64), *(each.hashes for each in columns)])))
         return sets
 

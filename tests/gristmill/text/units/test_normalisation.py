@@ -54,5 +54,10 @@ def test_words_are_those_of_a_plain_loop(text: str) -> None:
     assert words_text(text).count("\n") == text.count("\n")
 
 
+def test_only_the_first_two_planes_have_a_lower_case() -> None:
+    others = "".join(map(chr, range(0x20000, 0x110000)))
+    assert others.lower() == others
+
+
 def test_lower_case_is_one_code_point_for_each() -> None:
     assert lower_table()[[ord(each) for each in "Aé_ \n"]].tolist() == [ord(each) for each in "aé  \n"]
