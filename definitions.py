@@ -13,6 +13,7 @@ import dagster as dg
 from assets.attributes import attribute_assets
 from assets.checks import audit_checks
 from assets.documents import adoption_assets, document_assets
+from assets.duplicates import dedupe_assets, resolution_asset
 from assets.exports import export_assets, export_index_asset
 from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
@@ -35,6 +36,7 @@ from resources.no_files import NoFiles
 from sensors.automation import automation_sensors
 from sensors.blocklists import blocklist_sensors
 from sensors.raw_arrivals import raw_arrival_sensors
+from sensors.resolutions import resolution_sensors
 from sensors.watched_folders import watched_folder_sensors
 
 
@@ -45,6 +47,8 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
         steps += document_assets(source)
         sets = (attribute_assets(catalogue, source, version) for version in source.versions)
         steps += [each for each in sets if each is not None]
+        for version in source.versions:
+            steps += dedupe_assets(catalogue, source, version)
         steps += [adoption_assets(source, each.version, each.name) for each in source.adopted]
     for mix in catalogue.mixes.values():
         steps += mix_assets(mix)
@@ -66,6 +70,7 @@ def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.Asse
         assets += [export_index_asset(catalogue, mix, export) for export in catalogue.exports_of(mix)]
     assets += [folder_asset_of(labelled) for labelled in catalogue.labels.values()]
     assets += [folder_asset_of(model) for model in catalogue.models.values()]
+    assets += [resolution_asset(catalogue, dedupe) for dedupe in catalogue.dedupes.values()]
     assets += [tokenizer_asset_of(catalogue, tokenizer) for tokenizer in catalogue.tokenizers.values()]
     return assets
 
@@ -112,6 +117,7 @@ def build(
         sensors=[
             *raw_arrival_sensors(catalogue, environment.interval),
             *blocklist_sensors(catalogue, environment.interval),
+            *resolution_sensors(catalogue, environment.interval),
             *automation_sensors(catalogue, environment.interval),
             *watched_folder_sensors(catalogue, environment.interval),
         ],

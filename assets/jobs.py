@@ -17,6 +17,7 @@ from gristmill.lake.address import (
     mix_index,
     tokenizer_asset,
 )
+from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
 
@@ -80,7 +81,10 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
     journey: list[str] = []
     for version in source.versions:
         journey.append(documents_asset(source.name, version))
-        journey += [attributes_asset(source.name, version, name) for name in catalogue.sets_of(source, version)]
+        by_dedupe = {each.name for each in catalogue.dedupes_of(source, version)}  # they follow a resolution
+        journey += [FINGERPRINTS.at(dedupe=name, source=source.name) for name in sorted(by_dedupe)]
+        sets = (name for name in catalogue.sets_of(source, version) if name not in by_dedupe)
+        journey += [attributes_asset(source.name, version, name) for name in sets]
     words = f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets"
     yield journey_name(source.name), (words, journey)
     for mix, stream in catalogue.streams():

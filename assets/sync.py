@@ -15,20 +15,23 @@ from assets.support.indexes import index_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.report import failures, ledger_facts
+from assets.support.resolution_facts import resolution_facts
 from gristmill.lake.address import (
     Place,
     cache_packing,
     raw_asset,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import LABELS, MODEL, ledgers_folder
+from gristmill.lake.asset_kinds import LABELS, MODEL, RESOLUTION, ledger_of_asset, ledgers_folder
 from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.mixing.index import read_index
 from gristmill.stages.models.ledger import find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
@@ -150,6 +153,14 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
             reported += _report_whole(
                 instance, address, LedgerEntry(folder.fingerprint, folder_facts(store, folder)), report
             )
+    for dedupe in catalogue.dedupes.values():
+        address = RESOLUTION.at(dedupe=dedupe.name)
+        resolution, closed = read_resolution(store, dedupe.name), read_index_ledger(store, ledger_of_asset(address))
+        if resolution is None or closed is None:
+            _forget(instance, address, set())
+        else:
+            entry = LedgerEntry(closed.fingerprint, resolution_facts(store, dedupe, resolution))
+            reported += _report_whole(instance, address, entry, report)
     for address in catalogue.indexes():
         index = read_index(store, address)
         if index is None:
@@ -199,6 +210,7 @@ def _everything(catalogue: Catalogue) -> Iterator[str]:
     yield from (asset for asset, _ in catalogue.slices())
     yield from (tokenizer_asset(tokenizer) for tokenizer in catalogue.tokenizers)
     yield from _folders(catalogue)
+    yield from (RESOLUTION.at(dedupe=name) for name in catalogue.dedupes)
     yield from catalogue.indexes()
     yield from _packings(catalogue)
 

@@ -43,24 +43,26 @@ def acquire(store: Store, cache: Path, *, offline: bool) -> list[Acquired]:
 
 
 def grind(mill: Mill, name: str = MIX) -> None:
-    """Models, then raw to tokens of a mix, over every snapshot there is."""
+    """Models, then raw to tokens of a mix, over every snapshot there is. Duplicates are found before it is made."""
     mix = mill.catalogue.mixes[name]
     snapshots = {stream.key: mill.arrive(mill.catalogue.sources[stream.source]) for stream in mix.streams}
     for model in mill.catalogue.models.values():
         if model.training is not None:
             mill.fit(mill.catalogue.labels[model.training.labels])
         mill.fit(model)
-    for stream in mix.streams:
-        for snapshot in snapshots[stream.key]:
-            mill.journey(mill.catalogue.sources[stream.source], snapshot)
-            mill.mix(mix, stream.key, snapshot)
+    slices = [(stream, snapshot) for stream in mix.streams for snapshot in snapshots[stream.key]]
+    for stream, snapshot in slices:
+        mill.journey(mill.catalogue.sources[stream.source], snapshot)
+    for dedupe in mill.catalogue.dedupes.values():
+        mill.resolve(dedupe)
+    for stream, snapshot in slices:
+        mill.mix(mix, stream.key, snapshot)
     for tokenizer in mill.catalogue.tokenizers_of(mix):
         named = tokenizer.training.snapshots if tokenizer.training else {}
         there = all(key in snapshots[stream] for stream, keys in named.items() for key in keys)
         mill.train(tokenizer, {} if there else {"packages": [INSTALLED], "stdlib": snapshots["stdlib"][-1:]})
-    for stream in mix.streams:
-        for snapshot in snapshots[stream.key]:
-            mill.spell(mix, stream.key, snapshot)
+    for stream, snapshot in slices:
+        mill.spell(mix, stream.key, snapshot)
     mill.close(mix)
 
 

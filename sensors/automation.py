@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from assets.duplicates import resolution_group
 from assets.support.keys import plain
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
@@ -23,6 +24,7 @@ def automation_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
     groups = [source.name.replace("-", "_") for source in catalogue.sources.values()]
     groups += [f"{lead}_{plain(mix.name)}" for mix in catalogue.mixes.values() for lead in ("mix", "tokens")]
     groups += [f"exports_{plain(mix.name)}" for mix in catalogue.mixes.values() if catalogue.exports_of(mix)]
+    groups += [resolution_group(dedupe) for dedupe in catalogue.dedupes.values()]
     return [
         dg.AutomationConditionSensorDefinition(
             name=f"{group}_automation",

@@ -21,20 +21,24 @@ from gristmill.errors import DataError
 from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import TOKENIZER, kind_of, names_of
+from gristmill.lake.asset_kinds import RESOLUTION, TOKENIZER, kind_of, names_of
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect, survey_steps
 from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.models import look_at_folder
-from gristmill.pipeline.planner import FolderTask, IndexTask, Planner, TokenizerTask
+from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
+from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
+from gristmill.stages.dedupe.resolution import why_unresolved
 from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 
@@ -101,7 +105,9 @@ class Mill:
         together: list[Prospect] = []
         slice_: tuple[str, str] | None = None
         for task in planner.tasks():
-            here = None if isinstance(task, TokenizerTask | FolderTask | IndexTask) else self._slice(task)
+            here = (
+                None if isinstance(task, TokenizerTask | FolderTask | IndexTask | ResolutionTask) else self._slice(task)
+            )
             if here is None or here != slice_:  # what comes next is surveyed after what it is made from
                 self._launch(planner, together)
             slice_ = here
@@ -200,10 +206,21 @@ class Mill:
         return True
 
     def journey(self, source: Source, snapshot: str) -> None:
-        """Raw to the newest version and its attribute sets."""
-        steps = source_steps(self.catalogue, source, snapshot, self.environment.shelves)
+        """Raw to the newest version, its attribute sets and its fingerprints."""
+        every = source_steps(self.catalogue, source, snapshot, self.environment.shelves)
+        steps = [step for step in every if not isinstance(step, DedupeLabelsStep)]  # they follow a resolution
         if self.needed(journey_name(source.name), snapshot, steps):
             self.run(journey_name(source.name), snapshot)
+
+    def resolve(self, dedupe: Dedupe) -> None:
+        """A dedupe recipe: its resolution, then the sets of the snapshots whose marks changed."""
+        if why_unresolved(self.store, dedupe):
+            self.materialize([RESOLUTION.at(dedupe=dedupe.name)], None)
+        for source in dedupe.versions:
+            for snapshot in sorted(self.instance.get_dynamic_partitions(snapshots_of(source).name or "")):
+                step = DedupeLabelsStep(dedupe, source, snapshot, self.environment.shelves)
+                if self.needed(step.asset, snapshot, [step]):
+                    self.materialize([step.asset], snapshot)
 
     def mix(self, mix: Mix, stream: str, snapshot: str) -> None:
         """A mix's slice: its documents."""

@@ -15,22 +15,24 @@ from gristmill.lake.address import Place
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.tagger import Tagger
+from gristmill.recipes.label import Score, Spans
 from gristmill.scores.described import describe
 from gristmill.scores.examples import write_examples
 from gristmill.scores.page import facts_of, plot_of
 
 
-def score_facts(store: Store, place: Place, shards: Sequence[Shard], tagger: Tagger) -> dict[str, Any]:
+def score_facts(
+    store: Store, place: Place, shards: Sequence[Shard], labels: Sequence[Score | Spans] | None
+) -> dict[str, Any]:
     """Describes a set that was just published. What is wrong with it does not undo what was published: it is told.
 
     Args:
         store: the lake.
         place: the partition of the set.
         shards: the rows of its ledger's table.
-        tagger: that made it.
+        labels: what its recipe declares; None: nothing.
     """
-    kinds = {label.name: label.kind for label in tagger.labels} if tagger.labels is not None else None
+    kinds = {label.name: label.kind for label in labels} if labels is not None else None
     try:
         described = describe(store, place, shards, kinds)
         examples = write_examples(store, described, shards)

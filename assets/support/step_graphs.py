@@ -30,7 +30,7 @@ def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
         _graph(step, ops),
         keys_by_input_name={f"in_{number}": key_of(address) for number, address in enumerate(step.upstream)},
         keys_by_output_name={plain(output.address): key_of(output.address) for output in outputs},
-        internal_asset_deps={plain(output.address): {key_of(each) for each in output.step.reads} for output in outputs},
+        internal_asset_deps={plain(output.address): {key_of(each) for each in output.reads} for output in outputs},
         partitions_def=snapshots,
         group_name=outputs[0].group,
         can_subset=len(outputs) > 1,

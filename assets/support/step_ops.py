@@ -20,8 +20,9 @@ from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
+from gristmill.lake.asset_kinds import RESOLUTION, TOKEN_CACHE, kind_of
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.tagging.step import TaggingStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
@@ -63,6 +64,14 @@ class Output:
     owners: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     automated: bool = True
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The assets that it depends on in Dagster's graph.
+
+        A resolution is none of them: each of its runs would make all snapshots out of date, though few of them change.
+        """
+        return tuple(address for address in self.step.reads if kind_of(address) is not RESOLUTION)
 
     @property
     def code_version(self) -> str:
@@ -113,7 +122,7 @@ class StepAssets:
     @property
     def upstream(self) -> tuple[str, ...]:
         """Addresses of the assets that it reads."""
-        return tuple(dict.fromkeys(address for output in self.outputs for address in output.step.reads))
+        return tuple(dict.fromkeys(address for output in self.outputs for address in output.reads))
 
     @property
     def commits(self) -> dict[str, Output]:
@@ -232,10 +241,9 @@ class Ops:
             with failures(lake):
                 ledger = publish_one(planned, output.address, assembled)
             metadata = _metadata(lake.store(), assembled, planned, output.address)
-            if isinstance(output.step, TaggingStep):
-                [tagger] = output.step.taggers
+            if isinstance(output.step, TaggingStep | DedupeLabelsStep):
                 where = planned.partition(output.address).place  # first what people look for, then the table of shards
-                metadata = score_facts(lake.store(), where, assembled.shards, tagger) | metadata
+                metadata = score_facts(lake.store(), where, assembled.shards, output.step.labels) | metadata
             yield _published(metadata, ledger.fingerprint)
 
         return commit_partition

@@ -18,7 +18,8 @@ from gristmill.lake.asset_kinds import names_of
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.due_sets import DueSets
 from gristmill.pipeline.estimate import Estimate, Estimator
-from gristmill.pipeline.planner import FolderTask, IndexTask, Planner, TokenizerTask
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.shelf import known
 
@@ -107,7 +108,7 @@ def show_estimate(planner: Planner, estimator: Estimator) -> int:
         match task:
             case TokenizerTask() | FolderTask():
                 trained += prospects[0].state in {"make", "follow"}
-            case IndexTask():
+            case IndexTask() | ResolutionTask():
                 pass
             case _:
                 estimator.add(task, prospects)

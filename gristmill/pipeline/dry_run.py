@@ -10,16 +10,18 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import Survey, survey
 from gristmill.lake.address import mix_asset, place, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import MIX, RESOLUTION, kind_of, ledger_of_asset, names_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
 from gristmill.pipeline.models import look_at_folder, made_of
 from gristmill.pipeline.tokenizers import TokenizerState, look_at
+from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.dedupe.resolution import fingerprinted, why_unresolved
 from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
 
@@ -149,6 +151,27 @@ class Prospects:
     def unlisted(self, source: Source, error: RecipeError | StoreError) -> Prospect:
         """The state of raw data that cannot be listed. No step makes them, so documents wait for them."""
         return self._noted(Prospect(raw_asset(source.name), "", "wrong", why=(str(error),)))
+
+    def resolution(self, dedupe: Dedupe, prints: Sequence[tuple[str, str]]) -> Prospect:
+        """The state of the resolution of a dedupe recipe. The fingerprints that it compares must be surveyed before it.
+
+        Args:
+            dedupe: the recipe.
+            prints: the partitions of fingerprints, as (asset, snapshot).
+        """
+        address = RESOLUTION.at(dedupe=dedupe.name)
+        due = list(dict.fromkeys(asset for asset, key in prints if self._state(asset, key) in _DUE))
+        if due:
+            return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
+        try:
+            if not fingerprinted(self._store, dedupe):
+                why = tuple(f"for {asset} ({key})" for asset, key in prints) or ("for documents of its sources",)
+                return self._noted(Prospect(address, "", "wait", why=why))
+            why = why_unresolved(self._store, dedupe)
+        except (DataError, RecipeError) as error:
+            state: State = "refused" if isinstance(error, RecipeError) else "wrong"
+            return self._noted(Prospect(address, "", state, why=(str(error),)))
+        return self._noted(Prospect(address, "", "make" if why else "finished", why=why))
 
     def index(self, indexes: MixIndexes, address: str) -> Prospect | None:
         """The state of an index of a mix, of a token cache or of an export. Its slices must be surveyed before it.

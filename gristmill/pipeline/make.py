@@ -13,10 +13,12 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_receipts
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect
-from gristmill.pipeline.planner import FolderTask, IndexTask, Planner, TokenizerTask
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.dedupe.resolution import resolve
 from gristmill.stages.models.training import make_folder
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -102,6 +104,8 @@ class Maker:
                     self._folder(task.recipe, prospects[0])
                 case IndexTask():
                     self._index(task, prospects)
+                case ResolutionTask():
+                    self._resolution(task, prospects[0])
                 case _:
                     yield from self._step(task, prospects)
         for unmatched in self.planner.unmatched():  # now that all documents are there
@@ -201,6 +205,20 @@ class Maker:
         self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
         try:
             make_folder(self.lake.store(), recipe, self.say)
+        except GristmillError as error:
+            self._failed(prospect, error)
+            return
+        self._done(prospect)
+
+    def _resolution(self, task: ResolutionTask, prospect: Prospect) -> None:
+        if prospect.state != "make":
+            if prospect.state != "finished":
+                self._left(prospect)
+            return
+        self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
+        shelves = self.planner.shelves
+        try:
+            resolve(self.lake, task.dedupe, task.editions, shelves, self.engine, uuid4().hex, self.say)
         except GristmillError as error:
             self._failed(prospect, error)
             return

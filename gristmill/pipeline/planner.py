@@ -8,7 +8,7 @@ from functools import cached_property
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.lake.address import raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, names_of
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
 from gristmill.pipeline.graph import RecipeGraph
@@ -25,59 +25,20 @@ from gristmill.pipeline.steps import (
     source_steps,
 )
 from gristmill.pipeline.targets import Targets
+from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
 from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.unclaimed import unclaimed
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.mixing.blocklist_matches import unmatched_entries
 from gristmill.stages.models.ledger import address_of
 from gristmill.stages.tagging.step import TaggingStep
-
-
-@dataclass(frozen=True)
-class TokenizerTask:
-    """A tokenizer.
-
-    Attributes:
-        tokenizer: the recipe.
-        needed: whether a token cache that is asked for needs it.
-        named: whether a person asked for it by name.
-    """
-
-    tokenizer: Tokenizer
-    needed: bool
-    named: bool
-
-
-@dataclass(frozen=True)
-class FolderTask:
-    """A labelled set or a model.
-
-    Attributes:
-        recipe: the recipe.
-        needed: whether a tagger needs it.
-        named: whether a person asked for it by name.
-    """
-
-    recipe: LabelledSet | Model
-    needed: bool
-    named: bool
-
-
-@dataclass(frozen=True)
-class IndexTask:
-    """The index of a mix, of a token cache or of an export."""
-
-    indexes: MixIndexes
-    address: str
-
-
-Task = Step | TokenizerTask | FolderTask | IndexTask
 
 _WAITS = 2
 """The turn of an attribute set whose model is at work."""
@@ -89,7 +50,7 @@ class _Way:
 
     Attributes:
         ahead: the steps of each source and snapshot that are still to come.
-        passed: the addresses of labelled sets and models that have come, or are at work.
+        passed: the addresses of labelled sets, models and resolutions that have come, or are at work.
         at_work: those whose inputs come now, and themselves after these.
     """
 
@@ -114,7 +75,7 @@ class Planner:
     def __init__(
         self, catalogue: Catalogue, shelves: tuple[str, ...], lake: Lake, targets: Targets | None = None
     ) -> None:
-        self._catalogue, self._shelves, self._lake = catalogue, shelves, lake
+        self._catalogue, self.shelves, self._lake = catalogue, shelves, lake
         self._targets = targets or Targets()
         self._store = lake.store()
         self._graph = RecipeGraph(catalogue, shelves)
@@ -188,6 +149,8 @@ class Planner:
                 return [self.states.tokenizer(task.tokenizer, needed=task.needed, named=task.named)]
             case FolderTask():
                 return [self.states.folder(task.recipe, needed=task.needed, named=task.named)]
+            case ResolutionTask():
+                return [self.states.resolution(task.dedupe, task.fingerprints)]
             case IndexTask():
                 found = self.states.index(task.indexes, task.address)
                 return [found] if found else []
@@ -197,12 +160,14 @@ class Planner:
     def tasks(self) -> Iterator[Task]:
         """What makes the targets and their inputs, in order: documents and sets, tokenizers, tokens, indexes.
 
-        Labelled sets and models come before the sets that need them.
+        Labelled sets, models and resolutions come before the sets that need them.
         """
         way = _Way()
         for source in self._catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
                 yield from self._journey(source, snapshot, way)
+        for dedupe in self._catalogue.dedupes.values():
+            yield from self._resolution(dedupe, way)
         recipes: list[LabelledSet | Model] = [*self._catalogue.models.values(), *self._catalogue.labels.values()]
         for recipe in recipes:
             yield from self._folder(recipe, way)
@@ -225,6 +190,8 @@ class Planner:
         waiting: list[Step] = []
         while ahead and (not until or any(until in step.makes for step in ahead)):
             step = ahead.popleft()
+            if isinstance(step, DedupeLabelsStep):
+                yield from self._resolution(step.dedupe, way)
             if not isinstance(step, TaggingStep):
                 yield step
                 continue
@@ -233,6 +200,20 @@ class Planner:
                     yield from self._folder(self._catalogue.models[name], way)
                 yield part
         ahead.extendleft(reversed(waiting))
+
+    def _resolution(self, dedupe: Dedupe, way: _Way) -> Iterator[Task]:
+        """The resolution of a dedupe recipe, and before it the fingerprints that it compares."""
+        asset = RESOLUTION.at(dedupe=dedupe.name)
+        if asset in way.passed or not self._is_wanted(asset):
+            return
+        way.passed.add(asset)
+        prints: list[tuple[str, str]] = []
+        for source in (self._catalogue.sources[name] for name in dedupe.versions):
+            above = FINGERPRINTS.at(dedupe=dedupe.name, source=source.name)
+            for snapshot in self._known.get(source.name, ()):
+                yield from self._journey(source, snapshot, way, above)
+                prints.append((above, snapshot))
+        yield ResolutionTask(dedupe, self._catalogue.editions_of(dedupe), tuple(prints))
 
     def _in_turn(self, step: TaggingStep, way: _Way, waiting: list[Step]) -> Iterator[TaggingStep]:
         """A tagging step, or parts of it: last the sets whose models are drawn from documents of later steps.
@@ -304,7 +285,7 @@ class Planner:
 
     def _steps(self, source: Source, snapshot: str) -> Iterator[Step]:
         """The steps that make the documents of a snapshot, their attribute sets, and the documents of mixes."""
-        shelves, options = self._shelves, self._lake.options
+        shelves, options = self.shelves, self._lake.options
         if self._wanted is not None and not any(snapshot in self._wanted.get(a, ()) for a in self._graph.of(source)):
             return
         vanished = has_vanished(self._store, source, snapshot)
@@ -316,9 +297,9 @@ class Planner:
         """The steps that make the token caches of a snapshot, and its exports."""
         for mix, stream in self._streams(source):
             tokenizers = self._catalogue.tokenizers_of(mix)
-            yield from self._only_wanted(cache_steps(tokenizers, mix, stream.key, snapshot, self._shelves))
+            yield from self._only_wanted(cache_steps(tokenizers, mix, stream.key, snapshot, self.shelves))
             exports = self._catalogue.exports_of(mix)
-            yield from self._only_wanted(export_steps(exports, mix, stream.key, snapshot, self._shelves))
+            yield from self._only_wanted(export_steps(exports, mix, stream.key, snapshot, self.shelves))
 
     def _streams(self, source: Source) -> list[tuple[Mix, Stream]]:
         return [(mix, stream) for mix, stream in self._catalogue.streams() if stream.source == source.name]

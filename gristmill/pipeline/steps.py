@@ -16,7 +16,9 @@ from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.adoption.step import AdoptionStep
 from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.export.step import ExportStep
+from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -32,6 +34,8 @@ def source_steps(
     vanished: bool = False,
 ) -> Iterator[Step]:
     """The steps of one snapshot of a source: its documents, in all versions, and their attribute sets.
+
+    The set of a dedupe recipe needs the resolution of that recipe, which is no step.
 
     Args:
         catalogue: all recipes.
@@ -53,6 +57,9 @@ def source_steps(
         taggers = catalogue.taggers_of(source, version)
         if taggers:
             yield TaggingStep(source.name, version, snapshot, tuple(taggers), shelves)
+        for dedupe in catalogue.dedupes_of(source, version):
+            yield FingerprintStep(dedupe, source.name, snapshot, shelves)
+            yield DedupeLabelsStep(dedupe, source.name, snapshot, shelves)
 
 
 def mix_steps(mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, LABELS, MIX, MODEL, TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, LABELS, MIX, MODEL, RESOLUTION, TOKEN_CACHE, names_of
 from gristmill.recipes.catalogue import Catalogue
 
 _OF_A_MIX = (MIX, TOKEN_CACHE, EXPORT)
@@ -133,6 +133,7 @@ def addresses_of(catalogue: Catalogue) -> Iterator[str]:
     yield from (tokenizer_asset(name) for name in catalogue.tokenizers)
     yield from (LABELS.at(labels=name) for name in catalogue.labels)
     yield from (MODEL.at(model=name) for name in catalogue.models)
+    yield from (RESOLUTION.at(dedupe=name) for name in catalogue.dedupes)
 
 
 def _known(catalogue: Catalogue, word: str) -> str:
@@ -141,7 +142,7 @@ def _known(catalogue: Catalogue, word: str) -> str:
         "sources": catalogue.sources,
         "mixes": catalogue.mixes,
         "tokenizers": catalogue.tokenizers,
-        "attribute sets": catalogue.taggers,
+        "attribute sets": [*catalogue.taggers, *catalogue.dedupes],
     }
     others: dict[str, Iterable[str]] = {
         "exports": catalogue.exports,

@@ -226,6 +226,10 @@ class Catalogue:
         """The dedupe recipes that compare the documents of a dataset version."""
         return [each for each in self.dedupes.values() if each.versions.get(source.name) == version]
 
+    def editions_of(self, dedupe: Dedupe) -> frozenset[str]:
+        """The names of the sources of a dedupe recipe whose snapshots are editions, which replace each other."""
+        return frozenset(name for name in dedupe.versions if self.sources[name].snapshots == "replace")
+
     def sets_of(self, source: Source, version: str) -> list[str]:
         """The names of the attribute sets of a dataset version: the adopted ones, those of taggers and of dedupe.
 

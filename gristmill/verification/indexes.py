@@ -16,6 +16,7 @@ from gristmill.lake.asset_kinds import (
     CONSOLIDATED,
     EXPORT_INDEX,
     PACKING,
+    RESOLUTION,
     TOKEN_CACHE,
     TOKEN_CACHE_INDEX,
     kind_of,
@@ -37,6 +38,7 @@ from gristmill.stages.mixing.index import (
     read_index,
     totals_of_slices,
 )
+from gristmill.verification.derived_files.resolution import resolution_contradictions
 from gristmill.verification.exports import release_contradictions
 from gristmill.verification.index_files import (
     copied_objects,
@@ -127,6 +129,8 @@ def _contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger]) -> I
     kind = kind_of(ledger.asset)
     if kind is CONSOLIDATED:
         yield from copy_contradictions(store, ledger, heads)
+    elif kind is RESOLUTION:
+        yield from resolution_contradictions(store, ledger)
     elif kind is PACKING:
         yield from plan_contradictions(store, ledger, heads)
     else:

@@ -12,7 +12,17 @@ from gristmill.execution.mend import REMOVE_STRAY, remake
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import MODEL, RAW, TOKENIZER, kind_of, names_of
+from gristmill.lake.asset_kinds import (
+    CLUSTERS,
+    FINGERPRINTS,
+    HASH_RUNS,
+    MODEL,
+    RAW,
+    TOKENIZER,
+    VERDICTS,
+    kind_of,
+    names_of,
+)
 from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import (
     compose,
@@ -30,6 +40,9 @@ from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
+
+_BY_DIGEST = frozenset({TOKENIZER, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS})
+"""Kinds that are read whole, or all parts of a bucket at once: inputs of them name one digest, and no shard."""
 
 
 class LedgerProof:
@@ -118,7 +131,7 @@ class LedgerProof:
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
                 yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
-            elif kind not in {TOKENIZER, MODEL}:
+            elif kind not in _BY_DIGEST:
                 yield from self._inputs(upstream)
 
     def _now(self, upstream: Upstream) -> str | None:

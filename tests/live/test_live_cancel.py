@@ -71,7 +71,7 @@ class Slow:
         ):
             make(step, self.calm.lake, Inline(), f"{snapshot}-{step.stage}", lambda _: None)
         heard = place(HEARD, snapshot)
-        score_facts(self.calm.store, heard, read_ledger(self.calm.store, heard)[1], tagger)
+        score_facts(self.calm.store, heard, read_ledger(self.calm.store, heard)[1], tagger.labels)
         return sources(self.calm, snapshot)
 
     def receipts(self, address: str, snapshot: str) -> int:

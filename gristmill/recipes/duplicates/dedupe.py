@@ -124,12 +124,10 @@ class Dedupe:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of all that it makes, for ledgers. The memory is not in it: it changes no result."""
-        parameters = {
-            **self.unit.parameters,
-            "buckets": self.buckets,
-            "sources": list(self.sources),
-            "scope": self.scope,
-            "confirm": self.confirm,
-        }
+        """The recipe of all that it makes, for ledgers.
+
+        The memory is not in it: it changes no result. The sources are not: `order.json` records what was compared.
+        """
+        bounds = {"buckets": self.buckets, "scope": self.scope, "confirm": self.confirm}
+        parameters = {**self.unit.parameters, **bounds}
         return Recipe(self.name, FINGERPRINTING, parameters, self.draft)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from gristmill.lake.store.json_object import Integer
-from gristmill.stages.dedupe.order import Order, Ranked
+from gristmill.stages.fingerprints.order import Order, Ranked
 from gristmill.text.natural_order import newest
 
 

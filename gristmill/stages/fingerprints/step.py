@@ -52,7 +52,7 @@ class FingerprintStep:
     @property
     def reads(self) -> tuple[str, ...]:
         """See Step."""
-        return (self.documents.asset,)
+        return (documents_asset(self.source, self.dedupe.versions[self.source]),)
 
     @property
     def recipe(self) -> Recipe:
@@ -68,7 +68,7 @@ class FingerprintStep:
         return {"row_alignment": self._row_alignment}
 
     def _row_alignment(self, store: Store, partition: Place, parts: Sequence[Shard]) -> Verdict:
-        documents = place(self.documents.asset, partition.snapshot)
+        documents = place(documents_asset(self.source, self.dedupe.versions[self.source]), partition.snapshot)
         return row_alignment(read_ledger(store, documents)[1], parts)
 
     def plan(self, store: Store) -> "FingerprintPlan":

@@ -4,8 +4,8 @@ The bytes are those of `encode_row`. The scores of a label become text in one ca
 in one call. That takes a fifth of the time.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import orjson
@@ -13,11 +13,27 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.attribute import exact_spans, rounded, rounded_scores, written_spans
 from gristmill.lake.rows.label_values import is_span_array, listed_spans
-from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Column
 
 _NOTHING = type(None)
 _TOGETHER = 1 << 16  # spans that are written together: a document may have a million
+
+
+class NamedRow(Protocol):
+    """A document, as far as its attribute row names it."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+
+
+class WrittenRows(Protocol):
+    """Documents whose attribute rows are written, such as a Batch. `lengths`: of their texts, in code points."""
+
+    @property
+    def lengths(self) -> Sequence[int] | NDArray[np.int64]: ...
+    def __iter__(self) -> Iterator[NamedRow]: ...
 
 
 class LabelLines:
@@ -32,13 +48,13 @@ class LabelLines:
     b'{"id":"d1","source":"wiki","attributes":{"demo__length":[[0,4,4.0]]}}\n'
     """
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: WrittenRows) -> None:
         sources = {source: orjson.dumps(source) for source in {document.source for document in batch}}
         self._heads = [
             b'{"id":%b,"source":%b,"attributes":{' % (orjson.dumps(document.id), sources[document.source])
             for document in batch
         ]
-        self._lengths = _texts(batch.lengths, b",")
+        self._lengths = _texts(np.asarray(batch.lengths), b",")
 
     def of(self, labels: Sequence[tuple[str, Column, bool]]) -> bytes:
         """The lines, each with its line feed.

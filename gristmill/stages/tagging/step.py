@@ -13,6 +13,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import code_of
+from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.models.ledger import read_folder
 from gristmill.stages.tagging.grinder import SetSpec, TaggingItem, TaggingSpec
@@ -52,6 +53,12 @@ class TaggingStep:
         """See Step."""
         models = dict.fromkeys(MODEL.at(model=name) for tagger in self.taggers for name in tagger.models)
         return (documents_asset(self.source, self.version), *models)
+
+    @property
+    def labels(self) -> Sequence[Score | Spans] | None:
+        """The labels of its set, if it makes one alone; None: they are not declared."""
+        [tagger] = self.taggers
+        return tagger.labels
 
     def apart(self) -> Iterator["TaggingStep"]:
         """The same work as steps of which each reads the same: one for the sets without models, and one for each other.

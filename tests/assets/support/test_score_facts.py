@@ -14,7 +14,7 @@ from gristmill.recipes.tagger import Tagger
 def test_dagster_gets_plots_quantiles_and_pointers_but_no_text(tmp_path: Path) -> None:
     mill = make_whole(tmp_path / "lake")
     tagger = find("taggers", Tagger, SHELVES, "words-1")
-    facts = score_facts(mill.store, WORDS, table(mill, WORDS), tagger)
+    facts = score_facts(mill.store, WORDS, table(mill, WORDS), tagger.labels)
     assert facts["scores"].value.count("](data:image/svg+xml;base64,") == 3
     count, *_ = facts["labels"].records
     assert (count.data["label"], count.data["50%"], count.data["most"]) == ("count", "3", "5")
@@ -34,5 +34,5 @@ def test_dagster_gets_plots_quantiles_and_pointers_but_no_text(tmp_path: Path) -
 def test_what_cannot_be_described_is_told_and_stops_nothing(tmp_path: Path) -> None:
     mill = make_whole(tmp_path / "lake")
     mill.store.put("blocklists/broken.jsonl", b"{")
-    facts = score_facts(mill.store, WORDS, table(mill, WORDS), find("taggers", Tagger, SHELVES, "words-1"))
+    facts = score_facts(mill.store, WORDS, table(mill, WORDS), find("taggers", Tagger, SHELVES, "words-1").labels)
     assert facts["scores"].startswith("not described: blocklists/broken.jsonl")

@@ -86,6 +86,7 @@ def test_the_project_is_formatted_and_clean_without_a_configuration_of_ours(name
     assert run(empty / name, RUFF, "check", "--no-cache") == "All checks passed!\n"
 
 
+@pytest.mark.slow  # a whole run of the sample in Dagster
 def test_the_projects_own_test_passes_and_git_keeps_recipes_and_samples_alone(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

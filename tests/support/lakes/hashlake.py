@@ -19,11 +19,11 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import ParagraphUnits
 from gristmill.stages.dedupe.marks.step import MarksStep
-from gristmill.stages.dedupe.order import Order
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.reader import VerdictReader
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
 from gristmill.stages.fingerprints.binary_part import BinaryPart, part_record, read_part_file
+from gristmill.stages.fingerprints.order import Order
 
 SHELVES = ("gristmill",)
 Hash = tuple[int, int]

@@ -17,9 +17,9 @@ from gristmill.recipes.duplicates.dedupe import MIB, Dedupe
 from gristmill.stages.dedupe.fingerprint_blocks import hash_files
 from gristmill.stages.dedupe.marks.grinder import MarksItem, MarksSpec
 from gristmill.stages.dedupe.neighbours import neighbours
-from gristmill.stages.dedupe.order import Order, round_key
 from gristmill.stages.dedupe.verdicts.grinder import StoredFile
 from gristmill.stages.dedupe.verdicts.step import SnapshotRuns, VerdictsStep, stored_file
+from gristmill.stages.fingerprints.order import Order, round_key
 
 _ITEMS = 4
 """Items of a snapshot, at most, if all of it fits in memory: each reads the duplicates of the whole snapshot."""

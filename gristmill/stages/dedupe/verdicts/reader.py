@@ -13,9 +13,9 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.columns import FOUND, POSITIONS, ColumnFile
 from gristmill.stages.dedupe.hash_order import U64
-from gristmill.stages.dedupe.order import Order, round_key
 from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.step import SnapshotRuns, stored_file
+from gristmill.stages.fingerprints.order import Order, round_key
 
 
 class Pairs(NamedTuple):

@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.stages.dedupe.compared import families_of
-from gristmill.stages.dedupe.order import Order
+from gristmill.stages.fingerprints.order import Order
 
 ORDER = (
     Order()

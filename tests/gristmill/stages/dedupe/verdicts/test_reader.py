@@ -6,8 +6,8 @@ import pytest
 from hashlake import HashLake, recipe_of
 
 from gristmill.errors import DataError
-from gristmill.stages.dedupe.order import Order
 from gristmill.stages.dedupe.verdicts.reader import VerdictReader
+from gristmill.stages.fingerprints.order import Order
 
 
 def test_pairs_name_the_first_position_in_the_snapshot_that_keeps_it(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.stages.dedupe.order import Order
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
+from gristmill.stages.fingerprints.order import Order
 
 MEMORY = ("runs", "verdicts", "marks")
 LAST = 2**64 - 1

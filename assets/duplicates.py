@@ -1,0 +1,116 @@
+"""Duplicates: the fingerprints of each snapshot, one resolution over all of them, and the attribute sets."""
+
+import time
+from dataclasses import replace
+
+import dagster as dg
+
+from assets.support.automation import when_below_changed
+from assets.support.keys import key_of, plain
+from assets.support.lake_identity import check_lake
+from assets.support.report import failures
+from assets.support.resolution_facts import resolution_facts
+from assets.support.step_ops import Asked, Output, StepAssets
+from gristmill.execution.step import Step
+from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, ledger_of_asset
+from gristmill.lake.ledger.index_ledger import read_index_ledger
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.source import Source
+from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
+from gristmill.stages.dedupe.resolution import resolve
+from gristmill.stages.fingerprints.step import FingerprintStep
+from resources.engine import EngineResource
+from resources.lake import LakeResource
+
+
+def resolution_group(dedupe: Dedupe) -> str:
+    """The asset group of a resolution; its automation sensor has the same name."""
+    return f"dedupe_{plain(dedupe.name)}"
+
+
+def dedupe_assets(catalogue: Catalogue, source: Source, version: str) -> list[StepAssets]:
+    """The fingerprints of a dataset version and its sets, for each dedupe recipe that compares it."""
+    made: list[StepAssets] = []
+    for dedupe in catalogue.dedupes_of(source, version):
+        made += [_fingerprints(dedupe, source), _labels(dedupe, source)]
+    return made
+
+
+def _words(dedupe: Dedupe) -> str:
+    return dedupe.description or dedupe.name
+
+
+def _fingerprints(dedupe: Dedupe, source: Source) -> StepAssets:
+    every = FingerprintStep(dedupe, source.name, "", ())
+
+    def step(asked: Asked) -> Step:
+        return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
+
+    output = Output(
+        address=every.makes[0],
+        step=every,
+        description=f"Fingerprints for {_words(dedupe)}",
+        group=source.name.replace("-", "_"),
+        kinds=frozenset({"fingerprints"}),
+        owners=source.owners,
+    )
+    return StepAssets(name=plain(output.address), source=source.name, outputs=[output], step=step, pool="tag")
+
+
+def _labels(dedupe: Dedupe, source: Source) -> StepAssets:
+    every = DedupeLabelsStep(dedupe, source.name, "", ())
+
+    def step(asked: Asked) -> Step:
+        return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
+
+    output = Output(
+        address=every.asset,
+        step=every,
+        description=f"{_words(dedupe)}. Made from {RESOLUTION.at(dedupe=dedupe.name)}, whose sensor requests it.",
+        group=source.name.replace("-", "_"),
+        kinds=frozenset({"jsonl", "dolma", every.version}),
+        owners=source.owners,
+        automated=False,  # each resolution would request all snapshots; the sensor requests those whose marks changed
+    )
+    return StepAssets(name=plain(output.address), source=source.name, outputs=[output], step=step, pool="tag")
+
+
+def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinition:
+    """The asset of a resolution."""
+    read = [FINGERPRINTS.at(dedupe=dedupe.name, source=source) for source in dedupe.versions]
+    address = RESOLUTION.at(dedupe=dedupe.name)
+
+    @dg.asset(
+        key=key_of(address),
+        deps=[key_of(each) for each in read],
+        group_name=resolution_group(dedupe),
+        description=f"{_words(dedupe)}: compares the fingerprints of all snapshots, and marks what occurred before",
+        kinds={"fingerprints"},
+        code_version=dedupe.recipe.digest[:16],
+        automation_condition=when_below_changed(),
+        pool="tag",
+    )
+    def resolution(
+        context: dg.AssetExecutionContext, lake: LakeResource, engine: EngineResource
+    ) -> dg.MaterializeResult[None]:
+        store = lake.store()
+        with failures(lake):
+            check_lake(context.instance, store)
+            token = f"{context.run.run_id}-{time.time_ns():x}"  # no two attempts have the same token
+            editions = catalogue.editions_of(dedupe)
+            result = resolve(
+                lake.lake(),
+                dedupe,
+                editions,
+                lake.packages,
+                engine.engine(),
+                token,
+                context.log.info,
+                force=engine.force,
+            )
+            ledger = read_index_ledger(store, ledger_of_asset(address))
+        version = dg.DataVersion(ledger.fingerprint) if ledger else None
+        return dg.MaterializeResult(metadata=resolution_facts(store, dedupe, result), data_version=version)
+
+    return resolution

@@ -1,0 +1,47 @@
+"""The metadata of a resolution: who repeats whom, how often units occur, and what each snapshot would lose."""
+
+import base64
+from typing import Any
+
+import dagster as dg
+
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
+from gristmill.stages.dedupe.resolution import Resolution, resolution_path
+
+
+def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> dict[str, Any]:
+    """Describes a resolution for people.
+
+    Args:
+        store: the lake.
+        dedupe: the recipe.
+        resolution: its result.
+    """
+    names = [f"{each.source}/{each.snapshot}" for each in resolution.snapshots]
+    totals = [each.counts.get("compared", 0) for each in resolution.snapshots]
+    matrix = {(rank, first): units for rank, first, units in resolution.matrix}
+    rows = [
+        dg.TableRecord(
+            {
+                "snapshot": name,
+                "round": each.round,
+                "documents": each.counts.get("documents", 0),
+                "compared": each.counts.get("compared", 0),
+                "duplicates": each.counts.get("duplicates", 0),
+            }
+        )
+        for name, each in zip(names, resolution.snapshots, strict=True)
+    ]
+    return {
+        "who repeats whom": _drawn(draw_matrix(names, totals, matrix)),
+        "occurrences": _drawn(draw_occurrences(resolution.occurrences)),
+        "snapshots by rank": dg.MetadataValue.table(rows) if rows else "none",
+        "scope": dedupe.scope,
+        "result": dg.MetadataValue.path(f"{store.url}/{resolution_path(dedupe.name)}"),
+    }
+
+
+def _drawn(svg: str) -> Any:
+    return dg.MetadataValue.md(f"![plot](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})")

@@ -1,0 +1,153 @@
+"""The grinder of a dedupe set: it writes a shard from the fingerprints and the marks of its documents."""
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+import orjson
+import xxhash
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.rows.shard_file import ShardWriter, rows_of, unpacked
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.shelf import find
+from gristmill.stages.dedupe.labels.marked_rows import MarkedRows
+from gristmill.stages.fingerprints.binary_part import read_part_file
+from gristmill.stages.tagging.label_lines import LabelLines
+
+ROWS = 4096
+"""Rows that are written together."""
+
+
+class LabelsSpec(msgspec.Struct, frozen=True):
+    """What all shards share.
+
+    Attributes:
+        dedupe: name of the recipe.
+        place: the partition that is made.
+        fingerprints: the partition with the ids and spans.
+        marks: the partition that says which hashes are duplicates.
+        token: of the run that has claimed the partition.
+        recipe: digest of the set's recipe.
+        made_by: digest of the dedupe recipe.
+    """
+
+    dedupe: str
+    place: Place
+    fingerprints: Place
+    marks: Place
+    token: str
+    recipe: str
+    made_by: str
+
+
+class LabelsItem(msgspec.Struct, frozen=True):
+    """One shard: its fingerprints and marks, the digest of its documents' ids, and its inputs."""
+
+    fingerprints: Shard
+    marks: Shard
+    ids: str
+    inputs: tuple[Input, ...]
+
+
+class LabelledRow(msgspec.Struct, frozen=True, gc=False):
+    """A document, as far as its attribute row names it."""
+
+    source: str
+    id: str
+
+
+class LabelledRows:
+    """Some rows of a shard for LabelLines: their documents, and the lengths of their texts in code points."""
+
+    def __init__(self, rows: list[LabelledRow], lengths: NDArray[np.int64]) -> None:
+        self._rows, self.lengths = rows, lengths
+
+    def __iter__(self) -> Iterator[LabelledRow]:
+        return iter(self._rows)
+
+
+class _LabelsOutput:
+    """A shard of the set that is being written."""
+
+    def __init__(self, store: Store, spec: LabelsSpec, body: LabelsItem) -> None:
+        self.place, self.token = spec.place, spec.token
+        self._spec, self._body = spec, body
+        self._writer = ShardWriter(store, spec.place.shard(body.fingerprints.name))
+        self.counts: dict[str, int] = {}
+
+    def write(self, rows: bytes) -> None:
+        self._writer.write(rows)
+
+    def close(self) -> Receipt:
+        written = self._writer.close()
+        name = self._body.fingerprints.name
+        row = Shard.of(
+            name,
+            written,
+            ids=self._body.ids,
+            recipe=self._spec.recipe,
+            inputs=self._body.inputs,
+            counts=self.counts,
+        )
+        return Receipt(row, {self.place.shard(name): written.version})
+
+    def abort(self) -> None:
+        self._writer.abort()
+
+
+class LabelsGrinder:
+    """Grinds the shards of one partition."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=LabelsSpec)
+        self._store = job.lake.store()
+        self._dedupe = find("dedupes", Dedupe, job.shelves, self._spec.dedupe)
+        if self._dedupe.recipe.digest != self._spec.made_by:
+            raise RecipeError(f"dedupe {self._dedupe.name!r}: this worker has another recipe than the run; update it")
+
+    def __call__(self, item: Item) -> Outcome:
+        body = msgspec.json.decode(item.body, type=LabelsItem)
+        output = _LabelsOutput(self._store, self._spec, body)
+        return Outcome(write_shards(self._store, [output], lambda: self._write(body, output)))
+
+    def _write(self, body: LabelsItem, output: _LabelsOutput) -> None:
+        table = self._spec.fingerprints.table
+        ids = self._ids(body, table)
+        spans = read_part_file(self._store, body.fingerprints, table, "spans")
+        marks = read_part_file(self._store, body.marks, self._spec.marks.table, "marks")
+        marked = MarkedRows.of(self._dedupe, spans, marks, f"{self._spec.marks.table}: part {body.marks.name}")
+        if marked.documents != len(ids):
+            raise DataError(
+                f"{table}: part {body.fingerprints.name} has {len(ids)} ids, but spans of {marked.documents}"
+                " documents; make this partition again"
+            )
+        for first in range(0, len(ids), ROWS):
+            rows = [
+                LabelledRow(source, id_) for source, id_ in orjson.loads(b"[%b]" % b",".join(ids[first : first + ROWS]))
+            ]
+            lengths, columns = marked.columns(first, first + len(rows))
+            named = [(f"{self._dedupe.name}__{name}", column, exact) for name, column, exact in columns]
+            output.write(LabelLines(LabelledRows(rows, lengths)).of(named))
+        output.counts = marked.counts
+
+    def _ids(self, body: LabelsItem, table: str) -> list[bytes]:
+        """The lines with the (source, id) pairs of the documents, in the order of their rows."""
+        path = f"{table}: part {body.fingerprints.name}, ids.gz"
+        packed = read_part_file(self._store, body.fingerprints, table, "ids.gz")
+        plain = b"".join(unpacked([packed], path))
+        if xxhash.xxh3_128_hexdigest(plain) != body.ids:
+            raise DataError(f"{path}: not the ids of the documents; make this partition again")
+        return rows_of(plain) if plain else []
+
+
+def grinder(job: Job) -> LabelsGrinder:
+    """Opens the grinder of a job: see gristmill.execution.runner."""
+    return LabelsGrinder(job)

@@ -1,0 +1,148 @@
+"""MarkedRows: the labels of the documents of a shard, from their spans and from the marks of their hashes."""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import DocumentUnits, NgramUnits
+from gristmill.recipes.tagger import Column
+from gristmill.stages.fingerprints.spans import SpanTable
+from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
+
+Labelled = list[tuple[str, Column, bool]]
+"""For each label its name, a label for each document, and whether scores are written with all digits."""
+
+
+@dataclass
+class MarkedRows:
+    """The spans of the documents of a shard, and what is marked of them.
+
+    Attributes:
+        spans: the spans of each document.
+        near: for near duplicates, a record for each document in a cluster; else None.
+        scores: the score of each span; 0 if it is no duplicate.
+        whole: whether a label is one number for the whole document.
+        counts: counters for the shard's row of the table.
+    """
+
+    spans: SpanTable
+    near: NDArray[Any] | None
+    scores: NDArray[np.float64]
+    whole: bool
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, dedupe: Dedupe, spans: bytes, marks: bytes, where: str) -> "MarkedRows":
+        """Reads the files of a part of fingerprints and of a part of marks.
+
+        Args:
+            dedupe: the recipe.
+            spans: the file `spans`.
+            marks: the file `marks`.
+            where: names the part of marks, for messages.
+
+        Raises:
+            DataError: the marks are not of these spans.
+        """
+        table = SpanTable.decode(spans, where)
+        if dedupe.near:
+            return cls._near(table, marks, where)
+        if len(marks) % 4:
+            raise DataError(f"{where}: cut; make this partition again")
+        ordinals = np.frombuffer(marks, "<u4").astype(np.int64)
+        if len(ordinals) and (ordinals[-1] >= table.hashes or (np.diff(ordinals) <= 0).any()):
+            raise DataError(f"{where}: not the marks of its fingerprints; make this partition again")
+        hit = np.zeros(table.hashes, np.bool_)
+        hit[ordinals] = True
+        scores = _shares(table, hit)
+        if isinstance(dedupe.unit, NgramUnits):
+            scores[scores < dedupe.unit.threshold] = 0
+        found = cls(table, None, scores, isinstance(dedupe.unit, DocumentUnits))
+        taken = scores > 0
+        found.counts = {
+            "duplicates": int(taken.sum()),
+            "duplicate characters": int((table.ends - table.starts)[taken].sum()),
+        }
+        return found
+
+    @classmethod
+    def _near(cls, table: SpanTable, marks: bytes, where: str) -> "MarkedRows":
+        if len(marks) % NEAR_MARK.itemsize:
+            raise DataError(f"{where}: cut; make this partition again")
+        records = np.frombuffer(marks, NEAR_MARK)
+        rows = records["row"].astype(np.int64)
+        if len(rows) and (rows[-1] >= table.documents or (np.diff(rows) <= 0).any()):
+            raise DataError(f"{where}: not the marks of its fingerprints; make this partition again")
+        found = cls(table, records, np.zeros(len(table.starts)), whole=True)
+        dropped = rows[records["duplicate"] > 0]
+        found.counts = {
+            "duplicates": len(dropped),
+            "duplicate characters": int(table.lengths[dropped].sum()),
+            "in clusters": len(rows),
+        }
+        return found
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return self.spans.documents
+
+    def columns(self, first: int, last: int) -> tuple[NDArray[np.int64], Labelled]:
+        """The labels of the documents [first, last), and the length of each text that has a label, in code points."""
+        lengths = self.spans.lengths[first:last]
+        if self.near is not None:
+            return lengths, self._near_columns(first, last)
+        begin, end = int(self.spans.firsts[first]), int(self.spans.firsts[last])
+        hit = np.flatnonzero(self.scores[begin:end]) + begin
+        if self.whole:
+            scores: Any = _empty(last - first, np.int64)
+            scores[np.searchsorted(self.spans.firsts, hit, "right") - 1 - first] = 1
+            return lengths, [("duplicate", scores, False)]
+        return lengths, [("duplicate", self._listed(hit, first, last), False)]
+
+    def _listed(self, hit: NDArray[np.int64], first: int, last: int) -> list[Any]:
+        """For each document its duplicate spans, as an array of shape (spans, 3)."""
+        exact = bool((self.scores[hit] == 1).all())
+        rows = np.empty((len(hit), 3), np.int64 if exact else np.float64)
+        rows[:, 0], rows[:, 1], rows[:, 2] = self.spans.starts[hit], self.spans.ends[hit], self.scores[hit]
+        bounds = np.searchsorted(hit, self.spans.firsts[first : last + 1]).tolist()
+        return [
+            rows[begin:end] if exact else [(int(a), int(b), c) for a, b, c in rows[begin:end].tolist()]
+            for begin, end in pairwise(bounds)
+        ]
+
+    def _near_columns(self, first: int, last: int) -> Labelled:
+        records = self.near if self.near is not None else np.empty(0, NEAR_MARK)
+        begin, end = np.searchsorted(records["row"], [first, last])
+        some = records[begin:end]
+        places = some["row"].astype(np.int64) - first
+        duplicate, cluster, size = (_empty(last - first, np.int64) for _ in range(3))
+        similarity = _empty(last - first, np.float64)
+        cluster[places], size[places], similarity[places] = some["cluster"], some["size"], some["similarity"]
+        duplicate[places[some["duplicate"] > 0]] = 1
+        return [
+            ("cluster", cluster, True),
+            ("duplicate", duplicate, False),
+            ("similarity", similarity, False),
+            ("size", size, True),
+        ]
+
+
+def _shares(table: SpanTable, hit: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """For each span the share of its hashes that are duplicates."""
+    if table.sizes is None:
+        return hit.astype(np.float64)
+    sums = np.concatenate([[0], np.cumsum(hit)])
+    ends = np.cumsum(table.sizes.astype(np.int64))
+    shares: NDArray[np.float64] = (sums[ends] - sums[ends - table.sizes]) / np.maximum(table.sizes, 1)
+    return shares
+
+
+def _empty(rows: int, kind: type[np.int64] | type[np.float64]) -> Any:
+    """A column without labels: all of its numbers are masked."""
+    return np.ma.MaskedArray(np.zeros(rows, kind), np.ones(rows, np.bool_))

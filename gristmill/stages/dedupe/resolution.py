@@ -1,0 +1,302 @@
+"""The resolution of a dedupe recipe: it puts new snapshots in the order, and makes their verdicts and marks.
+
+fingerprints of all snapshots -> order.json -> hash runs -> verdicts by round -> marks -> resolution.json, its ledger
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import zip_longest
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.execution.step import Step, make
+from gristmill.execution.survey import survey
+from gristmill.execution.work import Engine, ProgressLine, Say
+from gristmill.lake.address import ledger_folder, place
+from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, MARKS, RESOLUTION, VERDICTS, kind_of, ledger_of_asset
+from gristmill.lake.ledger.files import dump, list_ledgers, read_head, read_ledger
+from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger, why_unlike
+from gristmill.lake.ledger.model import Upstream
+from gristmill.lake.store.json_object import Integer, decode_object
+from gristmill.lake.store.open import Lake
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.stages.dedupe.marks.step import MarksStep
+from gristmill.stages.dedupe.runs.step import RunsStep
+from gristmill.stages.dedupe.verdicts.step import VerdictsStep
+from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.stages.fingerprints.order import Order, order_path, parse_order, round_key
+from gristmill.stages.near_duplicates.marks.step import NearMarksStep
+from gristmill.stages.near_duplicates.step import ClustersStep
+
+RESOLVED = "resolution.json"
+"""The name of the file beside the ledger of a resolution."""
+
+
+class ResolvedSnapshot(msgspec.Struct, frozen=True):
+    """One snapshot as it was resolved.
+
+    Attributes:
+        source: name of the source.
+        snapshot: its key.
+        round: number of the resolution that added it to the order.
+        documents: the fingerprint of its documents' ledger.
+        fingerprints: the fingerprint of the ledger of its fingerprints.
+        marks: the fingerprint of the ledger of its marks.
+        counts: documents, units that were compared, and duplicates among them.
+    """
+
+    source: str
+    snapshot: str
+    round: Integer
+    documents: str
+    fingerprints: str
+    marks: str
+    counts: dict[str, Integer]
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """The result of a resolution.
+
+    Attributes:
+        snapshots: the snapshots by rank.
+        matrix: (rank, first rank, units): how many units of a snapshot occurred first in another one, or in itself.
+        occurrences: how many different units occur 2**k to 2**(k + 1) - 1 times, by k. A unit counts in each round that
+            has it.
+        schema: 1.
+    """
+
+    snapshots: tuple[ResolvedSnapshot, ...]
+    matrix: tuple[tuple[Integer, Integer, Integer], ...] = ()
+    occurrences: tuple[Integer, ...] = ()
+    schema: Integer = 1
+
+    def of(self, source: str, snapshot: str) -> ResolvedSnapshot | None:
+        """One snapshot; None if it was not resolved."""
+        return next((each for each in self.snapshots if (each.source, each.snapshot) == (source, snapshot)), None)
+
+
+def resolution_path(dedupe: str) -> str:
+    """The path of the file with the result of a resolution.
+
+    >>> resolution_path("dedupe-1")
+    'dedupe/dedupe-1/resolution/resolution.json'
+    """
+    return f"{RESOLUTION.at(dedupe=dedupe)}/{RESOLVED}"
+
+
+def read_order(store: Store, dedupe: str) -> tuple[Order, str | None]:
+    """The order of a recipe, and the etag of its file; an empty order and None if there was no resolution yet.
+
+    Raises:
+        DataError: the file is no order.
+    """
+    path = order_path(dedupe)
+    tagged = store.read_tagged(path)
+    return (parse_order(tagged[0], path), tagged[1]) if tagged else (Order(), None)
+
+
+def read_resolution(store: Store, dedupe: str) -> Resolution | None:
+    """The last resolution of a recipe; None if there was none.
+
+    Raises:
+        DataError: its file is missing or damaged.
+    """
+    ledger = read_index_ledger(store, ledger_of_asset(RESOLUTION.at(dedupe=dedupe)))
+    if ledger is None:
+        return None
+    path = resolution_path(dedupe)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        raise DataError(f"{path}: it is lost; run {RESOLUTION.at(dedupe=dedupe)} again")
+    return decode_object(tagged[0], Resolution, path, "the result of a resolution")
+
+
+def fingerprinted(store: Store, recipe: Dedupe) -> list[tuple[str, str]]:
+    """The sources and snapshots that have fingerprints, in the order in which newcomers are ranked."""
+    return [
+        (source, each.snapshot)
+        for source in recipe.versions
+        for each in list_ledgers(store, ledger_folder(FINGERPRINTS.at(dedupe=recipe.name, source=source)))
+    ]
+
+
+def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
+    """The order with all snapshots that have fingerprints; the new ones are one round. It is stored.
+
+    Args:
+        store: the lake.
+        recipe: the recipe.
+        editions: names of the `replace` sources.
+
+    Raises:
+        Conflict: another resolution wrote the order at the same time; run again.
+    """
+    order, etag = read_order(store, recipe.name)
+    known = {(each.source, each.snapshot) for each in order.entries}
+    new = [(*pair, pair[0] in editions) for pair in fingerprinted(store, recipe) if pair not in known]
+    if not new:
+        return order
+    order = order.with_round(new)
+    store.put_if(order_path(recipe.name), dump(order), etag)
+    return order
+
+
+def steps_of_resolution(recipe: Dedupe, order: Order, shelves: tuple[str, ...]) -> Iterator[Step]:
+    """The steps of a resolution: those of snapshots that are as they were keep all that they have made."""
+    pairs = [(each.source, each.snapshot) for each in order.entries]
+    for source, snapshot in pairs:
+        yield RunsStep(recipe, source, snapshot, shelves)
+    for number in range(1, order.rounds + 1):
+        yield VerdictsStep(recipe, order, number, shelves)
+        if recipe.near:
+            yield ClustersStep(recipe, order, number, shelves)
+    marks: Callable[[Dedupe, Order, str, str, tuple[str, ...]], Step] = NearMarksStep if recipe.near else MarksStep
+    for source, snapshot in pairs:
+        yield marks(recipe, order, source, snapshot, shelves)
+
+
+def resolve(
+    lake: Lake,
+    recipe: Dedupe,
+    editions: Collection[str],
+    shelves: tuple[str, ...],
+    engine: Engine,
+    token: str,
+    say: Say,
+    *,
+    force: bool = False,
+) -> Resolution:
+    """Resolves a recipe over all snapshots that have fingerprints. What has not changed is kept.
+
+    Args:
+        lake: the lake.
+        recipe: the recipe.
+        editions: names of the `replace` sources: their snapshots are editions.
+        shelves: the packages that hold the recipes.
+        engine: where the shards of the steps are ground.
+        token: names this run; no two runs use the same token.
+        say: takes lines of progress.
+        force: make everything again.
+
+    Returns:
+        The result, which is stored too.
+
+    Raises:
+        DataError: fingerprints are missing, or not those of their documents.
+        GristmillError: a step failed. The next run keeps what was made.
+    """
+    store = lake.store()
+    order = appended(store, recipe, editions)
+    for number, step in enumerate(steps_of_resolution(recipe, order, shelves)):
+        if not force and all(each.finished for each in survey(step, store)):
+            continue
+        where = f"{step.makes[0]} ({step.snapshot})"
+        say(where)
+        make(step, lake, engine, f"{token}-{number}", _progress(say, where), force=force)
+    result, marks = composed(store, recipe.name, order)
+    writer = IndexWriter(store, RESOLUTION.at(dedupe=recipe.name))
+    writer.put(resolution_path(recipe.name), dump(result))
+    writer.close(marks)
+    return result
+
+
+def _progress(say: Say, where: str) -> Say:
+    def told(line: str) -> None:
+        say(ProgressLine(f"{where}: {line}"))
+
+    return told
+
+
+def why_unresolved(store: Store, recipe: Dedupe) -> tuple[str, ...]:
+    """Why the recipe would be resolved again; no reasons if the lake has the resolution.
+
+    Raises:
+        DataError: a ledger or the order is wrong.
+    """
+    order, _ = read_order(store, recipe.name)
+    known = {(each.source, each.snapshot) for each in order.entries}
+    new = [pair for pair in fingerprinted(store, recipe) if pair not in known]
+    if new:
+        shown = ", ".join("/".join(pair) for pair in new[:3]) + (" and others" if len(new) > 3 else "")
+        return (f"never resolved with {shown}",)
+    before = read_resolution(store, recipe.name)
+    if before is None:
+        return ("never made",) if order.entries else ()
+    if [(each.source, each.snapshot) for each in before.snapshots] != [(e.source, e.snapshot) for e in order.entries]:
+        return ("a run was killed before it wrote the result",)
+    changed = [each for each in before.snapshots if _changed(store, recipe, each)]
+    if changed:
+        return tuple(f"the fingerprints of {each.source}/{each.snapshot} changed" for each in changed[:3])
+    wrong = [
+        step for step in steps_of_resolution(recipe, order, ()) if not all(e.finished for e in survey(step, store))
+    ]
+    if wrong:
+        return (f"{wrong[0].makes[0]} ({wrong[0].snapshot}) is not up to date",)
+    result, marks = composed(store, recipe.name, order)
+    files = {resolution_path(recipe.name): dump(result)}
+    return tuple(why_unlike(store, RESOLUTION.at(dedupe=recipe.name), marks, files))
+
+
+def _changed(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> bool:
+    asset = FINGERPRINTS.at(dedupe=recipe.name, source=resolved.source)
+    head = read_head(store, place(asset, resolved.snapshot))
+    return head is None or head.fingerprint != resolved.fingerprints
+
+
+def composed(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[Upstream]]:
+    """The result of a resolution whose steps are done, from their ledgers; and the marks that it closes.
+
+    Args:
+        store: the lake.
+        dedupe: name of the recipe.
+        order: the order that was resolved.
+
+    Raises:
+        DataError: a ledger is missing or damaged.
+    """
+    snapshots: list[ResolvedSnapshot] = []
+    closed: list[Upstream] = []
+    for each in order.entries:
+        names = {"dedupe": dedupe, "source": each.source}
+        prints, printed = read_ledger(store, place(FINGERPRINTS.at(**names), each.snapshot))
+        marks, marked = read_ledger(store, place(MARKS.at(**names), each.snapshot))
+        documents = next((up.fingerprint for up in prints.inputs if kind_of(up.asset) is DOCUMENTS), "")
+        counts = {
+            "documents": prints.totals.get("rows", 0),
+            "compared": sum(row.counts.get("hashes", 0) for row in printed),
+            "duplicates": sum(row.rows for row in marked),
+        }
+        snapshots.append(
+            ResolvedSnapshot(
+                each.source, each.snapshot, each.round, documents, prints.fingerprint, marks.fingerprint, counts
+            )
+        )
+        closed.append(marks.upstream)
+    matrix, occurrences = _compared(store, dedupe, order)
+    return Resolution(tuple(snapshots), matrix, occurrences), closed
+
+
+def _compared(store: Store, dedupe: str, order: Order) -> tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]]:
+    """The matrix and the occurrences, added up over the buckets of all rounds."""
+    matrix: dict[tuple[int, int], int] = {}
+    occurrences: list[int] = []
+    for number in range(1, order.rounds + 1):
+        where = place(VERDICTS.at(dedupe=dedupe), round_key(number))
+        for row in read_ledger(store, where)[1]:
+            try:
+                facts = msgspec.convert(part_record(row, where.table).facts, _Compared)
+            except msgspec.ValidationError as error:
+                raise DataError(f"{where.table}: part {row.name}: {error}; make this partition again") from error
+            for rank, first, units in facts.matrix:
+                matrix[rank, first] = matrix.get((rank, first), 0) + units
+            pairs = zip_longest(occurrences, facts.histogram, fillvalue=0)
+            occurrences = [before + more for before, more in pairs]
+    return tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)
+
+
+class _Compared(msgspec.Struct, frozen=True):
+    """What a part of verdicts says of its bucket; see gristmill.stages.dedupe.verdicts.grinder."""
+
+    matrix: list[tuple[int, int, int]]
+    histogram: list[int]

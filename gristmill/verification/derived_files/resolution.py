@@ -1,0 +1,44 @@
+"""Compares the result of a resolution with the order, and with the ledgers of all that it compared."""
+
+from collections.abc import Iterator
+
+from gristmill.errors import DataError
+from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.ledger.index_ledger import IndexLedger
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.dedupe.resolution import composed, read_order, read_resolution, resolution_path
+from gristmill.stages.fingerprints.order import Order, order_path
+
+
+def resolution_contradictions(store: Store, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
+    """A result that does not follow from the order and the ledgers: (path, what is wrong).
+
+    Snapshots that the order has and the result has not are no contradiction: their resolution has not ended yet.
+
+    Args:
+        store: the lake.
+        ledger: of the resolution.
+    """
+    name = names_of(ledger.asset)["dedupe"]
+    path = resolution_path(name)
+    try:
+        order, _ = read_order(store, name)
+    except DataError as error:
+        yield order_path(name), str(error).removeprefix(f"{order_path(name)}: ")
+        return
+    try:
+        result = read_resolution(store, name)
+        known = result.snapshots if result else ()
+        begun = order.entries[: len(known)]
+        if [(e.source, e.snapshot, e.round) for e in begun] != [(e.source, e.snapshot, e.round) for e in known]:
+            yield order_path(name), "its snapshots are not those of the resolution, in their order"
+            return
+        expected, marks = composed(store, name, Order(begun))
+    except DataError as error:
+        yield path, str(error).removeprefix(f"{path}: ")
+        return
+    if tuple(marks) != ledger.inputs:
+        yield path, "its marks are not those that its ledger names"
+    if result is None or dump(result) != dump(expected):
+        yield path, "it does not follow from the ledgers of what it compared"

@@ -1,0 +1,116 @@
+"""The resolution sensor: after a resolution it requests the attribute sets of those snapshots whose marks changed."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+import msgspec
+
+from assets.support.keys import address_of, key_of
+from assets.support.lake_identity import UNSHOWN, is_shown
+from gristmill.environment import INTERVAL
+from gristmill.lake.address import attributes_asset, place
+from gristmill.lake.asset_kinds import MARKS, RESOLUTION, checks_of, ledger_of_asset
+from gristmill.lake.ledger.files import read_head
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.stages.dedupe.resolution import read_resolution
+from resources.lake import LakeResource
+
+MOST = 500
+"""Largest number of runs that a tick requests; the next tick continues."""
+
+_GOING = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+)
+
+
+class ResolutionMark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The progress of the sensor with one recipe. It is part of the cursor.
+
+    Attributes:
+        etag: of the ledger of the resolution that was looked at.
+        wait: sets and snapshots that are out of date, but were being made, or were too many for one tick.
+    """
+
+    etag: str
+    wait: tuple[tuple[str, str], ...] = ()
+
+
+def stale_sets(store: Store, dedupe: Dedupe) -> Iterator[tuple[str, str]]:
+    """The sets of a dedupe recipe that were not made from the marks of its last resolution: (asset, snapshot).
+
+    Raises:
+        DataError: the resolution or the ledger of a set is damaged.
+    """
+    resolution = read_resolution(store, dedupe.name)
+    for each in resolution.snapshots if resolution else ():
+        asset = attributes_asset(each.source, dedupe.versions[each.source], dedupe.name)
+        marks = MARKS.at(dedupe=dedupe.name, source=each.source)
+        head = read_head(store, place(asset, each.snapshot))
+        if head is None or all((up.asset, up.fingerprint) != (marks, each.marks) for up in head.inputs):
+            yield asset, each.snapshot
+
+
+def resolution_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[dg.SensorDefinition]:
+    """The sensor of all resolutions, in a list; empty if the shelves have no dedupe recipe.
+
+    Args:
+        catalogue: the recipes.
+        interval: seconds between two ticks.
+    """
+    dedupes = list(catalogue.dedupes.values())
+    sets = [
+        attributes_asset(source, version, each.name) for each in dedupes for source, version in each.versions.items()
+    ]
+
+    @dg.sensor(
+        name="resolutions",
+        asset_selection=dg.AssetSelection.assets(*map(key_of, sorted(sets))),
+        minimum_interval_seconds=interval,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Requests the attribute sets of duplicates whose marks a resolution changed",
+    )
+    def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
+        store = lake.store()
+        if not is_shown(context.instance, store):
+            return dg.SensorResult(skip_reason=dg.SkipReason(UNSHOWN), cursor=context.cursor)
+        marks = msgspec.json.decode(context.cursor or b"{}", type=dict[str, ResolutionMark])
+        asked: list[dg.RunRequest] = []
+        going = _going(context.instance)
+        for dedupe in dedupes:
+            entry = store.head(ledger_of_asset(RESOLUTION.at(dedupe=dedupe.name)))
+            mark = marks.get(dedupe.name, ResolutionMark(""))
+            if entry is None or (mark.etag == entry.etag and not mark.wait):
+                continue
+            stale = list(stale_sets(store, dedupe))
+            if mark.etag == entry.etag:  # what was requested once and failed is left to people
+                stale = [each for each in stale if each in mark.wait]
+            due = [each for each in stale if each not in going][: MOST - len(asked)]
+            asked += [_request(dedupe, *each) for each in due]
+            marks[dedupe.name] = ResolutionMark(entry.etag, tuple(each for each in stale if each not in due))
+        cursor = msgspec.json.encode(marks, order="sorted").decode()
+        if asked:
+            return dg.SensorResult(run_requests=asked, cursor=cursor)
+        return dg.SensorResult(skip_reason=dg.SkipReason("no set is affected"), cursor=cursor)
+
+    return [watch] if dedupes else []
+
+
+def _going(instance: dg.DagsterInstance) -> set[tuple[str, str | None]]:
+    """The partitions that runs are making now."""
+    runs = instance.get_runs(dg.RunsFilter(statuses=list(_GOING)))
+    return {(address_of(key), run.tags.get("dagster/partition")) for run in runs for key in run.asset_selection or ()}
+
+
+def _request(dedupe: Dedupe, asset: str, snapshot: str) -> dg.RunRequest:
+    return dg.RunRequest(
+        partition_key=snapshot,
+        asset_selection=[key_of(asset)],
+        asset_check_keys=[dg.AssetCheckKey(key_of(asset), check) for check in checks_of(asset)],
+        tags={"gristmill/dedupe": dedupe.name},
+    )

@@ -1,0 +1,125 @@
+"""Duplicates in Dagster: automation makes fingerprints and the resolution, and the sensor the sets that changed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import orjson
+import pytest
+from dagster_kit import SHELVES, Works, environment_of, letter
+from ticking import Daemon, flat
+
+from assets.support.keys import address_of, key_of
+from gristmill.lake.address import place
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.shelf import read_shelf
+from resources.lake import lake_resource
+from sensors.resolutions import resolution_sensors
+
+PRINTS, RESOLUTION = "dedupe/once-1/fingerprints/letters", "dedupe/once-1/resolution"
+SET, DOCUMENTS = "sources/letters/v0/attributes/once-1", "sources/letters/v0/documents"
+
+
+@pytest.fixture
+def works(tmp_path: Path) -> Iterator[Works]:
+    """Two letters of 2024, of which the second repeats the first; and the recipe that compares them."""
+    known = read_catalogue(SHELVES)
+    once = read_shelf("dedupes", Dedupe, ("gristmill", "dedupeshelf"))["once-1"]
+    known = Catalogue({"letters": known.sources["letters"]}, known.taggers, {}, {}, dedupes={"once-1": once})
+    with dg.DagsterInstance.ephemeral() as instance:
+        works = Works(tmp_path / "lake", instance, known, shelves=(*SHELVES, "dedupeshelf"))
+        works.raw([letter(1, "to the mill"), letter(2, "to the mill")])
+        works.arrive("letters")
+        yield works
+
+
+class Watch:
+    """Ticks of the sensor, one after another."""
+
+    def __init__(self, works: Works) -> None:
+        self.works = works
+        self.cursor: str | None = None
+
+    def tick(self) -> set[tuple[str, str | None]]:
+        """What is asked for, as (address, snapshot)."""
+        [sensor] = resolution_sensors(self.works.catalogue)
+        lake = lake_resource(environment_of(self.works.root))
+        with dg.build_sensor_context(
+            instance=self.works.instance,
+            cursor=self.cursor,
+            resources={"lake": lake},
+            definitions=self.works.definitions,
+        ) as context:
+            found: Any = sensor(context)
+        self.cursor = found.cursor
+        return {(address_of(key), r.partition_key) for r in found.run_requests or () for key in r.asset_selection}
+
+
+def said(works: Works, address: str) -> dict[str, Any]:
+    event = works.instance.get_latest_materialization_event(key_of(address))
+    assert event is not None
+    assert event.asset_materialization is not None
+    return {name: value.value for name, value in event.asset_materialization.metadata.items()}
+
+
+def marked(works: Works, snapshot: str) -> list[str]:
+    """The ids of the letters of a snapshot that are marked as duplicates."""
+    path = place(SET, snapshot).shard("a")
+    rows = (orjson.loads(line) for block in read_blocks(works.store, path) for line in rows_of(block))
+    return [row["id"] for row in rows if row["attributes"]]
+
+
+@pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
+def test_by_itself_a_new_snapshot_is_compared_and_only_its_own_set_is_made(works: Works) -> None:
+    daemon, watch = Daemon(works), Watch(works)
+    made = flat(daemon.settle())
+    assert {(PRINTS, "2024"), (RESOLUTION, None)} <= set(made)
+    assert SET not in {address for address, _ in made}
+    assert watch.tick() == {(SET, "2024")}
+    daemon.make({(SET, "2024")})
+    assert watch.tick() == set()
+    assert marked(works, "2024") == ["letter-2"]
+    works.raw([letter(1, "to the mill"), letter(3, "to the sea")], snapshot="2025")
+    works.arrive("letters")
+    assert (RESOLUTION, None) in flat(daemon.settle())
+    assert watch.tick() == {(SET, "2025")}
+    daemon.make({(SET, "2025")})
+    assert marked(works, "2025") == ["letter-1"]
+    facts = said(works, RESOLUTION)
+    assert "data:image/svg+xml;base64," in facts["who repeats whom"]
+    assert said(works, SET)["labels"] is not None
+
+
+def test_a_request_that_failed_is_not_repeated_until_the_next_resolution(works: Works) -> None:
+    daemon, watch = Daemon(works), Watch(works)
+    daemon.make({(DOCUMENTS, "2024")})
+    daemon.make({(PRINTS, "2024")})
+    daemon.make({(RESOLUTION, None)})
+    assert watch.tick() == {(SET, "2024")}
+    assert watch.tick() == set()
+
+
+def test_the_set_depends_on_documents_and_fingerprints_and_on_no_resolution(works: Works) -> None:
+    graph = works.definitions.resolve_asset_graph()
+    assert graph.get(key_of(SET)).parent_keys == {key_of(DOCUMENTS), key_of(PRINTS)}
+    assert graph.get(key_of(RESOLUTION)).parent_keys == {key_of(PRINTS)}
+
+
+def test_a_fresh_database_is_shown_the_resolution_by_sync(works: Works) -> None:
+    daemon = Daemon(works)
+    for asked in ((DOCUMENTS, "2024"), (PRINTS, "2024"), (RESOLUTION, None), (SET, "2024")):
+        daemon.make({asked})
+    version = works.instance.get_latest_data_version_record(key_of(RESOLUTION))
+    with dg.DagsterInstance.ephemeral() as fresh:
+        other = Works(works.root, fresh, works.catalogue, shelves=(*SHELVES, "dedupeshelf"))
+        assert other.run("sync", None).success
+        assert "who repeats whom" in said(other, RESOLUTION)
+        assert "labels" not in said(other, PRINTS)
+        shown = fresh.get_latest_data_version_record(key_of(RESOLUTION))
+    assert version is not None
+    assert shown is not None
+    both = [(each.asset_materialization.tags or {}) for each in (version, shown) if each.asset_materialization]
+    assert len({tags["dagster/data_version"] for tags in both}) == 1

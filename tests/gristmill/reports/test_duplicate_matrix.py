@@ -1,0 +1,24 @@
+"""The plots of a resolution: what they say, and that names of the data are text in them."""
+
+from gristmill.reports.duplicate_matrix import MOST, draw_matrix, draw_occurrences
+
+
+def test_a_cell_is_the_share_of_a_rows_units() -> None:
+    svg = draw_matrix(["wiki/a", "wiki/<b>"], [4, 8], {(0, 0): 4, (1, 0): 2, (1, 1): 6})
+    assert svg.count("<rect") == 4
+    assert [each in svg for each in ("100.0%", ">0<", "25.0%", "75.0%")] == [True] * 4
+    assert "&lt;b&gt;" in svg
+    assert "<b>" not in svg
+
+
+def test_of_many_snapshots_the_newest_are_drawn_and_the_others_counted() -> None:
+    svg = draw_matrix([f"wiki/{n}" for n in range(MOST + 3)], [1] * (MOST + 3), {})
+    assert svg.count("<rect") == MOST * MOST
+    assert "3 earlier snapshots are not drawn" in svg
+    assert "wiki/2<" not in svg
+
+
+def test_occurrences_have_a_bar_for_each_power_of_two() -> None:
+    svg = draw_occurrences([1000, 0, 3])
+    assert [each in svg for each in ("1,000", "once", "2 to 3", "4 to 7")] == [True] * 4
+    assert draw_occurrences([]).count("<rect") == 0

@@ -1,0 +1,107 @@
+"""Resolutions of a small lake: which copy stays, what a new snapshot and a changed shard cost, what is refused."""
+
+import pytest
+from dedupelake import known, labels, put, resolved
+from testkit import Mill
+
+from gristmill.errors import Conflict, DataError
+from gristmill.lake.address import attributes_asset, place
+from gristmill.lake.asset_kinds import RESOLUTION, ledger_of_asset
+from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
+from gristmill.stages.dedupe.resolution import (
+    appended,
+    read_order,
+    read_resolution,
+    resolution_path,
+    why_unresolved,
+)
+from gristmill.stages.fingerprints.order import order_path
+from gristmill.verification.audit import audit_ledger
+
+TEXTS, ONE = "texts-1", [[0, 3, 1]]
+SET = attributes_asset("pages", "v0", TEXTS)
+
+
+@pytest.fixture
+def pages(mill: Mill) -> Mill:
+    """Two snapshots: `b` repeats a text of `a` and one of its own, and `a` repeats one."""
+    put(mill, "a", "x", "one", "two")
+    put(mill, "a", "y", "two", "red")
+    put(mill, "b", "x", "two", "six", "six")
+    return mill
+
+
+def test_the_first_by_snapshot_shard_and_row_stays(pages: Mill) -> None:
+    resolved(pages, TEXTS)
+    assert labels(pages, TEXTS, "a") == {"x0": {}, "x1": {}, "y0": {"duplicate": ONE}, "y1": {}}
+    assert labels(pages, TEXTS, "b") == {"x0": {"duplicate": ONE}, "x1": {}, "x2": {"duplicate": ONE}}
+    assert resolved(pages, TEXTS) == []
+    found = read_resolution(pages.store, TEXTS)
+    assert found is not None
+    assert [each.counts for each in found.snapshots] == [
+        {"documents": 4, "compared": 4, "duplicates": 1},
+        {"documents": 3, "compared": 3, "duplicates": 2},
+    ]
+    assert found.matrix == ((0, 0, 4), (1, 0, 1), (1, 1, 2))
+    assert found.occurrences == (2, 2)  # one, red occur once; two three times, six twice
+
+
+def test_a_later_snapshot_changes_no_label_of_an_earlier_one_though_its_key_comes_first(pages: Mill) -> None:
+    resolved(pages, TEXTS)
+    before = pages.store.read(place(SET, "a").ledger)
+    put(pages, "0", "x", "red", "one")
+    made = resolved(pages, TEXTS)
+    assert (SET, "0") in made
+    assert (SET, "a") not in made
+    assert pages.store.read(place(SET, "a").ledger) == before
+    assert labels(pages, TEXTS, "0") == {"x0": {"duplicate": ONE}, "x1": {"duplicate": ONE}}
+    order, _ = read_order(pages.store, TEXTS)
+    assert [(each.snapshot, each.round) for each in order.entries] == [("a", 1), ("b", 1), ("0", 2)]
+
+
+def test_a_changed_shard_rewrites_only_the_shards_whose_labels_changed(pages: Mill) -> None:
+    resolved(pages, TEXTS)
+    kept = place(SET, "a").shard("x")
+    etag = pages.store.head(kept)
+    put(pages, "a", "y", "two", "six")
+    resolved(pages, TEXTS)
+    assert labels(pages, TEXTS, "b") == {name: {"duplicate": ONE} for name in ("x0", "x1", "x2")}
+    assert labels(pages, TEXTS, "a")["y1"] == {}
+    assert pages.store.head(kept) == etag
+
+
+def test_paragraphs_and_n_grams_are_spans(mill: Mill) -> None:
+    put(mill, "a", "x", "the cat sat\nthe dog ran", "the cat sat\n\nthe cat sat down")
+    resolved(mill, "lines-1", "grams-1")
+    assert labels(mill, "lines-1", "a") == {"x0": {"duplicate": []}, "x1": {"duplicate": [[0, 11, 1]]}}
+    # of `the cat`, `cat sat`, `sat down` two occurred before; all of the first paragraph did
+    assert labels(mill, "grams-1", "a")["x1"] == {"duplicate": [[0, 11, 1.0], [13, 29, 0.66667]]}
+
+
+def test_a_set_waits_for_the_resolution_of_its_documents(pages: Mill) -> None:
+    resolved(pages, TEXTS)
+    put(pages, "a", "y", "new")
+    resolved(pages, "sources/pages/v0/documents")
+    step = DedupeLabelsStep(known().dedupes[TEXTS], "pages", "a", ("gristmill", "dedupeshelf"))
+    with pytest.raises(DataError, match="has not compared these documents yet"):
+        step.plan(pages.store)
+
+
+def test_two_resolutions_cannot_both_write_the_order(pages: Mill) -> None:
+    resolved(pages, "dedupe/texts-1/fingerprints")
+    recipe = known().dedupes[TEXTS]
+    assert [(each.snapshot, each.round) for each in appended(pages.store, recipe, ()).entries] == [("a", 1), ("b", 1)]
+    with pytest.raises(Conflict):
+        pages.store.put_if(order_path(TEXTS), b"{}", None)
+
+
+def test_the_audit_proves_a_resolution_and_finds_a_forged_one(pages: Mill) -> None:
+    resolved(pages, TEXTS)
+    ledger = ledger_of_asset(RESOLUTION.at(dedupe=TEXTS))
+    assert audit_ledger(pages.store, ledger, pages.said.append) == []
+    path = resolution_path(TEXTS)
+    pages.store.put(path, pages.store.read(path).replace(b'"duplicates":2', b'"duplicates":1'))
+    assert [finding.path for finding in audit_ledger(pages.store, ledger, pages.said.append)] == [path]
+    assert why_unresolved(pages.store, known().dedupes[TEXTS]) != ()
+    resolved(pages, TEXTS)
+    assert audit_ledger(pages.store, ledger, pages.said.append) == []
