@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import IO, Any
 
 import numpy as np
@@ -34,6 +34,9 @@ def buckets_of(high: NDArray[np.uint64], buckets: int) -> NDArray[np.uint16]:
     >>> buckets_of(np.array([0, 2**63 - 1, 2**63, 2**64 - 1], np.uint64), 4).tolist()
     [0, 1, 2, 3]
     """
+    bits = (buckets - 1).bit_length()
+    if 1 << bits == buckets:
+        return (high >> np.uint64(64 - bits)).astype(np.uint16) if bits else np.zeros(len(high), np.uint16)
     half = np.uint64(32)
     count = np.uint64(buckets)
     product = (high & np.uint64(0xFFFFFFFF)) * count
@@ -74,21 +77,29 @@ class BucketSort:
         if self._held >= self._run:
             self._spill()
 
-    def blocks(self) -> Iterator[tuple[int, Block]]:
-        """The number of each bucket, and its hashes in the order of their ordinals."""
+    def blocks(self) -> Iterator[tuple[int, int, Iterator[NDArray[Any]]]]:
+        """The blocks of all buckets, in order.
+
+        Yields:
+            The number of the bucket, how many hashes it has, and the parts of its three columns, in their order: high
+            halves, low halves and ordinals. A heavy bucket has many parts. Take all before the next bucket.
+        """
         if self._file is None:
-            block, offsets = self._sorted()
-            yield from _divided(0, block, offsets)
+            yield from _divided(0, *self._sorted())
             return
         if self._held:
             self._spill()
         counts = np.sum([np.diff(offsets) for _, offsets in self._runs], axis=0)
         before = np.append(0, np.cumsum(counts))
         first = 0
-        while first < self._buckets:  # as many buckets as fit in memory, or one
+        while first < self._buckets:  # as many buckets as fit in memory, or one that does not
             last = int(np.searchsorted(before, before[first] + self._run, side="right")) - 1
-            last = min(max(last, first + 1), self._buckets)
-            yield from _divided(first, *self._merged(first, last))
+            if last > first:
+                yield from _divided(first, *self._merged(first, last))
+            else:
+                last = first + 1
+                columns = chain.from_iterable(self._column(first, last, column) for column in range(3))
+                yield first, int(counts[first]), columns
             first = last
 
     def close(self) -> None:
@@ -118,16 +129,16 @@ class BucketSort:
 
     def _merged(self, first: int, last: int) -> tuple[Block, Numbers]:
         """The hashes of some buckets out of all runs."""
-        columns: tuple[list[NDArray[Any]], ...] = ([], [], [])
+        high, low, ordinals = (np.concatenate(list(self._column(first, last, column))) for column in range(3))
+        return _by_bucket((high, low, ordinals), first, last, self._buckets)
+
+    def _column(self, first: int, last: int, column: int) -> Iterator[NDArray[Any]]:
+        """A column of some buckets, run by run."""
+        sizes = [np.dtype(kind).itemsize for kind in _TYPES]
         for start, offsets in self._runs:
             begin, end, count = int(offsets[first]), int(offsets[last]), int(offsets[-1])
-            at = start
-            for column, kind in zip(columns, _TYPES, strict=True):
-                size = np.dtype(kind).itemsize
-                column.append(self._read(at + begin * size, (end - begin) * size, kind))
-                at += count * size
-        high, low, ordinals = (np.concatenate(column) for column in columns)
-        return _by_bucket((high, low, ordinals), first, last, self._buckets)
+            at = start + count * sum(sizes[:column])
+            yield self._read(at + begin * sizes[column], (end - begin) * sizes[column], _TYPES[column])
 
     def _read(self, start: int, size: int, kind: str) -> NDArray[Any]:
         if self._file is None:
@@ -153,7 +164,6 @@ def _by_bucket(block: Block, first: int, last: int, buckets: int) -> tuple[Block
     return (high.take(order), low.take(order), ordinals.take(order)), offsets
 
 
-def _divided(first: int, block: Block, offsets: Numbers) -> Iterator[tuple[int, Block]]:
-    high, low, ordinals = block
+def _divided(first: int, block: Block, offsets: Numbers) -> Iterator[tuple[int, int, Iterator[NDArray[Any]]]]:
     for number, (start, end) in enumerate(pairwise(offsets.tolist()), first):
-        yield number, (high[start:end], low[start:end], ordinals[start:end])
+        yield number, end - start, iter([column[start:end] for column in block])

@@ -19,6 +19,9 @@ from gristmill.stages.fingerprints.key_rows import MEND, keyed_row
 from gristmill.stages.fingerprints.part_writer import FingerprintWriter
 from gristmill.stages.fingerprints.units_of_texts import units_of
 
+_BLOCK = 1 << 19
+"""Bytes of rows that are processed together, so that they stay in the processor's cache."""
+
 
 class FingerprintSpec(msgspec.Struct, frozen=True):
     """What all shards share.
@@ -67,7 +70,7 @@ class FingerprintGrinder:
     def _read(self, shard: Shard, writer: FingerprintWriter) -> None:
         store, path = shard_file(self._store, self._spec.documents, shard)
         first = 0
-        for block in read_blocks(store, path, shard.sha256):
+        for block in read_blocks(store, path, shard.sha256, _BLOCK):
             held = [decode_rows(self._decoder, block, path, first, self._mend)]
             del block
             first += len(held[0])

@@ -109,13 +109,13 @@ class FingerprintWriter:
         file = self._part.file("hashes")
         offsets = np.zeros(self._buckets + 1, "<u8")
         digests: list[bytes] = []
-        for bucket, block in self._sort.blocks():
+        for bucket, count, parts in self._sort.blocks():
             digest = xxhash.xxh3_128()
-            for column in block:
-                data = column.astype(column.dtype.newbyteorder("<"), copy=False).tobytes()
+            for part in parts:
+                data = part.astype(part.dtype.newbyteorder("<"), copy=False).tobytes()
                 digest.update(data)
                 file.write(data)
-            offsets[bucket + 1] = len(block[0])
+            offsets[bucket + 1] = count
             digests.append(digest.digest())
         index = self._part.file("buckets")
         index.write(np.cumsum(offsets, dtype="<u8").tobytes() + b"".join(digests))

@@ -19,8 +19,10 @@ from gristmill.text.unicode.assigned import assigned
 from gristmill.text.unicode.tables import MARK, WORD, characters
 
 _SPACE, _LINE_FEED = 0x20, 0x0A
-_MARKS = 0x80
 _CASED = 0x20000  # code points from here on have no case
+_ASCII = 0x80
+_FIRST_LONE = 0x0E00
+_TOGETHER = 1 << 20
 Codes = NDArray[np.uint32]
 
 
@@ -51,9 +53,12 @@ def words_text(text: str) -> str:
     """
     if text.isascii():
         return text.encode().translate(_ascii_table()).decode("ascii")
+    if len(text) > _TOGETHER:
+        starts = range(0, len(text), _TOGETHER)
+        return "".join([words_text(text[start : start + _TOGETHER]) for start in starts])
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    alone = lone().take(codes)
     lowered = lower_table().take(codes)
+    alone = lone().take(codes) if int(lowered.max()) >= _FIRST_LONE else np.zeros(0, np.bool_)
     if alone.any():
         lowered = np.repeat(lowered, 1 + 2 * alone.astype(np.int64))
         (places,) = np.nonzero(alone)
@@ -97,4 +102,4 @@ def lone() -> NDArray[np.bool_]:
 
 @cache
 def _ascii_table() -> bytes:
-    return lower_table()[:_MARKS].astype(np.uint8).tobytes() + bytes([_SPACE]) * _MARKS
+    return lower_table()[:_ASCII].astype(np.uint8).tobytes() + bytes([_SPACE]) * _ASCII

@@ -46,10 +46,15 @@ class BytePieces:
         else:
             texts = (data[a : b - len(mark)].split(mark) for a, b in pairwise(bounds))
             self.pieces = list(chain.from_iterable(texts))
-        lengths = np.fromiter(map(len, self.pieces), np.int64, len(self.pieces))
-        self.ends = np.cumsum(lengths + len(mark)) - len(mark)
-        self.starts = self.ends - lengths
-        self.kept = np.ones(len(lengths), np.bool_)
+        if len(mark) == 1:
+            self.ends = np.flatnonzero(self.column.bytes == mark[0])
+            self.starts = np.zeros_like(self.ends)
+            self.starts[1:] = self.ends[:-1] + 1
+        else:
+            lengths = np.fromiter(map(len, self.pieces), np.int64, len(self.pieces))
+            self.ends = np.cumsum(lengths + len(mark)) - len(mark)
+            self.starts = self.ends - lengths
+        self.kept = np.ones(len(self.pieces), np.bool_)
         self.skipped: dict[str, int] = {}
 
     def skip(self, chosen: NDArray[np.bool_], reason: str) -> None:
@@ -62,30 +67,33 @@ class BytePieces:
 
     def trim(self) -> None:
         """Takes the white space from both ends of each piece, and leaves out what has nothing else."""
-        for place in self._edged(first_or_last=True):
-            text = decoded(self.pieces[place])
-            kept = text.strip()
-            inside = text.lstrip()
-            head = len(encoded_text(text[: len(text) - len(inside)]))
-            self.pieces[place] = encoded_text(kept)
-            self.starts[place] += head
-            self.ends[place] = self.starts[place] + len(self.pieces[place])
+        places = self._edged(first_or_last=True)
+        (ink,) = np.nonzero(self.column.spaces == 0)
+        firsts = self.column.ink.before(self.starts[places])
+        lasts = self.column.ink.before(self.ends[places])
+        blank = firsts == lasts
+        self.ends[places[blank]] = self.starts[places[blank]]
+        places, firsts, lasts = places[~blank], firsts[~blank], lasts[~blank]
+        self.starts[places], self.ends[places] = ink[firsts], ink[lasts - 1] + 1
+        data = self.column.data
+        bounds = zip(places.tolist(), self.starts[places].tolist(), self.ends[places].tolist(), strict=True)
+        for place, start, end in bounds:
+            self.pieces[place] = data[start:end]
         self.skip(self.ends == self.starts, EMPTY)
 
     def skip_blank(self) -> None:
         """Leaves out what is empty, or white space alone."""
         blank = self.ends == self.starts
-        for place in self._edged(first_or_last=False):
+        for place in self._edged(first_or_last=False).tolist():
             blank[place] = decoded(self.pieces[place]).isspace()
         self.skip(blank, EMPTY)
 
-    def _edged(self, *, first_or_last: bool) -> list[int]:
-        """The pieces whose first byte, last byte or both may be of white space."""
+    def _edged(self, *, first_or_last: bool) -> Numbers:
+        """The pieces whose first or last byte, or both, may be of white space."""
         (some,) = np.nonzero(self.ends > self.starts)
         first = _MAYBE_SPACE[self.column.bytes.take(self.starts[some])]
         last = _MAYBE_SPACE[self.column.bytes.take(self.ends[some] - 1)]
-        places: list[int] = some[first | last if first_or_last else first & last].tolist()
-        return places
+        return some[first | last if first_or_last else first & last]
 
     def spans(self) -> tuple[Numbers, Numbers, Numbers]:
         """The spans of each text, and the starts and ends of those that are kept, in code points of their texts."""

@@ -1,7 +1,8 @@
 """Runs of sentences, as C4 compares runs of three."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from gristmill.text.unicode.sentences import sentence_ends
 from gristmill.text.units.hashes import digests
 from gristmill.text.units.normalisation import normalised
 from gristmill.text.units.unit_hashes import UnitHashes, text_groups
-from gristmill.text.units.utf8_column import encoded_text
+from gristmill.text.units.utf8_column import decoded, encoded_text
 
 FEW_SENTENCES = "too few sentences"
 
@@ -57,39 +58,59 @@ def sentence_runs(texts: Sequence[str], count: int = 3, normalisation: str = "")
     >>> one.spans.tolist(), one.starts.tolist(), one.ends.tolist()
     ([2], [0, 5], [14, 19])
     """
-    waiting: list[tuple[Numbers, Numbers]] = []
+    held = _Sentences([], np.zeros((2, 0), np.int64))
+    total = 0
     for group in text_groups(texts, "\n"):
         counts, starts, ends = sentence_spans(group.texts)
+        found = _Sentences(_cut(group.texts, counts, starts, ends), np.stack([starts, ends]))
         whole = texts[group.first]
-        if len(group.texts) == 1 and len(group.texts[0]) < len(whole):  # a part of a huge text
-            waiting.append((starts + group.offset, ends + group.offset))
-            if group.offset + len(group.texts[0]) < len(whole):
-                continue
-            starts, ends = (np.concatenate(each) for each in zip(*waiting, strict=True))
-            counts, waiting = np.array([len(starts)]), []
-            yield _runs(group.first, [whole], counts, starts, ends, count, normalisation)
-        else:
-            yield _runs(group.first, group.texts, counts, starts, ends, count, normalisation)
+        if len(group.texts) > 1 or len(group.texts[0]) == len(whole):
+            few = int(np.count_nonzero((counts > 0) & (counts < count)))
+        else:  # a part of a huge text: runs begin in the part before
+            if not group.offset:
+                held, total = held.last(0), 0
+            found = held.followed_by(found, group.offset)
+            total += int(counts[0])
+            ended = group.offset + len(group.texts[0]) == len(whole)
+            few = int(ended and 0 < total < count)
+            counts = np.array([len(found.texts)])
+            held = found.last(count - 1)
+        yield _runs(group.first, found, counts, count, normalisation, few)
 
 
-def _runs(
-    first: int, texts: Sequence[str], counts: Numbers, starts: Numbers, ends: Numbers, count: int, normalisation: str
-) -> UnitHashes:
-    pieces: list[bytes] = []
+class _Sentences(NamedTuple):
+    """The sentences of texts in UTF-8, and where each begins and ends in its text (2, S)."""
+
+    texts: list[bytes]
+    places: Numbers
+
+    def last(self, count: int) -> "_Sentences":
+        first = max(len(self.texts) - count, 0)
+        return _Sentences(self.texts[first:], self.places[:, first:])
+
+    def followed_by(self, others: "_Sentences", offset: int) -> "_Sentences":
+        return _Sentences(self.texts + others.texts, np.hstack([self.places, others.places + offset]))
+
+
+def _cut(texts: Sequence[str], counts: Numbers, starts: Numbers, ends: Numbers) -> list[bytes]:
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [
+        encoded_text(text[start:end])
+        for text, count in zip(texts, counts.tolist(), strict=True)
+        for start, end in islice(spans, count)
+    ]
+
+
+def _runs(first: int, found: _Sentences, counts: Numbers, count: int, normalisation: str, few: int) -> UnitHashes:
     runs = np.maximum(counts - count + 1, 0)
-    bounds = np.append(0, np.cumsum(counts))
-    for text, (a, b) in zip(texts, pairwise(bounds.tolist()), strict=True):
-        if b - a >= count:
-            spans = zip(starts[a:b].tolist(), ends[a:b].tolist(), strict=True)
-            sentences = [text[start:end] for start, end in spans]
-            joined = (" ".join(sentences[i : i + count]) for i in range(b - a - count + 1))
-            pieces += (encoded_text(normalised(each, normalisation)) for each in joined)
-    heads = np.repeat(bounds[:-1], runs) + _numbers(runs)
-    few = int(np.count_nonzero((counts > 0) & (counts < count)))
-    skipped = {FEW_SENTENCES: few} if few else {}
-    return UnitHashes(first, runs, starts[heads], ends[heads + count - 1], digests(pieces), None, skipped)
-
-
-def _numbers(counts: Numbers) -> Numbers:
-    """0, 1, ... for each count."""
-    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    firsts = np.cumsum(counts) - counts
+    heads = np.repeat(firsts - np.cumsum(runs) + runs, runs) + np.arange(int(runs.sum()))
+    joined: Iterable[bytes] = map(b" ".join, zip(*(found.texts[number:] for number in range(count)), strict=False))
+    if len(counts) > 1:
+        inside = np.zeros(len(found.texts), np.bool_)
+        inside[heads] = True
+        joined = compress(joined, inside.tolist())
+    if normalisation:
+        joined = (encoded_text(normalised(decoded(each), normalisation)) for each in joined)
+    starts, ends = found.places[0, heads], found.places[1, heads + count - 1]
+    return UnitHashes(first, runs, starts, ends, digests(joined), None, {FEW_SENTENCES: few} if few else {})

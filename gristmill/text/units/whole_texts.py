@@ -24,12 +24,19 @@ def keyed(keys: Sequence[str | None], lengths: Sequence[int], normalisation: str
     >>> one.spans.tolist(), one.ends.tolist(), one.skipped, bool(one.hashes.low[0] == one.hashes.low[1])
     ([1, 0, 0, 1], [5, 7], {'empty': 1}, True)
     """
-    pieces = [encoded_text(normalised(key, normalisation)) if key else b"" for key in keys]
-    spans = np.fromiter(map(bool, pieces), np.int64, len(pieces))
-    ends = np.fromiter(lengths, np.int64, len(pieces))[spans > 0]
+    if normalisation:
+        keys = [key and normalised(key, normalisation) for key in keys]
+    spans = np.fromiter(map(bool, keys), np.int64, len(keys))
+    ends = np.fromiter(lengths, np.int64, len(keys))[spans > 0]
     empty = sum(key is not None for key in keys) - len(ends)
     return UnitHashes(
-        0, spans, np.zeros_like(ends), ends, digests(filter(None, pieces)), None, {EMPTY: empty} if empty else {}
+        0,
+        spans,
+        np.zeros_like(ends),
+        ends,
+        digests(map(encoded_text, filter(None, keys))),
+        None,
+        {EMPTY: empty} if empty else {},
     )
 
 

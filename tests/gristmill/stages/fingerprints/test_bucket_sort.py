@@ -31,10 +31,13 @@ def test_blocks_are_those_of_a_plain_sort(parts: list[list[tuple[int, int]]], bu
         expected.setdefault(one * buckets >> 64, []).append((one, two, ordinal))
     found = {}
     seen = []
-    for bucket, block in sort.blocks():
+    for bucket, count, columns in sort.blocks():
         seen.append(bucket)
-        if len(block[0]):
-            found[bucket] = list(zip(*(column.tolist() for column in block), strict=True))
+        data = b"".join(column.tobytes() for column in columns)
+        halves = np.frombuffer(data, "<u8", 2 * count).reshape(2, count).tolist()
+        if count:
+            ordinals = np.frombuffer(data, "<u4", count, 16 * count).tolist()
+            found[bucket] = list(zip(*halves, ordinals, strict=True))
     sort.close()
     assert found == expected
     assert (seen, sort.hashes) == (list(range(buckets)), len(flat))

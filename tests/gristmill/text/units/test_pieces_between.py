@@ -52,7 +52,7 @@ def sized(request: pytest.FixtureRequest) -> Iterable[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == 3:
             patch.setattr(unit_hashes, "HUGE", 3)
-            patch.setattr(unit_hashes.parts_of, "__defaults__", (3,))
+            patch.setattr(unit_hashes, "TOGETHER", 3)
         yield
 
 

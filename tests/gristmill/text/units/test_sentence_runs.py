@@ -46,8 +46,19 @@ def test_sentences_are_as_many_as_are_counted_and_trimmed(texts: list[str]) -> N
 def test_a_huge_text_has_the_runs_that_it_has_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "A b. C d\nE f. G\n\n\nH? I j k l. M\nN"
     (whole,) = sentence_runs([text])
-    monkeypatch.setattr(unit_hashes, "HUGE", 5)
-    monkeypatch.setattr(unit_hashes.parts_of, "__defaults__", (5,))
-    (parts,) = sentence_runs([text])
-    assert (parts.starts.tolist(), parts.ends.tolist()) == (whole.starts.tolist(), whole.ends.tolist())
-    assert joined(parts) == joined(whole)
+    for size in (1, 5, 9):
+        monkeypatch.setattr(unit_hashes, "HUGE", size)
+        monkeypatch.setattr(unit_hashes, "TOGETHER", size)
+        parts = list(sentence_runs([text]))
+        assert [place for part in parts for place in part.starts.tolist()] == whole.starts.tolist()
+        assert [place for part in parts for place in part.ends.tolist()] == whole.ends.tolist()
+        assert [each for part in parts for each in joined(part)] == joined(whole)
+        assert sum(int(part.spans.sum()) for part in parts) == len(whole.starts)
+
+
+def test_a_huge_text_of_few_sentences_has_no_run_and_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_hashes, "HUGE", 3)
+    monkeypatch.setattr(unit_hashes, "TOGETHER", 3)
+    parts = list(sentence_runs(["One. Two.\n\n.", "A. B. C."]))
+    assert [part.skipped for part in parts if part.skipped] == [{"too few sentences": 1}]
+    assert [part.starts.tolist() for part in parts if len(part.starts)] == [[0]]
