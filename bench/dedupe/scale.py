@@ -1,4 +1,4 @@
-"""As many fingerprints as are resolved in 20 minutes, up to a billion: the rates of docs/production/scale.md.
+"""As many fingerprints as are resolved in 20 minutes, up to a billion: the rates of docs/scale.md.
 
 Snapshots of 20 million hashes are written and merged into runs, one after another. The hashes of a snapshot are removed
 when its runs are made, because nothing reads them again. GRISTMILL_BENCH_MINUTES gives less time,

@@ -73,9 +73,11 @@ def publish_rows(store: Store, recipe: Dedupe, where: Place, rows: list[Shard]) 
 class HashLake:
     """A lake with the fingerprints of a recipe. It remembers the hashes that it was given."""
 
-    def __init__(self, root: Path, recipe: Dedupe, url: str | None = None) -> None:
+    def __init__(
+        self, root: Path, recipe: Dedupe, url: str | None = None, options: dict[str, str] | None = None
+    ) -> None:
         root.mkdir(parents=True, exist_ok=True)
-        self.mill, self.recipe, self.order = Mill(root, url), recipe, Order()
+        self.mill, self.recipe, self.order = Mill(root, url, options), recipe, Order()
         self.given: dict[tuple[str, str], Shards] = {}
 
     def give(self, source: str, snapshot: str, shards: Shards) -> None:
