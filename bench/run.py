@@ -37,6 +37,7 @@ BENCHES = {
     "small-files": "bench.lakes.small_files",
     "one-changed": "bench.stages.one_changed",
     "memory": "bench.stages.memory",
+    "fingerprints": "bench.dedupe.fingerprints",
     "dedupe": "bench.dedupe.resolution",
     "dedupe-scale": "bench.dedupe.scale",
     "s3": "bench.lakes.s3",

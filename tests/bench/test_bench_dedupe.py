@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.dedupe import resolution, scale
+from bench.dedupe import fingerprints, resolution, scale
 
 
 @pytest.mark.slow
@@ -17,3 +17,10 @@ def test_as_many_hashes_are_marked_as_were_repeated(tmp_path: Path, monkeypatch:
 @pytest.mark.slow
 def test_one_new_snapshot_has_the_marks_that_it_has_when_all_is_made_anew(tmp_path: Path) -> None:
     assert resolution.one_new(tmp_path / "new", old=2, size=100_000).agree
+
+
+@pytest.mark.slow
+def test_each_unit_has_a_rate_of_its_fingerprints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRISTMILL_BENCH_DEDUPE_MB", "0.2")
+    rows = fingerprints.run(tmp_path)
+    assert [row.detail["totals"]["hashes"] > 0 for row in rows] == [True] * len(fingerprints.UNITS)

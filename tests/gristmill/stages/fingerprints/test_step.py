@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
+from dying import deaths
 from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 
 from gristmill.engines.local import LocalPool
@@ -173,3 +175,25 @@ def test_ids_are_lines_of_json_in_gzip(tmp_path: Path) -> None:
     (path,) = (entry.path for entry in mill.store.list("dedupe/") if entry.path.endswith("/ids.gz"))
     lines = gzip.decompress(mill.store.read(path)).splitlines()
     assert [json.loads(line) for line in lines] == [["pages", "doc-00000"], ["pages", "doc-00001"]]
+
+
+@pytest.mark.slow
+def test_a_step_that_dies_anywhere_leaves_the_same_bytes_when_it_is_run_again(tmp_path: Path) -> None:
+    start(tmp_path / "made", make_documents(4), make_documents(4, 4))
+    root, step = tmp_path / "lake", step_of(ParagraphUnits())
+
+    def again() -> None:
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(tmp_path / "made", root)
+
+    def work() -> None:
+        Mill(root).make(step)
+
+    again()
+    work()
+    whole, died = Mill(root).tree(), 0
+    for _ in deaths(root, work, again, every=7):
+        died += 1
+        work()
+        assert Mill(root).tree() == whole
+    assert died > 3

@@ -1,0 +1,75 @@
+"""Fingerprints: megabytes of text a CPU-second for each unit, from the packed shard of documents to the written part.
+
+One process, one shard; start-up and imports are not in it. GRISTMILL_BENCH_DEDUPE_MB takes another size than 100 MB.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from bench.harness.cost import measured
+from bench.harness.place import SNAPSHOT, SOURCE
+from bench.harness.row import Row
+from bench.inputs.corpus import write_raw
+from bench.inputs.shelf import PACKAGE, raw_folder, write_shelf
+from gristmill.execution.runner import Inline
+from gristmill.execution.step import make
+from gristmill.lake.store.open import Lake
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.duplicates.units import (
+    DocumentUnits,
+    LineUnits,
+    MinHashUnits,
+    NgramUnits,
+    ParagraphUnits,
+    SentenceUnits,
+    Unit,
+)
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
+from gristmill.stages.conversion.step import ConversionStep
+from gristmill.stages.fingerprints.step import FingerprintStep
+
+UNITS: dict[str, tuple[Unit, int]] = {
+    "documents": (DocumentUnits(), 162),
+    "paragraphs": (ParagraphUnits(), 67),
+    "13-grams": (NgramUnits(), 20),
+    "lines": (LineUnits(), 0),
+    "sentences": (SentenceUnits(), 0),
+    "13-grams of normalised words": (NgramUnits(normalised="words-1"), 0),
+    "signatures": (MinHashUnits(), 23),
+}
+"""What is measured, and what all stages of dedupe must reach together, in MB of text a CPU-second; 0: no bar."""
+TURNS = 3
+
+
+def run(work: Path) -> list[Row]:
+    """A row a unit; `work` is an empty folder."""
+    size = int(float(os.environ.get("GRISTMILL_BENCH_DEDUPE_MB", "100")) * 1e6)
+    write_shelf(work)
+    sys.path.insert(0, str(work))
+    lake = Lake(str(work / "lake"))
+    written = write_raw(raw_folder(work / "lake"), 1, size)
+    shelves = ("gristmill", PACKAGE)
+    source = find("sources", Source, shelves, SOURCE)
+    make(ConversionStep(source, SNAPSHOT, shelves), lake, Inline(), "convert", print)
+    return [_row(name, unit, bar, lake, written) for name, (unit, bar) in UNITS.items()]
+
+
+def _row(name: str, unit: Unit, bar: int, lake: Lake, written: int) -> Row:
+    recipe = Dedupe(name=f"{type(unit).__name__.lower()}-1", unit=unit, sources=(f"{SOURCE}/v0",), draft=True)
+    step = FingerprintStep(recipe, SOURCE, SNAPSHOT, ("gristmill",))
+    with measured() as costs:
+        for turn in range(TURNS):
+            (ledger,) = make(step, lake, Inline(), f"turn-{turn}", lambda _: None, force=True).values()
+    (cost,) = costs
+    rate = TURNS * written / cost.cpu_s / 1e6
+    totals = ledger.totals
+    return Row(
+        name=f"fingerprints, {name}",
+        ours=cost,
+        bar=f"more than {bar} MB a CPU-second" if bar else "none",
+        met=rate > bar,
+        note=f"{rate:.0f} MB of text a CPU-second, {totals['hashes']} hashes, {totals['bytes'] / 1e6:.0f} MB written",
+        detail={"bytes": written, "turns": TURNS, "totals": totals},
+    )
