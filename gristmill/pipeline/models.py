@@ -14,6 +14,7 @@ from gristmill.recipes.models.model import Model
 from gristmill.stages.models.brought import brought_files
 from gristmill.stages.models.labels import drawn_inputs, has_listed
 from gristmill.stages.models.ledger import FolderLedger, address_of, find_folder
+from gristmill.stages.models.overlaps import has_other_documents
 from gristmill.stages.models.training import has_other_labels
 
 
@@ -30,16 +31,21 @@ def made_of(recipe: LabelledSet | Model) -> Iterator[tuple[str, str]]:
     if isinstance(recipe, Model):
         if recipe.training is not None:
             yield LABELS.at(labels=recipe.training.labels), ""
-        return
-    for drawn in (each for places in recipe.drawn.values() for each in places):
+        draws = recipe.overlaps.draws if recipe.overlaps else ()
+    else:
+        draws = [each for places in recipe.drawn.values() for each in places]
+    for drawn in draws:
         yield from ((documents_asset(drawn.source, drawn.version), key) for key in drawn.snapshots)
 
 
 def drawn_for(catalogue: Catalogue, model: Model) -> Iterator[tuple[str, str]]:
-    """The documents from which the labels of a model are drawn: addresses, each with a snapshot."""
-    for above, _ in made_of(model):
-        labelled = folder_of(catalogue, above)
-        yield from made_of(labelled) if labelled is not None else ()
+    """The documents that a model, or its labels, are drawn from: addresses, each with a snapshot."""
+    for above, key in made_of(model):
+        if key:
+            yield above, key
+        else:
+            labelled = folder_of(catalogue, above)
+            yield from made_of(labelled) if labelled is not None else ()
 
 
 def needed_folders(catalogue: Catalogue) -> set[str]:
@@ -73,7 +79,7 @@ def look_at_folder(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
 
 
 def _missing(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
-    if isinstance(recipe, Model) and recipe.training is None:
+    if isinstance(recipe, Model) and recipe.file is not None:
         try:
             brought_files(store, recipe)
         except RecipeError as error:
@@ -90,7 +96,10 @@ def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -
         if ledger.recipe.draft and recipe.recipe.draft:
             return TokenizerState("changed", (f"{words}; {mend}",))
         return TokenizerState("refused", (f"{words}; it was not made by a draft: take the next number",))
-    if isinstance(recipe, Model):
+    if isinstance(recipe, Model) and recipe.overlaps is not None:
+        if recipe.draft and has_other_documents(store, ledger, recipe.overlaps):
+            return TokenizerState("changed", (f"the documents of its evaluation sets changed; {mend}",))
+    elif isinstance(recipe, Model):
         if recipe.draft and has_other_labels(store, ledger):
             return TokenizerState("changed", (f"{ledger.inputs[0][0]} changed; {mend}",))
     elif has_listed(store, ledger):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gristmill.errors import RecipeError
-from gristmill.recipes.models.labelled_set import LabelledSet
+from gristmill.recipes.models.labelled_set import Draw, LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.selection import Selection, is_attribute, set_of
 from gristmill.recipes.shelf import known
@@ -26,14 +26,28 @@ def check_models(
     for model in models.values():
         if model.training is not None:
             known("labelled set", labels, model.training.labels, f"model {model.name!r}")
+        for drawn in model.overlaps.draws if model.overlaps else ():
+            _check_draw(drawn, sources, f"model {model.name!r}")
     for labelled in labels.values():
         for drawn in (each for places in labelled.drawn.values() for each in places):
-            source = known("source", sources, drawn.source, f"labelled set {labelled.name!r}")
-            versions = dict.fromkeys(source.versions)
-            known("version", versions, drawn.version, f"labelled set {labelled.name!r}, {drawn.source}")
+            _check_draw(drawn, sources, f"labelled set {labelled.name!r}")
     circle = _Circle(sources, taggers, labels, models)
     for labelled in labels.values():
         circle.check(labelled)
+    for model in models.values():
+        circle.check(model)
+
+
+def _check_draw(drawn: Draw, sources: Mapping[str, Source], what: str) -> None:
+    source = known("source", sources, drawn.source, what)
+    known("version", dict.fromkeys(source.versions), drawn.version, f"{what}, {drawn.source}")
+
+
+def _draws(recipe: LabelledSet | Model) -> list[Draw]:
+    """The documents that a labelled set or an index is drawn from."""
+    if isinstance(recipe, LabelledSet):
+        return [each for places in recipe.drawn.values() for each in places]
+    return list(recipe.overlaps.draws) if recipe.overlaps else []
 
 
 @dataclass(frozen=True)
@@ -45,26 +59,39 @@ class _Circle:
     labels: Mapping[str, LabelledSet]
     models: Mapping[str, Model]
 
-    def check(self, labelled: LabelledSet) -> None:
-        """Checks that no rule behind the documents of a labelled set reads scores of a model that is trained on it."""
-        todo, passed = [labelled], {labelled.name}
+    def check(self, recipe: LabelledSet | Model) -> None:
+        """Checks that no rule behind the documents of a recipe reads scores of a model that is made of it."""
+        todo: list[LabelledSet | Model] = [recipe]
+        passed = {(type(recipe), recipe.name)}
         while todo:
-            for drawn in (each for places in todo.pop().drawn.values() for each in places):
+            for drawn in _draws(todo.pop()):
                 versions = self.sources[drawn.source].versions
                 revisions = self.sources[drawn.source].revisions[: versions.index(drawn.version)]
-                for name in (name for revision in revisions for name in self._trained_on(revision)):
-                    if name == labelled.name:
-                        raise RecipeError(
-                            f"labelled set {name!r} is drawn from {drawn.source}/{drawn.version}, whose rules read"
-                            f" scores of a model that is trained on {name!r}: draw it from an earlier version"
-                        )
-                    if name not in passed:
-                        passed.add(name)
-                        todo.append(self.labels[name])
+                for found in (found for revision in revisions for found in self._behind(revision)):
+                    if found is recipe:
+                        raise RecipeError(_circle(recipe, drawn))
+                    if (type(found), found.name) not in passed:
+                        passed.add((type(found), found.name))
+                        todo.append(found)
 
-    def _trained_on(self, selection: Selection) -> Iterator[str]:
-        """The labelled sets behind the scores that a selection reads."""
+    def _behind(self, selection: Selection) -> Iterator[LabelledSet | Model]:
+        """The labelled sets and indexes behind the scores that a selection reads."""
         sets = (set_of(column) for column in selection.columns if is_attribute(column))
         taggers = (self.taggers[name] for name in sets if name in self.taggers)
-        models = (self.models[name] for tagger in taggers for name in tagger.models)
-        yield from (model.training.labels for model in models if model.training is not None)
+        for model in (self.models[name] for tagger in taggers for name in tagger.models):
+            if model.training is not None:
+                yield self.labels[model.training.labels]
+            elif model.overlaps is not None:
+                yield model
+
+
+def _circle(recipe: LabelledSet | Model, drawn: Draw) -> str:
+    if isinstance(recipe, Model):
+        return (
+            f"model {recipe.name!r} is made of {drawn.source}/{drawn.version}, whose rules read its own spans: draw it"
+            " from an earlier version"
+        )
+    return (
+        f"labelled set {recipe.name!r} is drawn from {drawn.source}/{drawn.version}, whose rules read scores of a model"
+        f" that is trained on {recipe.name!r}: draw it from an earlier version"
+    )

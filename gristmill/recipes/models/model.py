@@ -9,6 +9,7 @@ import msgspec
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_name, check_numbered
 from gristmill.lake.ledger.model import Recipe
+from gristmill.recipes.models.overlaps import OverlapIndexing
 from gristmill.recipes.option_types import check_types
 
 TRAINING = 1
@@ -81,11 +82,12 @@ class FastTextTraining:
 class Model:
     """A model or a list: a file, or a folder of files, that taggers read. It lies at `models/<name>/`.
 
-    Give either `training`, or `file` with `sha256`.
+    Give one of `training`, `overlaps` and `file` with `sha256`.
 
     Attributes:
         name: ends in a number.
         training: how it is trained here.
+        overlaps: the evaluation sets of which an index is made here.
         file: what to bring instead: a path on the machine that brings it (a relative one is below the current
             directory), or `lake:` and a path in the lake. Of a file, or of a folder of files.
         sha256: of the file, in hex. Of a folder: that of each of its files that is brought, by name.
@@ -97,6 +99,7 @@ class Model:
 
     name: str
     training: FastTextTraining | None = None
+    overlaps: OverlapIndexing | None = None
     file: str | None = None
     sha256: str | Mapping[str, str] | None = None
     kind: Literal["fasttext", "onnx", "tokenizer", "list"] = "fasttext"
@@ -113,8 +116,8 @@ class Model:
         what = f"model {self.name!r}"
         check_types(self, what)
         check_numbered(self.name, "model")
-        if (self.training is None) == (self.file is None):
-            raise RecipeError(f"{what}: give either training= or file= (with sha256=)")
+        if [self.training, self.overlaps, self.file].count(None) != 2:
+            raise RecipeError(f"{what}: give exactly one of training=, overlaps= and file= (with sha256=)")
         if self.file is not None and not self.sha256:
             raise RecipeError(f"{what}: give the sha256= of its file")
         for name in (self.file or "", *self.brought):
@@ -138,15 +141,17 @@ class Model:
     @property
     def is_folder(self) -> bool:
         """Whether taggers get a folder of files, and not one file."""
-        return self.training is None and not isinstance(self.sha256, str)
+        return self.file is not None and not isinstance(self.sha256, str)
 
     @property
     def recipe(self) -> Recipe:
         """The recipe, for the ledger: everything that changes the files."""
         if self.training is not None:
             return Recipe(self.name, 1, self.training.parameters, self.draft)
+        if self.overlaps is not None:
+            return Recipe(self.name, 1, self.overlaps.parameters, self.draft)
         return Recipe(self.name, 1, {"kind": self.kind, "files": dict(self.brought)}, self.draft)
 
 
-BESIDE = ("ledger.json", "metrics.json", "report.html", "report.svg")
+BESIDE = ("ledger.json", "metrics.json", "report.html", "report.svg", "items.jsonl")
 """Names of the files that lie beside a model."""

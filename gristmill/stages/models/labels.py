@@ -186,12 +186,10 @@ def _split(
     return kept
 
 
-def _places(labelled: LabelledSet) -> Iterator[tuple[str, Draw, Place]]:
-    """The partitions that documents are drawn from, each with its label."""
-    for label, drawn in sorted(labelled.drawn.items()):
-        for each in drawn:
-            asset = documents_asset(each.source, each.version)
-            yield from ((label, each, place(asset, snapshot)) for snapshot in sorted(each.snapshots))
+def _places(draw: Draw) -> Iterator[Place]:
+    """The partitions that documents are drawn from."""
+    asset = documents_asset(draw.source, draw.version)
+    yield from (place(asset, snapshot) for snapshot in sorted(draw.snapshots))
 
 
 def drawn_inputs(store: Store, labelled: LabelledSet) -> Inputs:
@@ -200,20 +198,38 @@ def drawn_inputs(store: Store, labelled: LabelledSet) -> Inputs:
     Raises:
         DataError: one is not in the lake.
     """
-    heads = [read_ledger(store, where)[0] for _, _, where in _places(labelled)]
+    return inputs_of(store, (draw for _, drawn in sorted(labelled.drawn.items()) for draw in drawn))
+
+
+def inputs_of(store: Store, draws: Iterable[Draw]) -> Inputs:
+    """The fingerprints of the partitions that documents are drawn from.
+
+    Raises:
+        DataError: one is not in the lake.
+    """
+    heads = [read_ledger(store, where)[0] for draw in draws for where in _places(draw)]
     return tuple(dict.fromkeys((head.asset, head.snapshot, head.fingerprint) for head in heads))
 
 
 def _documents(store: Store, labelled: LabelledSet) -> Iterator[tuple[LabelledText, str]]:
     """The drawn documents, in order of label, snapshot, shard and row."""
-    for label, drawn, where in _places(labelled):
+    for label, drawn in sorted(labelled.drawn.items()):
+        for draw in drawn:
+            for row in drawn_documents(store, draw):
+                yield LabelledText(row.id, row.source, label, TRAIN, row.text), ""
+
+
+def drawn_documents(store: Store, draw: Draw) -> Iterator[TextRow]:
+    """The documents of a draw, in order of snapshot, shard and row.
+
+    Raises:
+        DataError: a partition is not in the lake, or a file of it is damaged.
+    """
+    for where in _places(draw):
         for shard in read_ledger(store, where)[1]:
             at, path = shard_file(store, where, shard)
             for _, documents in read_rows(at, path, shard.sha256, TextRow):
-                for row in documents:
-                    if drawn.share >= 1 or fraction(row.pair) < drawn.share:
-                        source, id_ = row.pair
-                        yield LabelledText(id_, source, label, TRAIN, row.text), ""
+                yield from (row for row in documents if draw.share >= 1 or fraction(row.pair) < draw.share)
 
 
 def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) -> Iterator[tuple[LabelledText, str]]:

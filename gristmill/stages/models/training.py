@@ -1,4 +1,4 @@
-"""Puts a model into the lake: trained on a labelled set and measured on its held-out texts, or brought.
+"""Puts a model into the lake: trained on a labelled set and measured on its held-out texts, indexed, or brought.
 
 The same labelled set and recipe give the same bytes every time: one thread, a fixed seed, and an order of the texts
 that a hash decides.
@@ -26,14 +26,15 @@ from gristmill.stages.models.brought import brought_files
 from gristmill.stages.models.labels import HELD_OUT, TRAIN, LabelledText, make_labels, read_labels
 from gristmill.stages.models.ledger import FolderLedger, check_same, find_folder, read_file, write_folder
 from gristmill.stages.models.metrics import Metrics, measure
+from gristmill.stages.models.overlaps import has_other_documents, make_overlaps
 
 METRICS, REPORT, PLOT = "metrics.json", "report.html", "report.svg"
 
 
 def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool]:
-    """Trains a model, or brings its files. One that is in the lake is kept, but not a draft that is out of date.
+    """Makes a model, or brings its files. One that is in the lake is kept, but not a draft that is out of date.
 
-    A draft is out of date if its recipe changed, or the labelled set that it was trained on.
+    A draft is out of date if its recipe changed, or the labelled set or the documents that it was made of.
 
     Args:
         store: the lake.
@@ -51,10 +52,13 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
     old = find_folder(store, asset)
     if old is not None:
         check_same(old, recipe)
-        if old.recipe.digest == recipe.digest and not (model.draft and has_other_labels(store, old)):
+        other = has_other_documents(store, old, model.overlaps) if model.overlaps else has_other_labels(store, old)
+        if old.recipe.digest == recipe.digest and not (model.draft and other):
             for name in old.opened:
                 read_file(store, old, name)
             return old, False
+    if model.overlaps is not None:
+        return make_overlaps(store, model, model.overlaps, say), True
     if model.training is None:
         files = brought_files(store, model)
         ledger = write_folder(store, asset, recipe, (), files, tuple(files), {}, folder=model.is_folder)

@@ -12,8 +12,11 @@ TRAINING = FastTextTraining(labels="remarks", positive="rude")
     ("options", "match"),
     [
         ({"name": "rude", "training": TRAINING}, "must end in its number"),
-        ({"name": "rude-1"}, "either training= or file="),
-        ({"name": "rude-1", "training": TRAINING, "file": "a.bin", "sha256": "0"}, "either training= or file="),
+        ({"name": "rude-1"}, "exactly one of training=, overlaps= and file="),
+        (
+            {"name": "rude-1", "training": TRAINING, "file": "a.bin", "sha256": "0"},
+            "exactly one of training=, overlaps= and file=",
+        ),
         ({"name": "rude-1", "file": "a.bin"}, "give the sha256="),
         ({"name": "rude-1", "file": "a.pkl", "sha256": "0"}, "pickled file"),
         ({"name": "rude-1", "file": "a.PT", "sha256": "0", "kind": "onnx"}, "pickled file"),

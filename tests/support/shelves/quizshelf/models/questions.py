@@ -1,0 +1,13 @@
+"""The index of the questions."""
+
+from testkit import SNAPSHOT
+
+from gristmill.recipes.models.labelled_set import Draw
+from gristmill.recipes.models.model import Model
+from gristmill.recipes.models.overlaps import OverlapIndexing
+
+QUESTIONS = Model(
+    name="questions-1",
+    overlaps=OverlapIndexing(sets={"quiz": (Draw(source="quiz", snapshots=(SNAPSHOT,)),)}, length=5, least=3),
+    draft=True,
+)

@@ -1,0 +1,5 @@
+"""What documents have of the questions."""
+
+from gristmill.recipes.models.overlaps import overlap_tagger
+
+ASKED = overlap_tagger("asked-1", "questions-1", ["quiz"], draft=True, only=("notes",))
