@@ -91,7 +91,6 @@ def overlap_tagger(
         The tagger, with two labels of spans for each set: `<set>` for n-grams, `<set>_lines` for whole lines. The score
         of a span is the number of its item: the line of `items.jsonl` beside the model, counted from 1.
     """
-
     return Tagger(
         name=name,
         models=(model,),
