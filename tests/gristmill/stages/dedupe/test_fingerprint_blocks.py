@@ -11,6 +11,7 @@ from hashlake import HashLake, hash_files, publish_rows, put_fingerprints, recip
 from gristmill.errors import DataError
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import FINGERPRINTS
+from gristmill.stages.fingerprints.reader import FingerprintPart
 
 WHERE = place(FINGERPRINTS.at(dedupe="paragraphs-1", source="news"), "a")
 HI = np.array([0, 2**63, 1, 2**64 - 1], np.uint64)
@@ -99,3 +100,11 @@ def test_a_shard_of_another_recipe_and_a_wrong_count_are_refused(tmp_path: Path)
     publish_rows(lake.mill.store, lake.recipe, WHERE, [msgspec.structs.replace(rows[0], extra=extra), rows[1]])
     with pytest.raises(DataError, match="80 bytes are not the 3 hashes that its ledger names"):
         lake.runs("news", "a")
+
+
+def test_the_fixture_of_these_tests_is_what_the_reader_of_fingerprints_reads(tmp_path: Path) -> None:
+    lake = HashLake(tmp_path, recipe_of(buckets=2))
+    lake.give("news", "a", {"s": [(hi, hi // 3) for hi in HI.tolist()]})
+    part = FingerprintPart(lake.mill.store, lake.mill.table(WHERE)["s"], WHERE.table)
+    found = [[column.tolist() for column in part.bucket(number)] for number in (0, 1)]
+    assert found == [[[0, 1], [0, 0], [0, 2]], [[2**63, 2**64 - 1], [2**63 // 3, (2**64 - 1) // 3], [1, 3]]]
