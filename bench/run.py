@@ -43,6 +43,7 @@ BENCHES = {
     "s3": "bench.lakes.s3",
     "sensor": "bench.lakes.sensor",
     "trace": "bench.lakes.trace",
+    "near-duplicates": "bench.dedupe.near",
     "energon-indexing": "bench.energon.indexing",
     "energon-media": "bench.energon.media",
     "energon-writing": "bench.energon.writing",

@@ -23,9 +23,12 @@ from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
+from gristmill.stages.dedupe.runs.step import RunsStep
+from gristmill.stages.dedupe.verdicts.step import VerdictsStep
 from gristmill.stages.fingerprints.binary_part import BinaryPart, read_part_file
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.spans import SpanTable
+from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.stages.near_duplicates.inputs import WHOLE
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 from gristmill.stages.near_duplicates.marks.step import NearMarksStep
@@ -77,6 +80,17 @@ class Near:
             self._fingerprints(rank, source, snapshot, texts)
             self._runs(rank, source, snapshot)
         self._verdicts(self.order.rounds)
+
+    def make_all(self, texts: Texts) -> None:
+        """Makes everything of the only snapshot of a lake, from texts to clusters, by the steps themselves."""
+        source, key = "wiki", "1"
+        self.order = Order().with_round([(source, key, False)])
+        self.texts.append(texts)
+        self._documents(source, key, texts)
+        self.make(FingerprintStep(self.dedupe, source, key, SHELVES))
+        self.make(RunsStep(self.dedupe, source, key, SHELVES))
+        self.make(VerdictsStep(self.dedupe, self.order, 1, SHELVES))
+        self.resolve()
 
     def resolve(self, number: int = 0) -> Ledger:
         """Makes the clusters of a round, by default the last."""

@@ -33,7 +33,13 @@ class BandMembers:
 
     @classmethod
     def of(cls, heads: Nodes, bands: NDArray[np.uint16], nodes: Nodes) -> "BandMembers":
-        """Sorts members."""
+        """Sorts members, unless they are sorted: those of one heavy band are."""
+        columns = (heads, bands, nodes)
+        ahead = np.zeros(max(len(nodes) - 1, 0), np.bool_)
+        for column in reversed(columns):
+            ahead = (column[1:] > column[:-1]) | (column[1:] == column[:-1]) & ahead
+        if ahead.all():
+            return cls(*columns)
         by = np.lexsort((nodes, bands, heads))
         return cls(heads[by], bands[by], nodes[by])
 

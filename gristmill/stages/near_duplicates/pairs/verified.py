@@ -41,6 +41,21 @@ class SimilarPairs:
             return np.zeros(len(one), np.float32), np.zeros(len(one), np.bool_)
         return self.similarities[by[at]], known[by[at]] == wanted
 
+    def below(self, least: float) -> "SimilarPairs":
+        """Those with a lower similarity."""
+        low = self.similarities < least
+        return SimilarPairs(self.one[low], self.other[low], self.similarities[low])
+
+    def among(self, members: BandMembers) -> NDArray[np.bool_]:
+        """Whether each member and its first document are one of these pairs. It is fast if these are few."""
+        found = np.zeros(len(members), np.bool_)
+        ends = np.unique(self.other)
+        if len(ends):
+            at = np.minimum(np.searchsorted(ends, members.nodes), len(ends) - 1)
+            (maybe,) = np.nonzero(ends[at] == members.nodes)
+            found[maybe] = self.find(members.heads[maybe], members.nodes[maybe])[1]
+        return found
+
 
 def _keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
     """A number for each pair, whatever its order."""
@@ -99,7 +114,7 @@ def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np
         heads = np.concatenate([kept[0], *(part.heads for part in waiting)])
         nodes = np.concatenate([kept[1], *(part.nodes for part in waiting)])
         bands = np.concatenate([kept[2], *(part.bands for part in waiting)])
-        by = np.lexsort((bands, nodes, heads))
+        by = np.lexsort((nodes, heads))  # stable: the first of equal pairs stays
         heads, nodes, bands = heads[by], nodes[by], bands[by]
         first = np.ones(len(by), np.bool_)
         first[1:] = (heads[1:] != heads[:-1]) | (nodes[1:] != nodes[:-1])
@@ -114,13 +129,14 @@ def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np
 
 def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) -> tuple[BandMembers, Nodes]:
     """The members that are not similar to the first of their group; and the document before each in its group."""
+    failed = stars.below(least)
     parts: list[BandMembers] = []
     befores: list[Nodes] = []
     for members in buckets:
         before = np.concatenate([members.heads[:1], members.nodes[:-1]])
         starts = members.starts
         before[starts] = members.heads[starts]
-        far = stars.find(members.heads, members.nodes)[0] < least
+        far = failed.among(members)
         parts.append(members.take(far))
         befores.append(before[far])
     heads = np.concatenate([np.empty(0, np.uint64), *(part.heads for part in parts)])

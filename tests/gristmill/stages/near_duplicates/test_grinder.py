@@ -33,6 +33,32 @@ def test_planted_pairs_are_found_as_often_as_the_theory_says(tmp_path: Path) -> 
         assert abs(share - expected) < 0.02 + 4 * deviation(expected, 50)
 
 
+@pytest.mark.slow
+def test_planted_pairs_among_many_documents_are_found_by_all_steps(tmp_path: Path) -> None:
+    """200 pairs of each level among 100,000 documents, from texts to marks."""
+    rng = np.random.default_rng(12)
+    pairs = [planted_pair(rng, level) for level in LEVELS for _ in range(200)]
+    words = np.array([f"word{number}" for number in range(5000)])
+    others = [" ".join(words[row]) for row in rng.zipf(1.3, (100_000, 50)) % 5000]
+    near = Near(tmp_path, USUAL)
+    near.make_all(
+        {
+            "a": [one for one, _, _ in pairs] + others[:50_000],
+            "b": [other for _, other, _ in pairs] + others[50_000:],
+        }
+    )
+    marks = near.mark(0)
+    of_one = {row["row"]: row["cluster"] for row in marks["a"]}
+    found = {row["row"]: row["cluster"] for row in marks["b"] if row["duplicate"]}
+    right = sum(of_one.get(row) == cluster for row, cluster in found.items() if row < len(pairs))
+    wrong = sum(row["duplicate"] for row in marks["a"]) + len(found) - right
+    assert right / (right + wrong) >= 0.99
+    for number, _ in enumerate(LEVELS):
+        expected = recall(pairs[200 * number][2])
+        share = sum(row // 200 == number for row in found) / 200
+        assert abs(share - expected) < 0.02 + 3 * deviation(expected, 200)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("level", LEVELS)
 def test_two_signatures_share_a_band_as_often_as_the_theory_says(level: float) -> None:
