@@ -157,7 +157,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
     "gristmill/stages/dedupe/verdicts/grinder.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
     "gristmill/stages/dedupe/marks/grinder.py": "by tests/gristmill/stages/dedupe/marks/test_step.py",
-    "gristmill/stages/dedupe/order.py": "another name of gristmill/stages/fingerprints/order.py",
     "gristmill/stages/near_duplicates/cluster_files.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
     "gristmill/stages/near_duplicates/earlier_clusters.py": (
         "by tests/gristmill/stages/near_duplicates/test_grouping.py"

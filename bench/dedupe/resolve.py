@@ -23,9 +23,9 @@ from gristmill.lake.store.open import Lake
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import ParagraphUnits
 from gristmill.stages.dedupe.marks.step import MarksStep
-from gristmill.stages.dedupe.order import Order
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
+from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.fingerprints.step import FingerprintStep
 
 SHELVES = ("gristmill",)

@@ -81,16 +81,15 @@ class Near:
             self._runs(rank, source, snapshot)
         self._verdicts(self.order.rounds)
 
-    def make_all(self, texts: Texts) -> None:
-        """Makes everything of the only snapshot of a lake, from texts to clusters, by the steps themselves."""
-        source, key = "wiki", "1"
-        self.order = Order().with_round([(source, key, False)])
-        self.texts.append(texts)
-        self._documents(source, key, texts)
-        self.make(FingerprintStep(self.dedupe, source, key, SHELVES))
-        self.make(RunsStep(self.dedupe, source, key, SHELVES))
-        self.make(VerdictsStep(self.dedupe, self.order, 1, SHELVES))
-        self.resolve()
+    def add_by_steps(self, *snapshots: tuple[str, str, Texts]) -> None:
+        """Adds a round as `add` does, but makes everything by the steps themselves."""
+        self.order = self.order.with_round([(source, snapshot, False) for source, snapshot, _ in snapshots])
+        for source, snapshot, texts in snapshots:
+            self.texts.append(texts)
+            self._documents(source, snapshot, texts)
+            self.make(FingerprintStep(self.dedupe, source, snapshot, SHELVES))
+            self.make(RunsStep(self.dedupe, source, snapshot, SHELVES))
+        self.make(VerdictsStep(self.dedupe, self.order, self.order.rounds, SHELVES))
 
     def resolve(self, number: int = 0) -> Ledger:
         """Makes the clusters of a round, by default the last."""

@@ -41,12 +41,10 @@ def test_planted_pairs_among_many_documents_are_found_by_all_steps(tmp_path: Pat
     words = np.array([f"word{number}" for number in range(5000)])
     others = [" ".join(words[row]) for row in rng.zipf(1.3, (100_000, 50)) % 5000]
     near = Near(tmp_path, USUAL)
-    near.make_all(
-        {
-            "a": [one for one, _, _ in pairs] + others[:50_000],
-            "b": [other for _, other, _ in pairs] + others[50_000:],
-        }
-    )
+    first = [one for one, _, _ in pairs] + others[:50_000]
+    second = [other for _, other, _ in pairs] + others[50_000:]
+    near.add_by_steps(("wiki", "1", {"a": first, "b": second}))
+    near.resolve()
     marks = near.mark(0)
     of_one = {row["row"]: row["cluster"] for row in marks["a"]}
     found = {row["row"]: row["cluster"] for row in marks["b"] if row["duplicate"]}

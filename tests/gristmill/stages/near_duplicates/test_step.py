@@ -1,9 +1,10 @@
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from nearlake import Near
-from nearrecipes import BEST, LONGEST
+from nearrecipes import BEST, LONGEST, LOOSE
 
 from gristmill.stages.fingerprints.binary_part import read_part_file
 
@@ -80,3 +81,23 @@ def test_the_best_is_kept_if_the_recipe_says_so(tmp_path: Path) -> None:
     near.scores(0, {"a": [None, 0.25, 0.75, 0.75]})
     near.resolve()
     assert [row["duplicate"] for row in near.mark(0)["a"]] == [1, 1, 0, 1]
+
+
+def test_the_steps_before_it_make_what_it_reads(tmp_path: Path) -> None:
+    """Three rounds, by hand and by the steps of fingerprints, runs and verdicts: the same marks."""
+    by_hand, by_steps = Near(tmp_path / "hand", LOOSE), Near(tmp_path / "steps", LOOSE)
+    rng = np.random.default_rng(2)
+    for number in range(1, 4):
+        texts = [" ".join(rng.choice(list("abcdefghijkl"), rng.integers(0, 8)).tolist()) for _ in range(60)]
+        snapshots = (
+            ("wiki", str(number), {"a": texts[:20], "b": texts[20:30]}),
+            ("news", str(number), {"c": texts[30:]}),
+        )
+        by_hand.add(*snapshots)
+        by_steps.add_by_steps(*snapshots)
+        for near in (by_hand, by_steps):
+            near.resolve()
+    for rank in range(6):
+        marks = by_hand.mark(rank)
+        assert marks == by_steps.mark(rank)
+        assert sum(map(len, marks.values())) > 5
