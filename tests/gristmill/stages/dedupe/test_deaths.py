@@ -11,9 +11,9 @@ from testkit import Mill
 
 from gristmill.execution.step import Step
 from gristmill.stages.dedupe.marks.step import MarksStep
-from gristmill.stages.dedupe.order import Order
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
+from gristmill.stages.fingerprints.order import Order
 
 RECIPE = recipe_of(buckets=20)  # two buckets are made together
 ORDER = Order().with_round([("news", "a", False)])
