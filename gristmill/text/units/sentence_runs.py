@@ -1,7 +1,7 @@
 """Runs of sentences, as C4 compares runs of three."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +9,15 @@ import numpy as np
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.unicode.runs import Runs
 from gristmill.text.unicode.sentences import sentence_ends
+from gristmill.text.units import unit_hashes
 from gristmill.text.units.hashes import digests
 from gristmill.text.units.normalisation import normalised
-from gristmill.text.units.unit_hashes import UnitHashes, text_groups
+from gristmill.text.units.unit_hashes import TextGroup, UnitHashes, text_groups
 from gristmill.text.units.utf8_column import decoded, encoded_text
 
 FEW_SENTENCES = "too few sentences"
+_LONGEST = 1 << 22
+"""Code points of a sentence in a huge line: a longer one is divided, so that memory is bounded."""
 
 
 def sentence_spans(texts: Sequence[str]) -> tuple[Numbers, Numbers, Numbers]:
@@ -47,7 +50,8 @@ def sentence_runs(texts: Sequence[str], count: int = 3, normalisation: str = "")
     r"""All runs of `count` sentences that follow each other. The hash is that of the sentences joined by one space.
 
     Source: Raffel et al. 2020, section 2.2 (https://arxiv.org/abs/1910.10683): of each span of three sentences that
-    occurs more than once, all but one were discarded. A text of fewer sentences has no run, as in datatrove.
+    occurs more than once, all but one were discarded. A text of fewer sentences has no run, as in datatrove. In a huge
+    text without line feeds, a sentence of more than 4,194,304 code points is divided.
 
     Args:
         texts: any texts.
@@ -60,7 +64,7 @@ def sentence_runs(texts: Sequence[str], count: int = 3, normalisation: str = "")
     """
     held = _Sentences([], np.zeros((2, 0), np.int64))
     total = 0
-    for group in text_groups(texts, "\n"):
+    for group in chain.from_iterable(map(_divided, text_groups(texts, "\n"))):
         counts, starts, ends = sentence_spans(group.texts)
         found = _Sentences(_cut(group.texts, counts, starts, ends), np.stack([starts, ends]))
         whole = texts[group.first]
@@ -76,6 +80,26 @@ def sentence_runs(texts: Sequence[str], count: int = 3, normalisation: str = "")
             counts = np.array([len(found.texts)])
             held = found.last(count - 1)
         yield _runs(group.first, found, counts, count, normalisation, few)
+
+
+def _divided(group: TextGroup) -> Iterator[TextGroup]:
+    """A group as it is; a huge line in parts, of which each ends before a sentence."""
+    text, start, size = group.texts[0], 0, unit_hashes.TOGETHER
+    if len(group.texts) > 1 or len(text) <= unit_hashes.HUGE:
+        yield group
+        return
+    while len(text) - start > size:
+        _, starts, _ = sentence_spans([text[start : start + size]])
+        if len(starts) > 1:  # the last one may go on
+            cut = start + int(starts[-1])
+        elif size < _LONGEST:
+            size *= 2
+            continue
+        else:
+            cut = start + size
+        yield TextGroup(group.first, [text[start:cut]], group.offset + start)
+        start, size = cut, unit_hashes.TOGETHER
+    yield TextGroup(group.first, [text[start:]], group.offset + start)
 
 
 class _Sentences(NamedTuple):

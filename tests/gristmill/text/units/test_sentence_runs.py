@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gristmill.text.code_points import CodePoints
 from gristmill.text.unicode.runs import Runs
 from gristmill.text.unicode.sentences import sentences
+from gristmill.text.units import sentence_runs as module
 from gristmill.text.units import unit_hashes
 from gristmill.text.units.sentence_runs import sentence_runs, sentence_spans
 from gristmill.text.units.unit_hashes import UnitHashes
@@ -54,6 +55,27 @@ def test_a_huge_text_has_the_runs_that_it_has_as_one(monkeypatch: pytest.MonkeyP
         assert [place for part in parts for place in part.ends.tolist()] == whole.ends.tolist()
         assert [each for part in parts for each in joined(part)] == joined(whole)
         assert sum(int(part.spans.sum()) for part in parts) == len(whole.starts)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(st.text(st.sampled_from('aB. !?。日\u00a0"é'), min_size=1, max_size=60), st.integers(1, 12))
+def test_a_huge_line_has_the_runs_that_it_has_as_one(text: str, size: int) -> None:
+    (whole,) = sentence_runs([text])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unit_hashes, "HUGE", 3)
+        patch.setattr(unit_hashes, "TOGETHER", size)
+        parts = list(sentence_runs([text]))
+    assert [each for part in parts for each in joined(part)] == joined(whole)
+    assert [place for part in parts for place in part.starts.tolist()] == whole.starts.tolist()
+    assert [place for part in parts for place in part.ends.tolist()] == whole.ends.tolist()
+
+
+def test_a_sentence_that_is_too_long_is_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_hashes, "HUGE", 8)
+    monkeypatch.setattr(unit_hashes, "TOGETHER", 4)
+    monkeypatch.setattr(module, "_LONGEST", 8)
+    parts = list(sentence_runs(["abcdefghijkl mn"], count=1))
+    assert [(part.starts.tolist(), part.ends.tolist()) for part in parts] == [([0], [8]), ([8], [15])]
 
 
 def test_a_huge_text_of_few_sentences_has_no_run_and_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
