@@ -41,16 +41,12 @@ class NearMarksItem(msgspec.Struct, frozen=True):
         first: number of its first record in the clusters' file.
         count: number of its records.
         digest: XXH3-128 of their bytes (hex).
-        rows: number of documents.
-        ids: digest of their ids.
     """
 
     inputs: tuple[Input, ...]
     first: int
     count: int
     digest: str
-    rows: int
-    ids: str
 
 
 class NearMarksGrinder:
@@ -62,9 +58,7 @@ class NearMarksGrinder:
 
     def __call__(self, item: Item) -> Outcome:
         body, spec = msgspec.json.decode(item.body, type=NearMarksItem), self._spec
-        output = BinaryPart(
-            self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs, ids=body.ids
-        )
+        output = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=item.name, inputs=body.inputs)
         return Outcome(write_shards(self._store, [output], lambda: self._write(output, body)))
 
     def _write(self, output: BinaryPart, body: NearMarksItem) -> None:
@@ -80,8 +74,8 @@ class NearMarksGrinder:
         for name in NEAR_MARK.names or ():
             marks[name] = members[name]
         output.file("marks").write(marks.tobytes())
-        output.rows = body.rows
-        output.counts = {"duplicates": int(marks["duplicate"].sum()), "in clusters": len(marks)}
+        output.rows = int(marks["duplicate"].sum())
+        output.counts = {"in clusters": len(marks)}
 
 
 def grinder(job: Job) -> NearMarksGrinder:

@@ -100,9 +100,7 @@ class NearMarksStep:
         for shard, block in zip(shards, blocks, strict=True):
             digest = block["digest"].decode()
             inputs = (Input(clusters.asset, f"{rank}/{shard.name}", digest), Input(prints.asset, shard.name, shard.ids))
-            bodies[shard.name] = NearMarksItem(
-                inputs, int(block["first"]), int(block["count"]), digest, shard.rows, shard.ids
-            )
+            bodies[shard.name] = NearMarksItem(inputs, int(block["first"]), int(block["count"]), digest)
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
         target = Target(place(self.asset, self.snapshot), self.recipe, (prints.upstream, clusters.upstream), wants)
         return NearMarksPlan(target, bodies, of_round.table, parts[0], rank)
