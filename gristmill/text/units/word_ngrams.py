@@ -10,7 +10,7 @@ from gristmill.text.code_points import Numbers
 from gristmill.text.units.hashes import Hashes128, sequences, word_hashes
 from gristmill.text.units.normalisation import in_word, lone, words_text
 from gristmill.text.units.pieces_between import EMPTY, BytePieces
-from gristmill.text.units.unit_hashes import HUGE, TextGroup, UnitHashes, text_groups
+from gristmill.text.units.unit_hashes import HUGE, TOGETHER, TextGroup, UnitHashes, text_groups
 from gristmill.text.units.utf8_column import Utf8Column, decoded, encoded_text
 
 FEW = "fewer words than an n-gram"
@@ -102,7 +102,7 @@ def _words(joined: bytes, normalisation: str) -> tuple[bytes, tuple[Numbers, Num
     return data, (edges[::2], edges[1::2]), lines
 
 
-def huge_paragraph(group: TextGroup, ngrams: Ngrams, size: int = HUGE) -> Iterator[UnitHashes]:
+def huge_paragraph(group: TextGroup, ngrams: Ngrams, size: int = TOGETHER) -> Iterator[UnitHashes]:
     """The n-grams of a huge paragraph, part by part; at last its span.
 
     Args:
