@@ -63,13 +63,13 @@ def word_hashes(data: bytes, starts: Numbers, ends: Numbers) -> Hashes128:
     """
     chunks: Hashes = np.ndarray((len(data) + 1,), "<u8", buffer=data + bytes(_CHUNK), strides=(1,))
     lengths = ends - starts
-    values = chunks.take(starts)
+    values = chunks[starts]  # `take` would first copy all chunks, which overlap
     values &= _masks().take(lengths, mode="clip")
     values += lengths.astype(np.uint64) * _GOLDEN
     a = mixed(values)
     b = a.copy()
     (more,) = np.nonzero(lengths > _CHUNK)
-    b[more] ^= chunks.take(starts[more] + _CHUNK, mode="clip") & _masks().take(lengths[more] - _CHUNK, mode="clip")
+    b[more] ^= chunks[np.minimum(starts[more] + _CHUNK, len(data))] & _masks().take(lengths[more] - _CHUNK, mode="clip")
     b = mixed(b)
     a += b * _ODD
     b ^= a
