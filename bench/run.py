@@ -39,6 +39,8 @@ BENCHES = {
     "memory": "bench.stages.memory",
     "fingerprints": "bench.dedupe.fingerprints",
     "dedupe": "bench.dedupe.resolution",
+    "exact": "bench.dedupe.exact",
+    "decontamination": "bench.dedupe.decontamination",
     "dedupe-scale": "bench.dedupe.scale",
     "s3": "bench.lakes.s3",
     "sensor": "bench.lakes.sensor",
