@@ -56,7 +56,7 @@ def test_all_that_comes_of_a_source_shares_its_snapshots(catalogue: Catalogue) -
     for node in load(catalogue).asset_graph.asset_nodes:
         path = node.key.path
         match path:
-            case ["sources", source, *_]:
+            case ["sources", source, *_] | ["dedupe", _, "fingerprints", source]:
                 expected = source
             case ["mixes", mix, "documents", stream] | ["token_caches" | "exports", mix, _, stream] if (
                 stream != "index"
@@ -90,7 +90,7 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
             expected = {"ids_unique"}
         elif re.fullmatch(r"sources/[^/]+/v\d+/documents", address):
             expected = {"ids_unique", "ids_stable"}
-        elif "/attributes/" in address:
+        elif "/attributes/" in address or "/fingerprints/" in address:
             expected = {"row_alignment"}
         elif address.startswith("mixes/") and not address.endswith("/index"):
             expected = {"blocklist_respected"}

@@ -99,7 +99,7 @@ def rows(project: Path) -> dict[str, int]:
     lake = open_lake(str(project / "lake"))
     made: dict[str, int] = {}
 
-    for target in ("tales", "letters", "helpdesk", "bedtime", "quiet", "talks", "polite"):
+    for target in ("tales", "letters", "helpdesk", "bedtime", "quiet", "talks", "polite", "once"):
         made.update((ledger.asset, ledger.totals["rows"]) for ledger in make(lake, target))
     catalogue = read_catalogue()
     packed = plan_cache(
@@ -114,7 +114,7 @@ def test_the_pages_declare_sound_recipes(project: Path) -> None:
     catalogue = read_catalogue()
     assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "tales"]
     assert sorted(catalogue.taggers) == ["c4-1", "length-1", "shouting-1", "toxic-1"]
-    assert sorted(catalogue.mixes) == ["bedtime", "polite", "quiet", "talks"]
+    assert sorted(catalogue.mixes) == ["bedtime", "once", "polite", "quiet", "talks"]
     assert sorted(catalogue.tokenizers) == ["bedtime-bpe-1", "brought-1", "talks-bpe-1"]
     assert [type(each[name]) for each, name in (
         (catalogue.sources, "tales"), (catalogue.taggers, "shouting-1"), (catalogue.mixes, "quiet"),

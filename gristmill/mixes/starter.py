@@ -26,8 +26,10 @@ STARTER = Mix(
                 score("length-1__chars", "chars"),
                 score("language-1__en", "english"),
                 score("gopher-1__symbol_to_word_ratio", "symbols"),
+                score("dedupe-documents-1__duplicate", "duplicate", optional=True),
             ),
             exclude=(
+                Rule("duplicate", "duplicate = 1", "another file of this edition has the same text"),
                 Rule("too-long", "chars > 1000000", "a megabyte in one file is generated"),
                 Rule(
                     "prose-not-english",

@@ -184,6 +184,11 @@ class Catalogue:
                     f"{who}, column {column.name!r}: {what} {tagger.name!r} declares no label {name!r};"
                     f" {known_names(name, declared)}"
                 )
+            if isinstance(tagger, Dedupe) and label.optional and not column.optional:
+                raise RecipeError(
+                    f"{who}, column {column.name!r}: say {column.type}({column.path!r}, optional=True): a shard without"
+                    " duplicates has no such label"
+                )
             if column.type == "score" and label.kind == "spans":
                 raise RecipeError(
                     f"{who}, column {column.name!r}: {column.path} is declared as Spans; read it by"

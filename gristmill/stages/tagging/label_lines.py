@@ -43,6 +43,7 @@ class LabelLines:
         batch: the documents.
 
     >>> from gristmill.lake.rows.document import Document
+    >>> from gristmill.recipes.batch import Batch
     >>> lines = LabelLines(Batch.of([Document(id="d1", text="mill", source="wiki")]))
     >>> lines.of([("demo__length", np.array([4.0]), False)])
     b'{"id":"d1","source":"wiki","attributes":{"demo__length":[[0,4,4.0]]}}\n'
