@@ -228,7 +228,12 @@ class Catalogue:
         return [tagger for tagger in self.taggers.values() if tagger.name in named]
 
     def dedupes_of(self, source: Source, version: str) -> list[Dedupe]:
-        """The dedupe recipes that compare the documents of a dataset version."""
+        """The dedupe recipes that compare the documents of a dataset version.
+
+        Args:
+            source: the source.
+            version: one of its versions.
+        """
         return [each for each in self.dedupes.values() if each.versions.get(source.name) == version]
 
     def editions_of(self, dedupe: Dedupe) -> frozenset[str]:

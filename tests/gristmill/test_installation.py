@@ -86,7 +86,7 @@ def test_an_unpacked_wheel_is_whole_without_the_checkout(built: tuple[Path, Path
         "locks": ["packages-2023-12.txt", "packages-2024-12.txt", "packages-2025-12.txt"],
         "dagster": False,
         "groups": [
-            *("exports_starter", "jsonl", "mix_starter", "models", "packages", "stdlib"),
+            *("dedupe_dedupe_documents_1", "exports_starter", "jsonl", "mix_starter", "models", "packages", "stdlib"),
             *("tokenizers", "tokens_starter"),
         ],
         "definitions": str(site / "gristmill" / "location" / "definitions.py"),

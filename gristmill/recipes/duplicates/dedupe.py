@@ -114,7 +114,7 @@ class Dedupe:
 
     @property
     def fingerprint_parameters(self) -> dict[str, Any]:
-        """Everything that changes a fingerprint or the file that holds it, as JSON."""
+        """The options that change a fingerprint or the file that holds it, as JSON."""
         return {**self.unit.fingerprint_parameters, "buckets": self.buckets}
 
     @property

@@ -20,6 +20,12 @@ def check_models(
 ) -> None:
     """Checks the labelled sets that models are trained on, and the sources that these draw documents from.
 
+    Args:
+        sources: the sources, by name.
+        taggers: the taggers, by name.
+        labels: the labelled sets, by name.
+        models: the models, by name.
+
     Raises:
         RecipeError: a name is on no shelf, or a labelled set is drawn from what its own model decides.
     """

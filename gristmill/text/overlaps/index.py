@@ -34,7 +34,13 @@ class Owners:
 
     @classmethod
     def of(cls, high: Hashes, low: Hashes, items: NDArray[np.uint32]) -> "Owners":
-        """The first item of each hash; hashes are given in the order of the items."""
+        """The first item of each hash.
+
+        Args:
+            high: the high halves of the hashes (H), in the order of the items.
+            low: the low halves (H).
+            items: the item of each hash (H).
+        """
         order = np.lexsort((items, low, high))
         high, low, items = high[order], low[order], items[order]
         first = np.ones(len(order), np.bool_)
@@ -123,7 +129,7 @@ class OverlapIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes, what: str) -> "OverlapIndex":
-        """Reads the file of an index.
+        """The index in a file.
 
         Args:
             data: of the file.

@@ -104,7 +104,12 @@ def similarities(one: Signatures, other: Signatures) -> NDArray[np.float32]:
 
 
 def odd_factors(permutations: int, seed: int) -> Signatures:
-    """The odd factor of each permutation."""
+    """The odd factor of each permutation.
+
+    Args:
+        permutations: how many.
+        seed: of the recipe.
+    """
     numbers = np.arange(1, permutations + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
     numbers += mixed(np.array([(seed + 1) * _HIGH % _WORD], np.uint64))
     return (mixed(numbers) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)

@@ -58,7 +58,12 @@ class BytePieces:
         self.skipped: dict[str, int] = {}
 
     def skip(self, chosen: NDArray[np.bool_], reason: str) -> None:
-        """Leaves the chosen pieces out, if they are not left out already."""
+        """Leaves the chosen pieces out, if they are not left out already.
+
+        Args:
+            chosen: a flag for each piece.
+            reason: under which they are counted.
+        """
         chosen = chosen & self.kept
         count = int(np.count_nonzero(chosen))
         if count:

@@ -109,5 +109,10 @@ def parts_of(text: str, separator: str, size: int) -> Iterator[tuple[int, str]]:
 
 
 def spans_of_texts(starts: Numbers, bounds: Numbers) -> Numbers:
-    """How many spans each text has (T), from their starts and the bounds of the texts (T + 1) in one column."""
+    """How many spans each text has (T).
+
+    Args:
+        starts: of the spans in one column, ascending.
+        bounds: of the texts in the column (T + 1).
+    """
     return np.diff(np.searchsorted(starts, bounds))

@@ -60,7 +60,12 @@ class Utf8Column:
 
     @classmethod
     def of(cls, texts: Sequence[str], separator: str = "\n") -> "Utf8Column":
-        """The column of some texts."""
+        """The column of some texts.
+
+        Args:
+            texts: any texts.
+            separator: what the column has after each text.
+        """
         encoded = [encoded_text(text) for text in texts]
         mark = encoded_text(separator)
         bounds = np.zeros(len(texts) + 1, np.int64)
@@ -109,7 +114,7 @@ class Utf8Column:
 
     @cached_property
     def ink(self) -> BitCounts:
-        """Counts the bytes that are not white space."""
+        """The counts of the bytes that are not white space."""
         return BitCounts(self.spaces == 0)
 
 

@@ -13,7 +13,7 @@ from gristmill.text.units.utf8_column import encoded_text
 
 
 def keyed(keys: Sequence[str | None], lengths: Sequence[int], normalisation: str = "") -> UnitHashes:
-    """Documents, each with a hash of its key. One whose key is None or empty has no span.
+    """The documents, each with a hash of its key. One whose key is None or empty has no span.
 
     Args:
         keys: of the documents (T).
