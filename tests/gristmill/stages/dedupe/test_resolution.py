@@ -78,6 +78,21 @@ def test_paragraphs_and_n_grams_are_spans(mill: Mill) -> None:
     assert labels(mill, "grams-1", "a")["x1"] == {"duplicate": [[0, 11, 1.0], [13, 29, 0.66667]]}
 
 
+def test_near_documents_are_a_cluster_and_the_first_of_them_is_kept(mill: Mill) -> None:
+    tale = " ".join(f"word{number}" for number in range(200))
+    put(mill, "a", "x", tale, "something else that nobody wrote before or after it")
+    put(mill, "b", "x", tale.replace("word7 ", "corn "), "")
+    resolved(mill, "near-1")
+    kept, other = labels(mill, "near-1", "a")["x0"], labels(mill, "near-1", "a")["x1"]
+    near, empty = labels(mill, "near-1", "b")["x0"], labels(mill, "near-1", "b")["x1"]
+    assert (other, empty) == ({}, {})
+    assert set(kept) == {"cluster", "similarity", "size"}
+    assert set(near) == {"cluster", "duplicate", "similarity", "size"}
+    assert kept["cluster"][0][2] == near["cluster"][0][2] < 2**52
+    assert [each["size"] for each in (kept, near)] == [[[0, len(tale), 2]], [[0, len(tale) - 1, 2]]]
+    assert near["similarity"][0][2] > 0.9
+
+
 def test_a_set_waits_for_the_resolution_of_its_documents(pages: Mill) -> None:
     resolved(pages, TEXTS)
     put(pages, "a", "y", "new")
