@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 import msgspec
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, NewerSchema
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
 from gristmill.execution.work import Engine, ProgressLine, Say
@@ -25,7 +25,7 @@ from gristmill.stages.dedupe.marks.step import MarksStep
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
 from gristmill.stages.fingerprints.binary_part import part_record
-from gristmill.stages.fingerprints.order import Order, order_path, parse_order, round_key
+from gristmill.stages.fingerprints.order import Order, Ranked, order_path, parse_order, round_key
 from gristmill.stages.near_duplicates.marks.step import NearMarksStep
 from gristmill.stages.near_duplicates.step import ClustersStep
 
@@ -40,6 +40,7 @@ class ResolvedSnapshot(msgspec.Struct, frozen=True):
         source: name of the source.
         snapshot: its key.
         round: number of the resolution that added it to the order.
+        edition: whether it is an edition of a `replace` source.
         documents: the fingerprint of its documents' ledger.
         fingerprints: the fingerprint of the ledger of its fingerprints.
         marks: the fingerprint of the ledger of its marks.
@@ -49,6 +50,7 @@ class ResolvedSnapshot(msgspec.Struct, frozen=True):
     source: str
     snapshot: str
     round: Integer
+    edition: bool
     documents: str
     fingerprints: str
     marks: str
@@ -75,6 +77,11 @@ class Resolution(msgspec.Struct, frozen=True):
         """One snapshot; None if it was not resolved."""
         return next((each for each in self.snapshots if (each.source, each.snapshot) == (source, snapshot)), None)
 
+    @property
+    def order(self) -> Order:
+        """The order that was resolved."""
+        return Order(tuple(Ranked(each.source, each.snapshot, each.round, each.edition) for each in self.snapshots))
+
 
 def resolution_path(dedupe: str) -> str:
     """The path of the file with the result of a resolution.
@@ -86,14 +93,34 @@ def resolution_path(dedupe: str) -> str:
 
 
 def read_order(store: Store, dedupe: str) -> tuple[Order, str | None]:
-    """The order of a recipe, and the etag of its file; an empty order and None if there was no resolution yet.
+    """The order of a recipe, and the etag of its file. If the file is lost, the order is that of the last resolution.
+
+    Ranks decide which copy stays. So an order that does not continue the one that was resolved is refused.
+
+    Returns:
+        The order; it is empty if there was no resolution yet. The etag is None if there is no file.
 
     Raises:
-        DataError: the file is no order.
+        DataError: the file is no order, or its beginning is not the order of the last resolution; or the order is lost,
+            and the result of the last resolution is lost or damaged too.
     """
     path = order_path(dedupe)
     tagged = store.read_tagged(path)
-    return (parse_order(tagged[0], path), tagged[1]) if tagged else (Order(), None)
+    if tagged is None:
+        resolution = read_resolution(store, dedupe)
+        return (resolution.order if resolution else Order()), None
+    order = parse_order(tagged[0], path)
+    try:
+        resolution = read_resolution(store, dedupe)
+    except DataError:  # a damaged result is made again, from the order
+        resolution = None
+    known = resolution.order.entries if resolution else ()
+    if order.entries[: len(known)] != known:
+        raise DataError(
+            f"{path}: its snapshots are not those of the last resolution, in their order; restore it from a backup, or"
+            f" remove it: the next run restores it from {resolution_path(dedupe)}"
+        )
+    return order, tagged[1]
 
 
 def read_resolution(store: Store, dedupe: str) -> Resolution | None:
@@ -135,7 +162,7 @@ def appended(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
     order, etag = read_order(store, recipe.name)
     known = {(each.source, each.snapshot) for each in order.entries}
     new = [(*pair, pair[0] in editions) for pair in fingerprinted(store, recipe) if pair not in known]
-    if not new:
+    if not new and (etag or not order.entries):
         return order
     order = order.with_round(new)
     store.put_if(order_path(recipe.name), dump(order), etag)
@@ -214,13 +241,20 @@ def why_unresolved(store: Store, recipe: Dedupe) -> tuple[str, ...]:
     Raises:
         DataError: a ledger or the order is wrong.
     """
-    order, _ = read_order(store, recipe.name)
+    order, etag = read_order(store, recipe.name)
+    if order.entries and etag is None:
+        return (f"{order_path(recipe.name)} is lost; it is restored from the last resolution",)
     known = {(each.source, each.snapshot) for each in order.entries}
     new = [pair for pair in fingerprinted(store, recipe) if pair not in known]
     if new:
         shown = ", ".join("/".join(pair) for pair in new[:3]) + (" and others" if len(new) > 3 else "")
         return (f"never resolved with {shown}",)
-    before = read_resolution(store, recipe.name)
+    try:
+        before = read_resolution(store, recipe.name)
+    except NewerSchema:
+        raise
+    except DataError as error:  # what it says is composed again from the ledgers
+        return (str(error),)
     if before is None:
         return ("never made",) if order.entries else ()
     if [(each.source, each.snapshot) for each in before.snapshots] != [(e.source, e.snapshot) for e in order.entries]:
@@ -228,11 +262,10 @@ def why_unresolved(store: Store, recipe: Dedupe) -> tuple[str, ...]:
     changed = [each for each in before.snapshots if _changed(store, recipe, each)]
     if changed:
         return tuple(f"the fingerprints of {each.source}/{each.snapshot} changed" for each in changed[:3])
-    wrong = [
-        step for step in steps_of_resolution(recipe, order, ()) if not all(e.finished for e in survey(step, store))
-    ]
-    if wrong:
-        return (f"{wrong[0].makes[0]} ({wrong[0].snapshot}) is not up to date",)
+    # We stop at the first: a later step cannot be planned if what it reads is lost.
+    for step in steps_of_resolution(recipe, order, ()):
+        if not all(each.finished for each in survey(step, store)):
+            return (f"{step.makes[0]} ({step.snapshot}) is not up to date",)
     result, marks = composed(store, recipe.name, order)
     files = {resolution_path(recipe.name): dump(result)}
     return tuple(why_unlike(store, RESOLUTION.at(dedupe=recipe.name), marks, files))
@@ -269,7 +302,14 @@ def composed(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[
         }
         snapshots.append(
             ResolvedSnapshot(
-                each.source, each.snapshot, each.round, documents, prints.fingerprint, marks.fingerprint, counts
+                each.source,
+                each.snapshot,
+                each.round,
+                each.edition,
+                documents,
+                prints.fingerprint,
+                marks.fingerprint,
+                counts,
             )
         )
         closed.append(marks.upstream)

@@ -5,6 +5,7 @@ one. The snapshots that one resolution adds are a round: they are compared toget
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -82,6 +83,13 @@ def parse_order(data: bytes, path: str) -> Order:
         raise DataError(f"{path}: not an order of snapshots ({error}); restore it from a backup of the lake") from error
     pairs = [(entry.source, entry.snapshot) for entry in order.entries]
     rounds = [entry.round for entry in order.entries]
-    if order.schema != 1 or len(set(pairs)) != len(pairs) or rounds != sorted(rounds):
-        raise DataError(f"{path}: a snapshot is named twice, or the rounds are not in order; restore it from a backup")
+    if order.schema != 1:
+        raise DataError(
+            f"{path}: it has schema {order.schema}, this Gristmill reads 1; take the Gristmill that wrote it"
+        )
+    if len(set(pairs)) != len(pairs):
+        raise DataError(f"{path}: a snapshot is named twice; restore it from a backup of the lake")
+    # the rounds are 1, 2, 3 ... in this order, each once or several times
+    if any(now - before not in (0, 1) for before, now in pairwise([0, *rounds])) or 0 in rounds:
+        raise DataError(f"{path}: its rounds are not 1, 2, 3 and so on; restore it from a backup of the lake")
     return order

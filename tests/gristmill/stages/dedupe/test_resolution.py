@@ -1,12 +1,16 @@
 """Resolutions of a small lake: which copy stays, what a new snapshot and a changed shard cost, what is refused."""
 
+from collections.abc import Callable
+
+import msgspec
 import pytest
 from dedupelake import known, labels, put, resolved
 from testkit import Mill
 
 from gristmill.errors import Conflict, DataError
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import RESOLUTION, ledger_of_asset
+from gristmill.lake.asset_kinds import CLUSTERS, RESOLUTION, ledger_of_asset
+from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.resolution import (
     appended,
@@ -15,10 +19,11 @@ from gristmill.stages.dedupe.resolution import (
     resolution_path,
     why_unresolved,
 )
-from gristmill.stages.fingerprints.order import order_path
+from gristmill.stages.fingerprints.binary_part import file_of_part
+from gristmill.stages.fingerprints.order import Order, Ranked, order_path
 from gristmill.verification.audit import audit_ledger
 
-TEXTS, ONE = "texts-1", [[0, 3, 1]]
+TEXTS, NEAR, ONE = "texts-1", "near-1", [[0, 3, 1]]
 SET = attributes_asset("pages", "v0", TEXTS)
 
 
@@ -120,3 +125,71 @@ def test_the_audit_proves_a_resolution_and_finds_a_forged_one(pages: Mill) -> No
     assert why_unresolved(pages.store, known().dedupes[TEXTS]) != ()
     resolved(pages, TEXTS)
     assert audit_ledger(pages.store, ledger, pages.said.append) == []
+
+
+def _audited(mill: Mill) -> list[str]:
+    ledger = ledger_of_asset(RESOLUTION.at(dedupe=TEXTS))
+    return [finding.path for finding in audit_ledger(mill.store, ledger, mill.said.append)]
+
+
+def test_a_lost_order_is_restored_from_the_last_resolution(pages: Mill) -> None:
+    """Ranked anew, `0` would come before `a`, and their labels would change."""
+    resolved(pages, TEXTS)
+    put(pages, "0", "x", "red", "one")
+    resolved(pages, TEXTS)
+    before = pages.store.read(order_path(TEXTS))
+    pages.store.delete([order_path(TEXTS)])
+    assert _audited(pages) == [order_path(TEXTS)]
+    assert "restored" in why_unresolved(pages.store, known().dedupes[TEXTS])[0]
+    assert resolved(pages, TEXTS) == []
+    assert pages.store.read(order_path(TEXTS)) == before
+    assert _audited(pages) == []
+
+
+def test_no_order_is_begun_anew_if_the_result_of_the_last_resolution_is_lost_too(pages: Mill) -> None:
+    resolved(pages, TEXTS)
+    pages.store.delete([order_path(TEXTS), resolution_path(TEXTS)])
+    with pytest.raises(DataError, match="lost"):
+        appended(pages.store, known().dedupes[TEXTS], ())
+
+
+EDITS: dict[str, Callable[[Order], tuple[Ranked, ...]]] = {
+    "reordered": lambda order: order.entries[::-1],
+    "first removed": lambda order: order.entries[1:],
+    "last removed": lambda order: order.entries[:-1],
+    "emptied": lambda _: (),
+    "called editions": lambda order: tuple(msgspec.structs.replace(each, edition=True) for each in order.entries),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_an_order_that_was_edited_is_refused_and_found(
+    pages: Mill, edit: Callable[[Order], tuple[Ranked, ...]]
+) -> None:
+    resolved(pages, TEXTS)
+    order, _ = read_order(pages.store, TEXTS)
+    pages.store.put(order_path(TEXTS), dump(Order(edit(order))))
+    with pytest.raises(DataError, match="not those of the last resolution"):
+        why_unresolved(pages.store, known().dedupes[TEXTS])
+    assert _audited(pages) == [order_path(TEXTS)]
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{"])
+def test_a_damaged_result_is_made_again(pages: Mill, damaged: bytes) -> None:
+    resolved(pages, TEXTS)
+    before = pages.store.read(resolution_path(TEXTS))
+    pages.store.put(resolution_path(TEXTS), damaged)
+    assert resolved(pages, TEXTS) == []
+    assert pages.store.read(resolution_path(TEXTS)) == before
+
+
+def test_clusters_whose_index_is_lost_are_made_again(pages: Mill) -> None:
+    resolved(pages, NEAR)
+    partition = place(CLUSTERS.at(dedupe=NEAR), "r00001")
+    part = read_ledger(pages.store, partition)[1][0]
+    path, _ = file_of_part(part, partition.table, "0.index")
+    before = pages.store.read(path)
+    pages.store.delete([path])
+    assert "clusters" in why_unresolved(pages.store, known().dedupes[NEAR])[0]
+    resolved(pages, NEAR)
+    assert pages.store.read(path) == before
