@@ -10,6 +10,7 @@ from typing import Any
 from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.stages.dolma_dedupe.key_path import KeyPath
+from gristmill.stages.dolma_tagging.config import check_values
 
 VERSION = 1
 """Of the marks. Raised when any changes."""
@@ -141,6 +142,7 @@ def dedupe_config(fields: Mapping[str, Any]) -> DedupeConfig:
         RecipeError: a field is missing, or asks for what only the toolkit itself can do.
     """
     given = {key: value for key, value in fields.items() if value is not None}
+    check_values(given)
     _check(given)
     _check_bloom(given)
     by_key = any(key.startswith(_DOCUMENTS) for key in given)
@@ -205,9 +207,10 @@ def _check_places(given: Mapping[str, Any]) -> None:
             "dedupe.file_partition: the toolkit chooses files by a hash of their paths that is not published; give"
             " each run its own documents instead"
         )
-    name = given.get("dedupe.name") or "x"
+    attribute = given.get(f"{_DOCUMENTS}attribute_name") or given[f"{_PARAGRAPHS}attribute_name"]
+    name = given.get("dedupe.name") or attribute
     if not all(part not in {"", ".", ".."} for part in name.split("/")):
-        raise RecipeError(f"dedupe.name: {name!r} is not a name; it becomes the name of a folder")
+        raise RecipeError(f"dedupe.name: {name!r} is not a name; it becomes the name of a folder; give another")
     packing = given.get("compression.output", "gz")
     if packing not in PACKINGS:
         raise RecipeError(f"compression.output: {packing!r} is not supported; give gz or zst, or leave it out")

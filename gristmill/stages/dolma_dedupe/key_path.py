@@ -6,7 +6,7 @@ from typing import Any
 
 from gristmill.errors import RecipeError
 
-_STEP = re.compile(r"""\.([A-Za-z0-9_-]+)|\[(?:'([^'\\]*)'|"([^"\\]*)"|([0-9]+))\]""")
+_STEP = re.compile(r"""\.([A-Za-z0-9_-]+)|\[(?:'([^'\\]*)'|"([^"\\]*)"|([0-9]{1,9}))\]""")
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,9 @@ def _checked(key: str, value: Any, where: str, fields: Mapping[str, type]) -> An
     return value
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def _number(value: int | str) -> float | str | int:
     try:
         return float(value)
@@ -106,6 +109,29 @@ def _number(value: int | str) -> float | str | int:
 
 
 _KINDS = {list: "a list of strings", str: "a string", int: "an integer", float: "a number", bool: "true or false"}
+
+
+_LARGEST = 2**63 - 1
+"""The largest number that the record of a run can hold."""
+
+
+def check_values(given: Mapping[str, Any]) -> None:
+    """Checks that the values can be used in paths and in the record of a run.
+
+    Args:
+        given: values by the names of the options; null is not among them.
+
+    Raises:
+        RecipeError: a number is too large, or a string has a lone surrogate, or a NUL where that cannot be.
+    """
+    for key, value in given.items():
+        if isinstance(value, int) and value > _LARGEST:
+            raise RecipeError(f"{key}: {value} is more than {_LARGEST}; give a smaller number")
+        for text in (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)):
+            if _SURROGATE.search(text):
+                raise RecipeError(f"{key}: {text!r} has a lone surrogate; write it without")
+            if "\0" in text and not key.endswith("separator"):
+                raise RecipeError(f"{key}: {text!r} has a NUL; write it without")
 
 
 def tag_config(fields: Mapping[str, Any]) -> TagConfig:
@@ -118,6 +144,7 @@ def tag_config(fields: Mapping[str, Any]) -> TagConfig:
         RecipeError: a field is missing, or asks for what only the toolkit itself can do.
     """
     given = {key: value for key, value in fields.items() if value is not None}
+    check_values(given)
     if given.get("tagger_modules"):
         raise RecipeError(
             "tagger_modules: modules for the toolkit need the toolkit; write a tagger for Gristmill instead"

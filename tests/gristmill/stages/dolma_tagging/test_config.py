@@ -53,6 +53,7 @@ def test_what_the_toolkit_does_not_know_is_refused(data: bytes, words: str) -> N
         ({"documents": ["a"]}, "taggers: give at least one"),
         ({"documents": ["a"], "taggers": ["b"], "processes": 0}, "processes: 0 is less than 1"),
         ({"documents": ["a"], "taggers": ["b"], "destination": ["c", "d"]}, "2 paths for 1 entries of documents"),
+        ({"documents": ["a\0"], "taggers": ["b"]}, "documents: 'a.x00' has a NUL"),
         ({"documents": ["a"], "taggers": ["b"], "experiment": "../x"}, "'../x' is not a name"),
         ({"documents": ["a"], "taggers": ["b"], "tagger_modules": ["m"]}, "write a tagger for Gristmill"),
         ({"documents": ["a"], "taggers": ["b"], "profile.enable": True}, "profile: not supported"),
