@@ -23,6 +23,8 @@ HELP = "query documents, attribute sets and ledgers with SQL"
 
 _FORMATS = ("table", "csv", "json", "parquet")
 _WIDEST = 60
+_WHOLE = 1 << 53
+"""Whole numbers below it are shown with all their digits, such as those of clusters."""
 MOST_THREADS = 256
 """Of DuckDB. It begins them all at once."""
 
@@ -138,5 +140,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float):
+        if value.is_integer() and abs(value) < _WHOLE:
+            return str(int(value))
         return f"{value:.6g}"
     return shorten(visible(str(value)), _WIDEST)

@@ -1,16 +1,17 @@
-"""Which labels an attribute set has, and of which kind, as its tagger declares them on a shelf."""
+"""Which labels an attribute set has, and of which kind, as its tagger or dedupe recipe declares them on a shelf."""
 
 from collections.abc import Iterable, Sequence
 
 from gristmill.lake.rows.label_values import ANY
 from gristmill.reading.columns import Kinds
+from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.shelf import HOME, check_outside, read_shelf
 from gristmill.recipes.tagger import Tagger
 
 
 def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Kinds | None:
-    """`score` or `spans` for each label of a set; None if no tagger on the shelves declares its labels.
+    """`score` or `spans` for each label of a set; None if no recipe on the shelves declares its labels.
 
     Args:
         shelves: packages that have shelves; without any, those of Gristmill.
@@ -25,7 +26,7 @@ def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Kinds | None
 
 
 def declared_meanings(shelves: Sequence[str], name: str, lake: str, labels: Iterable[str]) -> dict[str, str]:
-    """What labels of a set mean, with their unit, by name; without those that no tagger on the shelves declares.
+    """What labels of a set mean, with their unit, by name; without those that no recipe on the shelves declares.
 
     Args:
         shelves: see declared_kinds.
@@ -45,5 +46,9 @@ def declared_meanings(shelves: Sequence[str], name: str, lake: str, labels: Iter
 
 def _declared(shelves: Sequence[str], name: str, lake: str) -> Sequence[Score | Spans] | None:
     check_outside(lake, shelves)
-    tagger = read_shelf("taggers", Tagger, tuple(shelves) or (HOME,)).get(name)
-    return None if tagger is None else tagger.labels
+    packages = tuple(shelves) or (HOME,)
+    tagger = read_shelf("taggers", Tagger, packages).get(name)
+    if tagger is not None:
+        return tagger.labels
+    dedupe = read_shelf("dedupes", Dedupe, packages).get(name)
+    return None if dedupe is None else dedupe.labels

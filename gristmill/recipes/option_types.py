@@ -105,7 +105,7 @@ def _mend(value: Any, hint: Any) -> str:
     if origin is Annotated:
         return _mend(value, inner[0]) or _range_mend(value, inner[1:])
     if origin is Literal:
-        return "" if isinstance(value, str) and value in inner else ", ".join(inner)
+        return "" if isinstance(value, str) and value in inner else ", ".join(each or "''" for each in inner)
     if origin in {Union, UnionType}:
         return _union_mend(value, inner)
     if origin is not None:

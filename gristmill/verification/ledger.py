@@ -23,6 +23,7 @@ from gristmill.lake.asset_kinds import (
     kind_of,
     names_of,
 )
+from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import (
     compose,
@@ -43,6 +44,8 @@ from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_
 
 _BY_DIGEST = frozenset({TOKENIZER, MODEL, FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS})
 """Kinds that are read whole, or all parts of a bucket at once: inputs of them name one digest, and no shard."""
+_READS_TABLES = frozenset({CLUSTERS})
+"""Kinds whose parts read whole tables: each input names the snapshot, and the digest of all names and contents."""
 
 
 class LedgerProof:
@@ -131,7 +134,7 @@ class LedgerProof:
             elif current != upstream.fingerprint:
                 what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
                 yield Finding(self._place.ledger, None, what, remake(self._store, self._place.asset))
-            elif kind not in _BY_DIGEST:
+            elif kind not in _BY_DIGEST or kind_of(self._place.asset) in _READS_TABLES:
                 yield from self._inputs(upstream)
 
     def _now(self, upstream: Upstream) -> str | None:
@@ -151,9 +154,14 @@ class LedgerProof:
             contents = {s.name: s.content for s in read_table(self._store, place(upstream.asset, upstream.snapshot))}
         except DataError:
             return  # the other partition's own audit reports what is wrong with its table
+        whole = kind_of(self._place.asset) in _READS_TABLES
+        if whole:
+            contents = {upstream.snapshot: digest_of([[name, contents[name]] for name in sorted(contents)])}
         for shard in self.shards:
             for read in shard.inputs:
-                if read.asset == upstream.asset and contents.get(read.shard) != read.content:
+                if read.asset != upstream.asset or (whole and read.shard != upstream.snapshot):
+                    continue
+                if contents.get(read.shard) != read.content:
                     now = contents.get(read.shard, "not there")
                     what = f"shard {shard.name} was made from {read.shard} of {_named(upstream)} as {read.content}"
                     yield Finding(

@@ -68,3 +68,20 @@ def test_numbers_that_no_machine_bears_are_refused(
 ) -> None:
     for number in ("0", "-1", str(10**12)):
         assert f"{option} {number}: give a number" in said(capsys, str(whole.root), "select 1", option, number, code=2)
+
+
+def test_whole_numbers_have_all_their_digits(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    values = (
+        "2992493588950532::double as cluster, -3::double as low, 0.123456789::double as share, 1e300::double as high"
+    )
+    assert main(["sql", str(whole.root), f"select {values}"]) == 0
+    assert capsys.readouterr().out.split() == [
+        "cluster",
+        "low",
+        "share",
+        "high",
+        "2992493588950532",
+        "-3",
+        "0.123457",
+        "1e+300",
+    ]

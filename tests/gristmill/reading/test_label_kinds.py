@@ -14,6 +14,12 @@ def test_the_kinds_are_those_that_the_tagger_declares() -> None:
     assert declared_kinds((), "length-1", LAKE) == declared_kinds(("gristmill",), "length-1", LAKE) != {}
 
 
+def test_the_set_of_a_dedupe_recipe_has_the_kinds_that_its_unit_declares() -> None:
+    labels = ("duplicate", "cluster", "size", "similarity")
+    assert declared_kinds(("dedupeshelf",), "near-1", LAKE) == dict.fromkeys(labels, "score")
+    assert set(declared_meanings(("dedupeshelf",), "near-1", LAKE, labels)) == set(labels)
+
+
 def test_a_set_without_a_tagger_or_without_declared_labels_has_no_kinds() -> None:
     assert declared_kinds(SHELVES, "nobody-1", LAKE) is None
     assert declared_kinds((), "words-1", LAKE) is None

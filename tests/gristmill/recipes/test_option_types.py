@@ -10,6 +10,7 @@ from gristmill.errors import RecipeError
 from gristmill.readers.dolma import DolmaLines
 from gristmill.readers.jsonl import JsonLines
 from gristmill.readers.parquet import ParquetRows
+from gristmill.recipes.duplicates.units import LineUnits
 from gristmill.recipes.export import Export, Oscar
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Chat, Prebuilt, Text
@@ -31,6 +32,7 @@ PAGES = (Stream(source="pages", version="v0"),)
         (Tokenizer, {"eos": 0}, "eos is 0"),
         (Tokenizer, {"eos_style": "tidy"}, "eos_style is 'tidy'; give levanter, clean"),
         (Tokenizer, {"long_strings": "none"}, "long_strings is 'none'; give levanter, marin"),
+        (LineUnits, {"normalised": "words"}, "normalised is 'words'; give '', white-space-1, words-1"),
         (Tokenizer, {"draft": "yes"}, "draft is 'yes'"),
         (Training, {"vocabulary": "300"}, "vocabulary is '300'"),
         (Training, {"special": "<|pad|>"}, "special is '<|pad|>'"),
@@ -44,6 +46,7 @@ def test_an_option_of_another_type_is_refused(recipe: Any, options: dict[str, An
         Tokenizer: {"name": "words-1", "file": "tokenizer.json", "sha256": "0" * 64},
         Training: {"mix": "m", "snapshots": {}},
         Stream: {"source": "pages", "version": "v0"},
+        LineUnits: {},
     }
     recipe(**required[recipe])
     with pytest.raises(RecipeError, match=said.replace("|", "[|]")):

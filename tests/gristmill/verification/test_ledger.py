@@ -1,16 +1,20 @@
 import hashlib
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
 from lies import Lie, audit, check_found, edit, part_object
+from nearlake import Near
+from nearrecipes import BEST, EXACT
 from testkit import Mill
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
 
 from gristmill.execution.finding import Finding
-from gristmill.lake.ledger.files import dump, pack_table, read_ledger
+from gristmill.lake.ledger.files import compose, dump, pack_table, read_ledger
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.shard_file import gzip_bytes
+from gristmill.verification.ledger import LedgerProof
 
 
 def edit_table(mill: Mill) -> None:
@@ -154,3 +158,21 @@ def test_objects_of_a_run_at_work_are_notes_and_others_are_strays_all_the_same(w
     found, notes = audit(whole)
     assert [(each.path, each.what) for each in found] == [(x, "no ledger names this object")]
     assert notes == [f"{path}: made by a run that is at work, or was killed; run it again" for path in (c, d)]
+
+
+def test_clusters_that_read_documents_and_scores_are_compared_by_whole_tables(tmp_path: Path) -> None:
+    for dedupe in (EXACT, BEST):
+        near = Near(tmp_path / dedupe.name, dedupe)
+        near.add(("wiki", "1", {"a": ["one two three", "one two three"], "b": ["one two four"]}))
+        near.scores(0, {"a": [0.5, 0.75], "b": [0.25]})
+        near.resolve()
+        _, clusters = near.clusters(1)
+        assert list(LedgerProof(near.store, clusters).upstream()) == []
+        ledger, (row,) = read_ledger(near.store, clusters)
+        lies = tuple(msgspec.structs.replace(each, content="0" * 64) for each in row.inputs)
+        row = msgspec.structs.replace(row, inputs=lies)
+        near.store.put(clusters.table, pack_table([row]))
+        near.store.put(clusters.ledger, dump(compose(clusters, ledger.recipe, ledger.inputs, [row])))
+        found = [finding.what for finding in LedgerProof(near.store, clusters).upstream()]
+        assert len(found) == len(lies)
+        assert all("shard all was made from 1 of " in what for what in found if "r00001" not in what)
