@@ -156,6 +156,7 @@ UNTESTED: dict[str, str] = {
     "sensors/resolutions.py": "by tests/assets/test_duplicates.py",
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
     "gristmill/stages/dedupe/verdicts/grinder.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
+    "gristmill/stages/dedupe/marks/first_occurrences.py": "by tests/gristmill/stages/dedupe/marks/test_confirmation.py",
     "gristmill/stages/dedupe/marks/grinder.py": "by tests/gristmill/stages/dedupe/marks/test_step.py",
     "gristmill/stages/near_duplicates/cluster_files.py": "by tests/gristmill/stages/near_duplicates/test_step.py",
     "gristmill/stages/near_duplicates/earlier_clusters.py": (

@@ -36,7 +36,8 @@ class Dedupe:
             (`source`), or within its own snapshot alone (`snapshot`). Editions of a `replace` source never mark each
             other in any scope.
         buckets: into how many ranges the fingerprints are divided. Each range is compared on its own, in parallel.
-        confirm: whether each duplicate is compared with its first occurrence by its text.
+        confirm: whether the text of each duplicate is read again and compared with that of its first occurrence. For
+            whole documents, paragraphs, lines and sentences.
         memory: most bytes that one worker may use for comparing, in MiB. More data goes through files.
         description: for people.
         draft: whether the recipe may change under its name.
@@ -56,7 +57,8 @@ class Dedupe:
         """Checks the declaration.
 
         Raises:
-            RecipeError: the name has no number, or the sources are not each named once with a version.
+            RecipeError: the name has no number, the sources are not each named once with a version, or the unit cannot
+                be confirmed.
         """
         what = f"dedupe {self.name!r}"
         check_types(self, what)
@@ -68,6 +70,12 @@ class Dedupe:
                 raise RecipeError(f"{what}: source {each!r}: give a source and its version, such as 'wiki/v0'")
         if len(self.versions) != len(self.sources):
             raise RecipeError(f"{what}: a source is named twice in {', '.join(self.sources)}; name each once")
+        if self.confirm and isinstance(self.unit, NgramUnits | MinHashUnits):
+            near = "; MinHashUnits(exact=True) compares texts" if self.near else ""
+            raise RecipeError(
+                f"{what}: confirm=True compares documents, paragraphs, lines and sentences, not"
+                f" {type(self.unit).__name__}; leave it out{near}"
+            )
 
     @property
     def versions(self) -> Mapping[str, str]:

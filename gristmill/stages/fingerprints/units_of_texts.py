@@ -14,6 +14,7 @@ from gristmill.recipes.duplicates.units import (
     Unit,
 )
 from gristmill.stages.fingerprints.key_rows import keys_of
+from gristmill.text.units.hashes import Digests, digests
 from gristmill.text.units.minhash import Signatures
 from gristmill.text.units.pieces_between import lines, paragraphs
 from gristmill.text.units.sentence_runs import sentence_runs
@@ -29,32 +30,35 @@ class Found(NamedTuple):
     signatures: Signatures | None = None
 
 
-def units_of(unit: Unit, rows: Sequence[Any], counts: Counter[str]) -> Iterator[Found]:
+def units_of(unit: Unit, rows: Sequence[Any], counts: Counter[str], hashed: Digests = digests) -> Iterator[Found]:
     """The units of rows.
 
     Args:
         unit: what is compared.
         rows: of the type `keyed_row`, if whole documents are compared; else with `text`.
         counts: is told how many rows have no key, and why.
+        hashed: computes the hashes, but for n-grams and signatures.
     """
     if isinstance(unit, DocumentUnits):
         keys = keys_of(rows, unit.key, counts)
-        yield Found(keyed(keys, [len(row.text) for row in rows], unit.normalised))
+        yield Found(keyed(keys, [len(row.text) for row in rows], unit.normalised, hashed))
         return
     texts = [row.text for row in rows]
     if isinstance(unit, MinHashUnits):
         for units, values in signed(texts, unit.ngram, unit.bands, unit.rows, unit.seed, unit.normalised):
             yield Found(units, values)
         return
-    yield from map(Found, _spans(unit, texts))
+    yield from map(Found, _spans(unit, texts, hashed))
 
 
-def _spans(unit: ParagraphUnits | LineUnits | SentenceUnits | NgramUnits, texts: Sequence[str]) -> Iterator[UnitHashes]:
+def _spans(
+    unit: ParagraphUnits | LineUnits | SentenceUnits | NgramUnits, texts: Sequence[str], hashed: Digests
+) -> Iterator[UnitHashes]:
     if isinstance(unit, ParagraphUnits):
-        return paragraphs(texts, unit.separator, unit.min_length, unit.min_words, unit.normalised)
+        return paragraphs(texts, unit.separator, unit.min_length, unit.min_words, unit.normalised, hashed)
     if isinstance(unit, LineUnits):
-        return lines(texts, unit.min_length, unit.normalised)
+        return lines(texts, unit.min_length, unit.normalised, hashed)
     if isinstance(unit, SentenceUnits):
-        return sentence_runs(texts, unit.count, unit.normalised)
+        return sentence_runs(texts, unit.count, unit.normalised, hashed)
     ngrams = Ngrams(unit.length, unit.stride, unit.skip_short, unit.normalised)
     return ngram_paragraphs(texts, ngrams, unit.separator)

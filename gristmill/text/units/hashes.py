@@ -1,6 +1,7 @@
 """128-bit hashes: of texts, of many words at once, and of sequences of words."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -41,7 +42,24 @@ def digests(pieces: Iterable[bytes]) -> Hashes128:
     >>> [f"{int(high):016x}{int(low):016x}" for high, low in zip(*digests([b"mill"]), strict=True)]
     ['aab1b7412232641b4f34ce9ec3c97224']
     """
-    pairs = np.frombuffer(b"".join(map(xxhash.xxh3_128_digest, pieces)), ">u8").astype(np.uint64).reshape(-1, 2)
+    return _halves(b"".join(map(xxhash.xxh3_128_digest, pieces)))
+
+
+def sha256_digests(pieces: Iterable[bytes]) -> Hashes128:
+    """The first 128 bits of the SHA-256 of each piece.
+
+    >>> [f"{int(high):016x}{int(low):016x}" for high, low in zip(*sha256_digests([b"abc"]), strict=True)]
+    ['ba7816bf8f01cfea414140de5dae2223']
+    """
+    return _halves(b"".join(hashlib.sha256(piece).digest()[:16] for piece in pieces))
+
+
+Digests = Callable[[Iterable[bytes]], Hashes128]
+"""Computes a hash of each piece: `digests` or `sha256_digests`."""
+
+
+def _halves(data: bytes) -> Hashes128:
+    pairs = np.frombuffer(data, ">u8").astype(np.uint64).reshape(-1, 2)
     return Hashes128(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.text.code_points import Numbers
-from gristmill.text.units.hashes import digests
+from gristmill.text.units.hashes import Digests, digests
 from gristmill.text.units.normalisation import normalised
 from gristmill.text.units.unit_hashes import TextGroup, UnitHashes, spans_of_texts, text_groups
 from gristmill.text.units.utf8_column import Utf8Column, decoded, encoded_text
@@ -108,13 +108,13 @@ class BytePieces:
         before = np.repeat(self.column.code_points(bounds[:-1]) - self.group.offset, counts)
         return counts, self.column.code_points(starts) - before, self.column.code_points(ends) - before
 
-    def hashed(self, normalisation: str) -> UnitHashes:
+    def hashed(self, normalisation: str, hashed: Digests = digests) -> UnitHashes:
         """The units of the pieces that are kept. What is empty after its normalisation is left out too."""
         if normalisation:
             self._normalise(normalisation)
         whole = bool(self.kept.all())
         pieces = self.pieces if whole else compress(self.pieces, self.kept.tolist())
-        hashes = digests(pieces)
+        hashes = hashed(pieces)
         spans, starts, ends = self.spans()
         return UnitHashes(self.group.first, spans, starts, ends, hashes, None, self.skipped)
 
@@ -126,7 +126,12 @@ class BytePieces:
 
 
 def paragraphs(
-    texts: Sequence[str], separator: str = "\n", min_length: int = 0, min_words: int = 0, normalisation: str = ""
+    texts: Sequence[str],
+    separator: str = "\n",
+    min_length: int = 0,
+    min_words: int = 0,
+    normalisation: str = "",
+    hashed: Digests = digests,
 ) -> Iterator[UnitHashes]:
     r"""The paragraphs of texts: what is between separators and not white space alone. White space at its ends counts.
 
@@ -136,6 +141,7 @@ def paragraphs(
         min_length: paragraphs with fewer code points are left out.
         min_words: paragraphs with fewer words between white space are left out.
         normalisation: of each paragraph before it is hashed; see `normalisation.py`.
+        hashed: computes the hashes.
 
     >>> one, = paragraphs(["to be\n\n or not", "to be"])
     >>> one.spans.tolist(), one.starts.tolist(), one.ends.tolist(), bool(one.hashes.low[0] == one.hashes.low[2])
@@ -148,16 +154,19 @@ def paragraphs(
         if min_words:
             words = (len(decoded(piece).split()) for piece in pieces.pieces)
             pieces.skip(np.fromiter(words, np.int64, len(pieces.pieces)) < min_words, FEW_WORDS)
-        yield pieces.hashed(normalisation)
+        yield pieces.hashed(normalisation, hashed)
 
 
-def lines(texts: Sequence[str], min_length: int = 0, normalisation: str = "") -> Iterator[UnitHashes]:
+def lines(
+    texts: Sequence[str], min_length: int = 0, normalisation: str = "", hashed: Digests = digests
+) -> Iterator[UnitHashes]:
     r"""The lines of texts, without white space at both ends. Empty ones are left out.
 
     Args:
         texts: any texts.
         min_length: lines with fewer code points are left out.
         normalisation: of each line before it is hashed.
+        hashed: computes the hashes.
 
     >>> one, = lines(["  to be \n\t\n"])
     >>> one.starts.tolist(), one.ends.tolist(), one.skipped
@@ -167,7 +176,7 @@ def lines(texts: Sequence[str], min_length: int = 0, normalisation: str = "") ->
         pieces = BytePieces(group, "\n")
         pieces.trim()
         _skip_short(pieces, min_length)
-        yield pieces.hashed(normalisation)
+        yield pieces.hashed(normalisation, hashed)
 
 
 def _skip_short(pieces: BytePieces, least: int) -> None:

@@ -10,7 +10,7 @@ from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.unicode.runs import Runs
 from gristmill.text.unicode.sentences import sentence_ends
 from gristmill.text.units import unit_hashes
-from gristmill.text.units.hashes import digests
+from gristmill.text.units.hashes import Digests, digests
 from gristmill.text.units.normalisation import normalised
 from gristmill.text.units.unit_hashes import TextGroup, UnitHashes, text_groups
 from gristmill.text.units.utf8_column import decoded, encoded_text
@@ -46,7 +46,9 @@ def sentence_spans(texts: Sequence[str]) -> tuple[Numbers, Numbers, Numbers]:
     return counts, starts - before, stops - before
 
 
-def sentence_runs(texts: Sequence[str], count: int = 3, normalisation: str = "") -> Iterator[UnitHashes]:
+def sentence_runs(
+    texts: Sequence[str], count: int = 3, normalisation: str = "", hashed: Digests = digests
+) -> Iterator[UnitHashes]:
     r"""All runs of `count` sentences that follow each other. The hash is that of the sentences joined by one space.
 
     Source: Raffel et al. 2020, section 2.2 (https://arxiv.org/abs/1910.10683): of each span of three sentences that
@@ -57,6 +59,7 @@ def sentence_runs(texts: Sequence[str], count: int = 3, normalisation: str = "")
         texts: any texts.
         count: sentences of a run.
         normalisation: of each run before it is hashed.
+        hashed: computes the hashes.
 
     >>> one, = sentence_runs(["A b. C d.\nE f. G h."])
     >>> one.spans.tolist(), one.starts.tolist(), one.ends.tolist()
@@ -79,7 +82,9 @@ def sentence_runs(texts: Sequence[str], count: int = 3, normalisation: str = "")
             few = int(ended and 0 < total < count)
             counts = np.array([len(found.texts)])
             held = found.last(count - 1)
-        yield _runs(group.first, found, counts, count, normalisation, few)
+        runs, spans = _runs(found, counts, count, normalisation)
+        skipped = {FEW_SENTENCES: few} if few else {}
+        yield UnitHashes(group.first, *spans, hashed(runs), None, skipped)
 
 
 def _divided(group: TextGroup) -> Iterator[TextGroup]:
@@ -125,7 +130,10 @@ def _cut(texts: Sequence[str], counts: Numbers, starts: Numbers, ends: Numbers) 
     ]
 
 
-def _runs(first: int, found: _Sentences, counts: Numbers, count: int, normalisation: str, few: int) -> UnitHashes:
+def _runs(
+    found: _Sentences, counts: Numbers, count: int, normalisation: str
+) -> tuple[Iterable[bytes], tuple[Numbers, Numbers, Numbers]]:
+    """The runs as bytes; how many each text has, and where each begins and ends."""
     runs = np.maximum(counts - count + 1, 0)
     firsts = np.cumsum(counts) - counts
     heads = np.repeat(firsts - np.cumsum(runs) + runs, runs) + np.arange(int(runs.sum()))
@@ -136,5 +144,4 @@ def _runs(first: int, found: _Sentences, counts: Numbers, count: int, normalisat
         joined = compress(joined, inside.tolist())
     if normalisation:
         joined = (encoded_text(normalised(decoded(each), normalisation)) for each in joined)
-    starts, ends = found.places[0, heads], found.places[1, heads + count - 1]
-    return UnitHashes(first, runs, starts, ends, digests(joined), None, {FEW_SENTENCES: few} if few else {})
+    return joined, (runs, found.places[0, heads], found.places[1, heads + count - 1])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gristmill.text.units.hashes import Hashes128, digests
+from gristmill.text.units.hashes import Digests, Hashes128, digests
 from gristmill.text.units.minhash import Signatures, band_hashes, signatures
 from gristmill.text.units.normalisation import normalised
 from gristmill.text.units.pieces_between import EMPTY
@@ -12,13 +12,16 @@ from gristmill.text.units.unit_hashes import UnitHashes, text_groups
 from gristmill.text.units.utf8_column import encoded_text
 
 
-def keyed(keys: Sequence[str | None], lengths: Sequence[int], normalisation: str = "") -> UnitHashes:
+def keyed(
+    keys: Sequence[str | None], lengths: Sequence[int], normalisation: str = "", hashed: Digests = digests
+) -> UnitHashes:
     """The documents, each with a hash of its key. One whose key is None or empty has no span.
 
     Args:
         keys: of the documents (T).
         lengths: of their texts, in code points (T): a span is a whole text.
         normalisation: of each key before it is hashed.
+        hashed: computes the hashes.
 
     >>> one = keyed(["a", None, "", "a"], [5, 5, 5, 7])
     >>> one.spans.tolist(), one.ends.tolist(), one.skipped, bool(one.hashes.low[0] == one.hashes.low[1])
@@ -34,7 +37,7 @@ def keyed(keys: Sequence[str | None], lengths: Sequence[int], normalisation: str
         spans,
         np.zeros_like(ends),
         ends,
-        digests(map(encoded_text, filter(None, keys))),
+        hashed(map(encoded_text, filter(None, keys))),
         None,
         {EMPTY: empty} if empty else {},
     )

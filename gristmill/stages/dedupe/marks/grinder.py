@@ -6,19 +6,45 @@ File `marks` of a part: u32 ordinals of the hashes of the shard that are duplica
 import msgspec
 import numpy as np
 
-from gristmill.errors import DataError
+from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.shelf import find
 from gristmill.stages.dedupe.columns import FOUND, REPEATS, ColumnFile, Spill, write_array
 from gristmill.stages.dedupe.hash_order import U64
+from gristmill.stages.dedupe.marks.confirmation import Confirmation
+from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
 from gristmill.stages.dedupe.verdicts.grinder import StoredFile
 from gristmill.stages.fingerprints.binary_part import BinaryPart
+from gristmill.stages.fingerprints.order import Order
+
+NOT_CONFIRMED = "not confirmed"
+"""Counter of the duplicates whose texts differ from their first occurrences."""
 
 _READ_BYTES = 64
 """Bytes of memory that a position takes while it is looked at."""
+
+
+class Confirm(msgspec.Struct, frozen=True):
+    """What is needed to compare texts.
+
+    Attributes:
+        dedupe: name of the recipe.
+        made_by: digest of the recipe.
+        order: the order of the snapshots.
+        rank: of the snapshot.
+        documents: the fingerprint of each snapshot's documents, as its units were compared, by rank.
+    """
+
+    dedupe: str
+    made_by: str
+    order: Order
+    rank: Integer
+    documents: dict[int, str]
 
 
 class MarksSpec(msgspec.Struct, frozen=True):
@@ -33,6 +59,7 @@ class MarksSpec(msgspec.Struct, frozen=True):
         hashes: how many hashes each shard has.
         repeats: the file `repeats` of each bucket.
         found: the snapshot's verdicts of each bucket.
+        confirm: what texts are compared with; None: they are not.
     """
 
     place: Place
@@ -43,6 +70,7 @@ class MarksSpec(msgspec.Struct, frozen=True):
     hashes: tuple[Integer, ...]
     repeats: tuple[StoredFile, ...]
     found: tuple[StoredFile, ...]
+    confirm: Confirm | None = None
 
 
 class MarksItem(msgspec.Struct, frozen=True):
@@ -57,7 +85,7 @@ class MarksGrinder:
 
     def __init__(self, job: Job) -> None:
         self._spec = msgspec.json.decode(job.spec, type=MarksSpec)
-        self._store = job.lake.store()
+        self._store, self._shelves = job.lake.store(), job.shelves
 
     def __call__(self, item: Item) -> Outcome:
         spec, body = self._spec, msgspec.json.decode(item.body, type=MarksItem)
@@ -70,10 +98,21 @@ class MarksGrinder:
                     most = max(1, spec.memory // 4 // _READ_BYTES)
                     for start in range(0, file.rows, most):
                         marks.add(file.column(number, start, start + most), each.path)
+        if spec.confirm:
+            marks.refute(self._refuted(spec.confirm, body))
         ground: list[Ground] = []
         for number in range(body.first, body.last):
             ground += self._write(number, marks)
         return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
+
+    def _refuted(self, confirm: Confirm, body: MarksItem) -> U64:
+        """The positions of duplicates whose texts differ from their first occurrences."""
+        recipe = find("dedupes", Dedupe, self._shelves, confirm.dedupe)
+        if recipe.recipe.digest != confirm.made_by:
+            raise RecipeError(f"dedupe {recipe.name!r}: this worker has another recipe than the run; update it")
+        shards = (body.first, body.last)
+        found = FirstOccurrences.read(self._store, recipe, confirm.order, confirm.rank, shards)
+        return Confirmation(self._store, recipe, confirm.order, confirm.documents).refuted(confirm.rank, found)
 
     def _write(self, number: int, marks: "_Marks") -> tuple[Ground, ...]:
         spec = self._spec
@@ -84,6 +123,8 @@ class MarksGrinder:
             ordinals = marks.of_shard(number)
             write_array(part.file("marks"), ordinals)
             part.rows = len(ordinals)
+            if spec.confirm:
+                part.counts = {NOT_CONFIRMED: marks.refuted(number)}
 
         return write_shards(self._store, [part], write)
 
@@ -102,6 +143,7 @@ class _Marks:
         self._first, self._last = first, last
         self._begins = np.concatenate([[0], np.cumsum(self._hashes[first:last])])
         self._marked = np.zeros(int(self._begins[-1]), bool)
+        self._refuted = np.zeros(len(self._hashes), np.int64)
 
     def add(self, positions: U64, path: str) -> None:
         """Marks positions; those of other shards are checked and left.
@@ -117,6 +159,17 @@ class _Marks:
             mine = np.flatnonzero((shards >= self._first) & (shards < self._last))
             shards, ordinals = shards[mine], ordinals[mine]
         self._marked[self._begins[shards - self._first] + ordinals] = True
+
+    def refute(self, positions: U64) -> None:
+        """Takes the marks of some positions away."""
+        shards = (positions >> np.uint64(32)).astype(np.int64)
+        places = self._begins[shards - self._first] + (positions & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        self._marked[places] = False
+        self._refuted = np.bincount(shards, minlength=len(self._hashes))
+
+    def refuted(self, number: int) -> int:
+        """How many marks of a shard were taken away."""
+        return int(self._refuted[number])
 
     def of_shard(self, number: int) -> np.typing.NDArray[np.uint32]:
         """The marked hashes of a shard, ascending."""

@@ -3,19 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.checks import Check
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, raw
-from gristmill.lake.address import Place, place
-from gristmill.lake.asset_kinds import FINGERPRINTS, HASH_RUNS, MARKS, VERDICTS
+from gristmill.lake.address import Place, documents_asset, place
+from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, HASH_RUNS, MARKS, VERDICTS, kind_of
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import MIB, Dedupe
 from gristmill.stages.dedupe.fingerprint_blocks import hash_files
-from gristmill.stages.dedupe.marks.grinder import MarksItem, MarksSpec
+from gristmill.stages.dedupe.marks.grinder import Confirm, MarksItem, MarksSpec
 from gristmill.stages.dedupe.neighbours import neighbours
 from gristmill.stages.dedupe.verdicts.grinder import StoredFile
 from gristmill.stages.dedupe.verdicts.step import SnapshotRuns, VerdictsStep, stored_file
@@ -23,6 +25,9 @@ from gristmill.stages.fingerprints.order import Order, round_key
 
 _ITEMS = 4
 """Items of a snapshot, at most, if all of it fits in memory: each reads the duplicates of the whole snapshot."""
+
+_CONFIRMED_BYTES = 128
+"""Bytes of memory that a hash may take while texts are compared."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,15 @@ class MarksStep:
         """See Step."""
         name = self.recipe.name
         fingerprints, runs = (kind.at(dedupe=name, source=self.source) for kind in (FINGERPRINTS, HASH_RUNS))
-        return fingerprints, runs, VERDICTS.at(dedupe=name)
+        texts = [documents_asset(*each) for each in self.recipe.versions.items() if self.recipe.confirm]
+        return fingerprints, runs, VERDICTS.at(dedupe=name), *texts
 
     @property
     def made_by(self) -> Recipe:
-        """The recipe of the marks, for ledgers: that of the verdicts."""
-        return VerdictsStep(self.recipe, self.order, 1, self.shelves).made_by
+        """The recipe of the marks, for ledgers: that of the verdicts, and whether texts are compared."""
+        of = VerdictsStep(self.recipe, self.order, 1, self.shelves).made_by
+        parameters = {**of.parameters, "confirm": True} if self.recipe.confirm else of.parameters
+        return Recipe(of.name, of.version, parameters, of.draft)
 
     def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
         """See Step."""
@@ -93,16 +101,34 @@ class MarksStep:
         _check_upstream(round_, verdicts.inputs, runs.ledger.upstream)
         repeats = tuple(runs.file(bucket, "repeats") for bucket in range(self.recipe.buckets))
         found = tuple(stored_file(row, round_.table, str(rank)) for row in parts)
-        inputs = (
+        inputs: tuple[Input, ...] = (
             Input(runs.place.asset, "repeats", digest_of([file.digest for file in repeats])),
             Input(round_.asset, f"{round_.snapshot}/{rank}", digest_of([file.digest for file in found])),
         )
+        texts = self._texts(store, rank) if self.recipe.confirm else {}
+        if texts:
+            read = digest_of([[each, *msgspec.to_builtins(texts[each])] for each in sorted(texts)])
+            inputs = (*inputs, Input(texts[rank].asset, "texts", read))
         names = sorted(shard.name for shard in shards)
         own = [Input(prints.asset, "hashes", digest_of(pair)) for pair in enumerate(hashes)]
         wants = tuple(Want(name, (each, *inputs)) for name, each in zip(names, own, strict=True))
-        upstream = (ledger.upstream, runs.ledger.upstream, verdicts.upstream)
+        upstream = (ledger.upstream, runs.ledger.upstream, verdicts.upstream, *texts.values())
         target = Target(place(self.asset, self.snapshot), self.made_by, upstream, wants)
-        return MarksPlan(self, target, tuple(hashes), repeats, found)
+        documents = {each: upstream.fingerprint for each, upstream in texts.items()}
+        confirm = Confirm(self.recipe.name, self.recipe.recipe.digest, self.order, rank, documents)
+        return MarksPlan(self, target, tuple(hashes), repeats, found, confirm if self.recipe.confirm else None)
+
+    def _texts(self, store: Store, rank: int) -> dict[int, Upstream]:
+        """The documents of the snapshots that are compared with one, by rank, as their fingerprints name them."""
+        mine, found = self.order.entries[rank], dict[int, Upstream]()
+        for other, entry in enumerate(self.order.entries):
+            near = other == rank or (self.recipe.scope != "snapshot" and entry.source == mine.source)
+            if entry.round > mine.round or not (near or self.recipe.scope == "group"):
+                continue
+            prints = place(FINGERPRINTS.at(dedupe=self.recipe.name, source=entry.source), entry.snapshot)
+            head = read_head(store, prints)
+            found.update((other, up) for up in (head.inputs if head else ()) if kind_of(up.asset) is DOCUMENTS)
+        return found
 
     def _rank(self) -> int:
         for rank, entry in enumerate(self.order.entries):
@@ -132,6 +158,7 @@ class MarksPlan:
         hashes: how many hashes each shard has, in the order of the shards' names.
         repeats: the file `repeats` of each bucket.
         found: the snapshot's verdicts of each bucket.
+        confirm: what texts are compared with; None: they are not.
     """
 
     step: MarksStep
@@ -139,6 +166,7 @@ class MarksPlan:
     hashes: tuple[int, ...]
     repeats: tuple[StoredFile, ...]
     found: tuple[StoredFile, ...]
+    confirm: Confirm | None
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -156,6 +184,7 @@ class MarksPlan:
             hashes=self.hashes,
             repeats=self.repeats,
             found=self.found,
+            confirm=self.confirm,
         )
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
@@ -163,7 +192,8 @@ class MarksPlan:
         numbers = {want.name: number for number, want in enumerate(self.target.wants)}
         missing = [numbers[want.name] for want in todo[self.target.place.asset]]
         weights = {number: self.hashes[number] for number in missing}
-        most = min(self.step.recipe.memory * MIB // 2, -(-sum(self.hashes) // _ITEMS))
+        memory = self.step.recipe.memory * MIB // (_CONFIRMED_BYTES if self.confirm else 2)
+        most = min(memory, -(-sum(self.hashes) // _ITEMS))
         names = [want.name for want in self.target.wants]
         return [
             Item(names[last - 1], sum(self.hashes[first:last]), raw(MarksItem(first, last)))

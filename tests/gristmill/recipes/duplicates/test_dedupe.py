@@ -41,6 +41,11 @@ def test_the_labels_follow_from_the_unit(unit: Unit, labels: dict[str, str]) -> 
         ({"sources": ("wiki/v0", "wiki/v1")}, "named twice"),
         ({"buckets": 0}, "buckets"),
         ({"scope": "lake"}, "scope"),
+        ({"unit": NgramUnits(), "confirm": True}, "not NgramUnits; leave it out$"),
+        (
+            {"unit": MinHashUnits(), "confirm": True},
+            r"not MinHashUnits; leave it out; MinHashUnits\(exact=True\) compares",
+        ),
     ],
 )
 def test_a_wrong_option_is_refused_in_words(options: dict[str, Any], says: str) -> None:
