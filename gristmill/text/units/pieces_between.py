@@ -109,7 +109,12 @@ class BytePieces:
         return counts, self.column.code_points(starts) - before, self.column.code_points(ends) - before
 
     def hashed(self, normalisation: str, hashed: Digests = digests) -> UnitHashes:
-        """The units of the pieces that are kept. What is empty after its normalisation is left out too."""
+        """The units of the pieces that are kept. What is empty after its normalisation is left out too.
+
+        Args:
+            normalisation: of each piece before it is hashed.
+            hashed: computes the hashes.
+        """
         if normalisation:
             self._normalise(normalisation)
         whole = bool(self.kept.all())
