@@ -171,7 +171,15 @@ class Prospects:
         except (DataError, RecipeError) as error:
             state: State = "refused" if isinstance(error, RecipeError) else "wrong"
             return self._noted(Prospect(address, "", state, why=(str(error),)))
-        return self._noted(Prospect(address, "", "make" if why else "finished", why=why))
+        # what is left out now has a higher rank for ever, so the run says it
+        left = [
+            f"without {asset} ({key}): {self._said(asset, key)}" for asset, key in prints if self._lacks(asset, key)
+        ]
+        return self._noted(Prospect(address, "", "make" if why else "finished", why=(*why, *left) if why else ()))
+
+    def _lacks(self, asset: str, snapshot: str) -> bool:
+        """Whether a partition was never made, and is not made now."""
+        return self._state(asset, snapshot) in _STUCK and read_head(self._store, place(asset, snapshot)) is None
 
     def index(self, indexes: MixIndexes, address: str) -> Prospect | None:
         """The state of an index of a mix, of a token cache or of an export. Its slices must be surveyed before it.

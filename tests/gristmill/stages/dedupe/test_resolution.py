@@ -75,6 +75,18 @@ def test_a_changed_shard_rewrites_only_the_shards_whose_labels_changed(pages: Mi
     assert pages.store.head(kept) == etag
 
 
+def test_a_resolution_says_which_snapshots_it_leaves_out(pages: Mill) -> None:
+    """They come after the others when they are made, whatever their keys are."""
+    put(pages, "0", "x", "\0")
+    with pytest.raises(DataError, match="NUL"):
+        resolved(pages, TEXTS)
+    assert any(
+        "never resolved" in line and f"without dedupe/{TEXTS}/fingerprints/pages (0)" in line for line in pages.said
+    )
+    order, _ = read_order(pages.store, TEXTS)
+    assert [each.snapshot for each in order.entries] == ["a", "b"]
+
+
 def test_paragraphs_and_n_grams_are_spans(mill: Mill) -> None:
     put(mill, "a", "x", "the cat sat\nthe dog ran", "the cat sat\n\nthe cat sat down")
     resolved(mill, "lines-1", "grams-1")
