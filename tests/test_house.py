@@ -155,6 +155,8 @@ UNTESTED: dict[str, str] = {
     "gristmill/verification/derived_files/resolution.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "sensors/resolutions.py": "by tests/assets/test_duplicates.py",
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
+    "gristmill/stages/dedupe/verdicts/most_repeated.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
+    "gristmill/stages/fingerprints/repeated_unit.py": "by tests/gristmill/stages/dedupe/test_largest_clusters.py",
     "gristmill/stages/dedupe/verdicts/grinder.py": "by tests/gristmill/stages/dedupe/verdicts/test_step.py",
     "gristmill/stages/dedupe/marks/first_occurrences.py": "by tests/gristmill/stages/dedupe/marks/test_confirmation.py",
     "gristmill/stages/dedupe/marks/grinder.py": "by tests/gristmill/stages/dedupe/marks/test_step.py",

@@ -5,6 +5,7 @@ fingerprints of all snapshots -> order.json -> hash runs -> verdicts by round ->
 
 from collections.abc import Callable, Collection, Iterator
 from itertools import zip_longest
+from typing import TypeVar
 
 import msgspec
 
@@ -12,8 +13,17 @@ from gristmill.errors import DataError, NewerSchema
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
 from gristmill.execution.work import Engine, ProgressLine, Say
-from gristmill.lake.address import ledger_folder, place
-from gristmill.lake.asset_kinds import DOCUMENTS, FINGERPRINTS, MARKS, RESOLUTION, VERDICTS, kind_of, ledger_of_asset
+from gristmill.lake.address import Place, ledger_folder, place
+from gristmill.lake.asset_kinds import (
+    CLUSTERS,
+    DOCUMENTS,
+    FINGERPRINTS,
+    MARKS,
+    RESOLUTION,
+    VERDICTS,
+    kind_of,
+    ledger_of_asset,
+)
 from gristmill.lake.ledger.files import dump, list_ledgers, read_head, read_ledger
 from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger, why_unlike
 from gristmill.lake.ledger.model import Upstream
@@ -21,11 +31,13 @@ from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.stages.dedupe.largest_clusters import LargestCluster, largest_clusters
 from gristmill.stages.dedupe.marks.step import MarksStep
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
 from gristmill.stages.fingerprints.binary_part import part_record
 from gristmill.stages.fingerprints.order import Order, Ranked, order_path, parse_order, round_key
+from gristmill.stages.fingerprints.repeated_unit import RepeatedUnit, most_repeated
 from gristmill.stages.near_duplicates.marks.step import NearMarksStep
 from gristmill.stages.near_duplicates.step import ClustersStep
 
@@ -65,12 +77,14 @@ class Resolution(msgspec.Struct, frozen=True):
         matrix: (rank, first rank, units): how many units of a snapshot occurred first in another one, or in itself.
         occurrences: how many different units occur 2**k to 2**(k + 1) - 1 times, by k. A unit counts in each round that
             has it.
+        largest: the ten units that occur most often, or the ten largest clusters of near duplicates.
         schema: 1.
     """
 
     snapshots: tuple[ResolvedSnapshot, ...]
     matrix: tuple[tuple[Integer, Integer, Integer], ...] = ()
     occurrences: tuple[Integer, ...] = ()
+    largest: tuple[LargestCluster, ...] = ()
     schema: Integer = 1
 
     def of(self, source: str, snapshot: str) -> ResolvedSnapshot | None:
@@ -81,6 +95,22 @@ class Resolution(msgspec.Struct, frozen=True):
     def order(self) -> Order:
         """The order that was resolved."""
         return Order(tuple(Ranked(each.source, each.snapshot, each.round, each.edition) for each in self.snapshots))
+
+
+class _Clustered(msgspec.Struct, frozen=True):
+    """What a part of clusters says of its round; see gristmill.stages.near_duplicates.grinder."""
+
+    largest: list[RepeatedUnit]
+
+
+class _Compared(_Clustered, frozen=True):
+    """What a part of verdicts says of its bucket; see gristmill.stages.dedupe.verdicts.grinder."""
+
+    matrix: list[tuple[int, int, int]]
+    histogram: list[int]
+
+
+_Facts = TypeVar("_Facts", bound=_Clustered)
 
 
 def resolution_path(dedupe: str) -> str:
@@ -290,6 +320,8 @@ def composed(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[
     """
     snapshots: list[ResolvedSnapshot] = []
     closed: list[Upstream] = []
+    shards: list[list[str]] = []
+    near = False
     for each in order.entries:
         names = {"dedupe": dedupe, "source": each.source}
         prints, printed = read_ledger(store, place(FINGERPRINTS.at(**names), each.snapshot))
@@ -313,30 +345,43 @@ def composed(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[
             )
         )
         closed.append(marks.upstream)
-    matrix, occurrences = _compared(store, dedupe, order)
-    return Resolution(tuple(snapshots), matrix, occurrences), closed
+        shards.append(sorted(row.name for row in printed))
+        near = near or any(kind_of(up.asset) is CLUSTERS for up in marks.inputs)
+    compared, repeated = _compared(store, dedupe, order, near=near)
+    largest = largest_clusters(repeated, order, shards, (CLUSTERS if near else VERDICTS).at(dedupe=dedupe))
+    return Resolution(tuple(snapshots), *compared, largest), closed
 
 
-def _compared(store: Store, dedupe: str, order: Order) -> tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]]:
-    """The matrix and the occurrences, added up over the buckets of all rounds."""
+def _compared(
+    store: Store, dedupe: str, order: Order, *, near: bool
+) -> tuple[tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]], list[RepeatedUnit]]:
+    """The matrix and the occurrences, added up over the buckets of all rounds; and the largest units of each round."""
     matrix: dict[tuple[int, int], int] = {}
     occurrences: list[int] = []
-    for number in range(1, order.rounds + 1):
-        where = place(VERDICTS.at(dedupe=dedupe), round_key(number))
-        for row in read_ledger(store, where)[1]:
-            try:
-                facts = msgspec.convert(part_record(row, where.table).facts, _Compared)
-            except msgspec.ValidationError as error:
-                raise DataError(f"{where.table}: part {row.name}: {error}; make this partition again") from error
+    largest: list[RepeatedUnit] = []
+    for key in map(round_key, range(1, order.rounds + 1)):
+        of_round: list[RepeatedUnit] = []
+        for facts in _facts(store, place(VERDICTS.at(dedupe=dedupe), key), _Compared):
             for rank, first, units in facts.matrix:
                 matrix[rank, first] = matrix.get((rank, first), 0) + units
             pairs = zip_longest(occurrences, facts.histogram, fillvalue=0)
             occurrences = [before + more for before, more in pairs]
-    return tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)
+            of_round = most_repeated([*of_round, *facts.largest])
+        if near:
+            clusters = _facts(store, place(CLUSTERS.at(dedupe=dedupe), key), _Clustered)
+            of_round = most_repeated([unit for facts in clusters for unit in facts.largest])
+        largest += of_round
+    return (tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)), largest
 
 
-class _Compared(msgspec.Struct, frozen=True):
-    """What a part of verdicts says of its bucket; see gristmill.stages.dedupe.verdicts.grinder."""
+def _facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:
+    """What the parts of a round say.
 
-    matrix: list[tuple[int, int, int]]
-    histogram: list[int]
+    Raises:
+        DataError: a part says something else.
+    """
+    for row in read_ledger(store, where)[1]:
+        try:
+            yield msgspec.convert(part_record(row, where.table).facts, kind)
+        except msgspec.ValidationError as error:
+            raise DataError(f"{where.table}: part {row.name}: {error}; make this partition again") from error

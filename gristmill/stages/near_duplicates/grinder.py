@@ -19,7 +19,7 @@ from gristmill.stages.near_duplicates.cluster_files import Records, write_member
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.grouping import Values, grouped
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs
-from gristmill.stages.near_duplicates.labelled import clusters_of, members_of, pairs_of, sizes_by_power
+from gristmill.stages.near_duplicates.labelled import clusters_of, largest_of, members_of, pairs_of, sizes_by_power
 from gristmill.stages.near_duplicates.nodes import Nodes, rank_of, slots_of
 from gristmill.stages.near_duplicates.pairs.candidates import members_of_buckets
 from gristmill.stages.near_duplicates.pairs.exact_similarity import Exact
@@ -115,7 +115,8 @@ class Round:
         part.rows = len(members)
         counts |= {"similar": len(pairs.one), "clusters": len(clusters), "touched": found.touched}
         part.counts = {**counts, "duplicates": int(members["duplicate"].sum())}
-        part.facts = {"sizes": sizes_by_power(clusters["size"].tolist())}
+        largest = msgspec.to_builtins(largest_of(clusters))
+        part.facts = {"sizes": sizes_by_power(clusters["size"].tolist()), "largest": largest}
 
     def _for_people(self, members: Records, clusters: Records) -> bytes:
         """The table for people: the documents of this round, and what their clusters keep."""

@@ -7,9 +7,10 @@ import xxhash
 from numpy.typing import NDArray
 
 from gristmill.lake.identity import Pair, canonical
+from gristmill.stages.fingerprints.repeated_unit import LARGEST, RepeatedUnit, most_repeated
 from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records
 from gristmill.stages.near_duplicates.grouping import Grouped
-from gristmill.stages.near_duplicates.nodes import Nodes
+from gristmill.stages.near_duplicates.nodes import Nodes, document_of, rank_of, shard_of
 from gristmill.stages.near_duplicates.pairs.similarity import Similarity
 from gristmill.stages.near_duplicates.pairs.verified import SimilarPairs
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
@@ -85,3 +86,21 @@ def sizes_by_power(sizes: Sequence[int]) -> dict[str, int]:
         top = 1 << (size - 1).bit_length()
         found[top] = found.get(top, 0) + 1
     return {str(top): found[top] for top in sorted(found)}
+
+
+def largest_of(clusters: Records) -> list[RepeatedUnit]:
+    """The largest clusters, with the document that each keeps; of equal ones the lower number first.
+
+    Args:
+        clusters: the CLUSTER records of a round (n).
+    """
+    some = clusters[np.lexsort((clusters["cluster"], -clusters["size"].astype(np.int64)))][:LARGEST]
+    kept = some["kept"]
+    positions = (shard_of(kept) << 32) + document_of(kept)
+    columns = (some["cluster"], some["size"], rank_of(kept), positions)
+    return most_repeated(
+        [
+            RepeatedUnit(f"{number:013x}", size, 0, rank, position)
+            for number, size, rank, position in zip(*(each.tolist() for each in columns), strict=True)
+        ]
+    )

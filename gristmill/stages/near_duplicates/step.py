@@ -15,7 +15,7 @@ from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.near_duplicates.grinder import ClustersItem, ClustersSpec
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs, minhash_of
 
-CLUSTERING = 1
+CLUSTERING = 2
 """Version of the way we make clusters. Raising it makes all of them again."""
 
 

@@ -131,6 +131,11 @@ class HashLake:
             found.update(dict(enumerate(part_record(row, "").facts["histogram"])))
         return {power: count for power, count in found.items() if count}
 
+    def largest(self, number: int) -> dict[str, list[list[Any]]]:
+        """The hashes of each bucket that occur most often."""
+        table = self.mill.table(self.verdicts(number).place)
+        return {name: part_record(row, "").facts["largest"] for name, row in table.items()}
+
     def verdict_pairs(self, number: int, rank: int) -> dict[int, tuple[int, int]]:
         """The verdicts of a new snapshot: position to the rank and the position that is kept."""
         reader = VerdictReader(self.mill.store, self.recipe, self.order, number)
@@ -154,7 +159,7 @@ class SlowDedupe:
 
     def __init__(self, lake: HashLake) -> None:
         self.order, self.scope = lake.order, lake.recipe.scope
-        self.given = lake.given
+        self.given, self.buckets = lake.given, lake.recipe.buckets
 
     def hashes(self, rank: int) -> list[tuple[Hash, int]]:
         """The hashes of a snapshot with their positions, in order."""
@@ -224,3 +229,17 @@ class SlowDedupe:
         for rank in range(min(new)):
             times.update(each for each in self.firsts(rank) if each in times)
         return dict(Counter(count.bit_length() - 1 for count in times.values()))
+
+    def largest(self, number: int) -> dict[str, list[list[Any]]]:
+        """By bucket: hash, times with one for each earlier snapshot, new times, first new rank and position."""
+        new = self.order.of_round(number)
+        found: dict[str, list[list[Any]]] = {f"{bucket:05d}": [] for bucket in range(self.buckets)}
+        firsts = {rank: self.firsts(rank) for rank in range(max(new) + 1)}
+        for each in {each for rank in new for each in firsts[rank]}:
+            mine = [position for rank in new for other, position in self.hashes(rank) if other == each]
+            old = sum(each in firsts[rank] for rank in range(min(new)))
+            first = next(rank for rank in new if each in firsts[rank])
+            row = [f"{each[0]:016x}{each[1]:016x}", len(mine) + old, len(mine), first, firsts[first][each]]
+            if row[1] > 1:
+                found[f"{each[0] * self.buckets >> 64:05d}"].append(row)
+        return {name: sorted(rows, key=lambda row: (-row[1], row[0]))[:10] for name, rows in found.items()}

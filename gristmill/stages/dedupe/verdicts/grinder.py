@@ -21,6 +21,7 @@ from gristmill.stages.dedupe.compared import Family
 from gristmill.stages.dedupe.comparison import Comparison, Keepers, firsts_of, powers
 from gristmill.stages.dedupe.hash_order import Places, are_ascending, bucket_range
 from gristmill.stages.dedupe.merging import windows
+from gristmill.stages.dedupe.verdicts.most_repeated import MostRepeated
 from gristmill.stages.dedupe.verdicts.old_run import OldRun
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 
@@ -98,7 +99,11 @@ class VerdictsGrinder:
                 for rank, found in sorted(bucket.found.items()):
                     found.copy_to(part.file(str(rank)))
                 part.rows = sum(found.rows for found in bucket.found.values())
-                part.facts = {"matrix": bucket.matrix, "histogram": bucket.histogram.tolist()}
+                part.facts = {
+                    "matrix": bucket.matrix,
+                    "histogram": bucket.histogram.tolist(),
+                    "largest": msgspec.to_builtins(bucket.largest.found),
+                }
 
             ground = write_shards(self._store, [part], write)
         return Outcome(ground, facts={"bytes spilled": spill.bytes} if spill.bytes else {})
@@ -132,6 +137,7 @@ class _Bucket:
         found: the verdicts of each new snapshot, by rank.
         matrix: [rank, first rank, fingerprints].
         histogram: how many hashes occur 2**k to 2**(k + 1) - 1 times, by k.
+        largest: the hashes that occur most often.
     """
 
     def __init__(self, store: Store, spec: VerdictsSpec, body: VerdictsItem, spill: Spill) -> None:
@@ -147,6 +153,7 @@ class _Bucket:
         self.found = {rank: ColumnWriter(FOUND, spill, spec.memory // 8 // len(body.new)) for rank in body.new}
         self._matrix: dict[tuple[int, int], int] = {}
         self.histogram = np.zeros(0, np.int64)
+        self.largest = MostRepeated(lambda rank, place: int(self._new[rank].positions.column(0, place, place + 1)[0]))
 
     @property
     def matrix(self) -> list[list[int]]:
@@ -166,6 +173,7 @@ class _Bucket:
             for rank, first, count in firsts_of(comparison, times):
                 self._matrix[rank, first] = self._matrix.get((rank, first), 0) + count
             self._count(powers(comparison.times))
+            self.largest.add(comparison, times)
 
     def _judge(self, comparison: Comparison) -> None:
         """Finds the verdicts of a range. Each earlier snapshot is in one family at most, and is read once."""

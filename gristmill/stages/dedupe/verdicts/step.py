@@ -25,6 +25,7 @@ from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.grinder import NewRun, StoredFile, VerdictsItem, VerdictsSpec
 from gristmill.stages.fingerprints.binary_part import file_of_part, part_record
 from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.repeated_unit import LARGEST
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class VerdictsStep:
     @property
     def made_by(self) -> Recipe:
         """The recipe of the verdicts, for ledgers."""
-        parameters = {**self.recipe.fingerprint_parameters, "scope": self.recipe.scope}
+        parameters = {**self.recipe.fingerprint_parameters, "scope": self.recipe.scope, "largest": LARGEST}
         return Recipe(self.recipe.name, FINGERPRINTING, parameters, self.recipe.draft)
 
     def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset

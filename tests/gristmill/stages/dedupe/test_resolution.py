@@ -12,6 +12,7 @@ from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import CLUSTERS, RESOLUTION, ledger_of_asset
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
+from gristmill.stages.dedupe.largest_clusters import LargestCluster
 from gristmill.stages.dedupe.resolution import (
     appended,
     read_order,
@@ -49,6 +50,7 @@ def test_the_first_by_snapshot_shard_and_row_stays(pages: Mill) -> None:
     ]
     assert found.matrix == ((0, 0, 4), (1, 0, 1), (1, 1, 2))
     assert found.occurrences == (2, 2)  # one, red occur once; two three times, six twice
+    assert found.largest == (LargestCluster(3, "pages", "a", "x", 1), LargestCluster(2, "pages", "b", "x", 1))
 
 
 def test_a_later_snapshot_changes_no_label_of_an_earlier_one_though_its_key_comes_first(pages: Mill) -> None:
@@ -108,6 +110,18 @@ def test_near_documents_are_a_cluster_and_the_first_of_them_is_kept(mill: Mill) 
     assert kept["cluster"][0][2] == near["cluster"][0][2] < 2**52
     assert [each["size"] for each in (kept, near)] == [[[0, len(tale), 2]], [[0, len(tale) - 1, 2]]]
     assert near["similarity"][0][2] > 0.9
+
+
+def test_the_largest_clusters_of_near_duplicates_name_the_documents_that_are_kept(mill: Mill) -> None:
+    words = [f"{place}{number}" for place in "abc" for number in range(40)]
+    put(mill, "a", "x", "", " ".join(words[:40]), " ".join(words[40:80]), " ".join(words[40:80]))
+    resolved(mill, "near-1")
+    put(mill, "b", "x", *[" ".join([*words[:40], "end"])] * 3)
+    resolved(mill, "near-1")
+    found = read_resolution(mill.store, "near-1")
+    assert found is not None
+    # the empty document is not counted; the first cluster began in the second round
+    assert found.largest == (LargestCluster(4, "pages", "a", "x", 0), LargestCluster(2, "pages", "a", "x", 1))
 
 
 def test_a_set_waits_for_the_resolution_of_its_documents(pages: Mill) -> None:

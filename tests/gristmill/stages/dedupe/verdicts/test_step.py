@@ -55,6 +55,7 @@ def test_rounds_say_what_the_slow_reference_says(
         slow = SlowDedupe(lake)
         for number in range(1, lake.order.rounds + 1):
             assert (lake.matrix(number), lake.histogram(number)) == (slow.matrix(number), slow.histogram(number))
+            assert lake.largest(number) == slow.largest(number)
         for rank, entry in enumerate(lake.order.entries):
             assert lake.verdict_pairs(entry.round, rank) == slow.verdicts(rank)
             assert lake.marks(entry.source, entry.snapshot) == slow.marks(rank)
