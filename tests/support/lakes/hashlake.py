@@ -239,7 +239,7 @@ class SlowDedupe:
             mine = [position for rank in new for other, position in self.hashes(rank) if other == each]
             old = sum(each in firsts[rank] for rank in range(min(new)))
             first = next(rank for rank in new if each in firsts[rank])
-            row = [f"{each[0]:016x}{each[1]:016x}", len(mine) + old, len(mine), first, firsts[first][each]]
+            row: list[Any] = [f"{each[0]:016x}{each[1]:016x}", len(mine) + old, len(mine), first, firsts[first][each]]
             if row[1] > 1:
                 found[f"{each[0] * self.buckets >> 64:05d}"].append(row)
         return {name: sorted(rows, key=lambda row: (-row[1], row[0]))[:10] for name, rows in found.items()}
