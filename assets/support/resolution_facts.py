@@ -1,13 +1,18 @@
-"""The metadata of a resolution: who repeats whom, how often units occur, and what each snapshot would lose."""
+"""The metadata of a resolution: who repeats whom, how often units occur, where the most frequent ones are.
+
+It has no text of the data. `gristmill report` shows excerpts.
+"""
 
 import base64
 from typing import Any
 
 import dagster as dg
+import msgspec
 
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
 from gristmill.stages.dedupe.resolution import Resolution, resolution_path
 
 
@@ -34,10 +39,14 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         )
         for name, each in zip(names, resolution.snapshots, strict=True)
     ]
+    largest = [dg.TableRecord(msgspec.to_builtins(each)) for each in resolution.largest]
+    characters = [each for each in duplicate_characters(store, dedupe, resolution) if each is not None]
     return {
         "who repeats whom": _drawn(draw_matrix(names, totals, matrix)),
         "occurrences": _drawn(draw_occurrences(resolution.occurrences)),
         "snapshots by rank": dg.MetadataValue.table(rows) if rows else "none",
+        "largest clusters": dg.MetadataValue.table(largest) if largest else "none",
+        "duplicate characters": sum(characters) if characters else "known when the attribute sets are made",
         "scope": dedupe.scope,
         "result": dg.MetadataValue.path(f"{store.url}/{resolution_path(dedupe.name)}"),
     }

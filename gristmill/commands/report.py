@@ -1,4 +1,5 @@
 """`report [LAKE] SOURCE/VERSION SET`: writes one HTML page with the distribution of each label of an attribute set.
+`report [LAKE] dedupe/NAME`: writes one about the resolution of a dedupe recipe.
 
 Columns and examples that the lake lacks are made first; only shards that have changed are read.
 """
@@ -13,11 +14,18 @@ from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import DOCUMENTS, names_of
 from gristmill.reading.label_kinds import declared_kinds, declared_meanings
 from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.shelf import read_shelf
 from gristmill.scores.described import describe
 from gristmill.scores.examples import read_examples, write_examples
 from gristmill.scores.page import page_of
+from gristmill.stages.dedupe.resolution import read_resolution
+from gristmill.stages.dedupe.resolution_report import resolution_report
 
-HELP = "write an HTML page about an attribute set: histograms, quantiles, examples at the extremes"
+HELP = "write an HTML page about an attribute set: histograms, quantiles, examples at the extremes; or about duplicates"
+
+_DEDUPE = "dedupe/"
+"""How the second form begins."""
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -26,12 +34,14 @@ def declare(parser: ArgumentParser) -> None:
         "words",
         nargs="+",
         metavar="[LAKE] SOURCE/VERSION SET",
-        help="the documents and the set, as in wiki/v1 gopher-1; before them the lake: -, s3://bucket/prefix, or a"
-        " folder; by default that of the project or GRISTMILL_LAKE",
+        help="the documents and the set, as in wiki/v1 gopher-1; or dedupe/NAME; before them the lake: -,"
+        " s3://bucket/prefix, or a folder; by default that of the project or GRISTMILL_LAKE",
     )
     add_options(parser)
     parser.add_argument("--snapshot", help="by default the last one that is finished")
-    parser.add_argument("--output", metavar="FILE", help="by default SET-SNAPSHOT.html in the current folder")
+    parser.add_argument(
+        "--output", metavar="FILE", help="by default SET-SNAPSHOT.html or NAME.html in the current folder"
+    )
     add_shelves(parser)
 
 
@@ -39,11 +49,14 @@ def run(arguments: Namespace) -> int:
     """Writes the page, and shows its name. Returns 0.
 
     Raises:
-        RecipeError: there is no such set.
+        RecipeError: there is no such set or recipe.
         DataError: no snapshot is finished, or a row is wrong.
         StoreError: the lake does not answer.
     """
     words = list(arguments.words)
+    if words[-1].startswith(_DEDUPE) and len(words) <= 2:
+        arguments.lake = words[0] if len(words) == 2 else "-"
+        return _report_duplicates(arguments, words[-1].removeprefix(_DEDUPE).removesuffix("/resolution"))
     if len(words) not in {2, 3} or is_path(words[-1]):
         raise RecipeError(
             f"{' '.join(words)}: name documents and a set, as in wiki/v1 gopher-1, after the lake or alone"
@@ -73,4 +86,24 @@ def run(arguments: Namespace) -> int:
     with output_file(output, lake.url) as path:
         path.write_text(page_of(described, examples, meanings), encoding="utf-8")
     show(f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read")
+    return 0
+
+
+def _report_duplicates(arguments: Namespace, name: str) -> int:
+    """Writes the page about a resolution."""
+    if arguments.snapshot:
+        raise RecipeError("--snapshot: a resolution is about all snapshots; leave it out")
+    lake = lake_of(arguments)
+    recipes = read_shelf("dedupes", Dedupe, shelves_of(arguments))
+    if name not in recipes:
+        raise RecipeError(f"no dedupe recipe {name!r}; there are: {', '.join(sorted(recipes)) or 'none'}")
+    store = lake.store()
+    resolution = read_resolution(store, name)
+    if resolution is None:
+        raise DataError(f"{_DEDUPE}{name}: it has not been resolved; run gristmill make {_DEDUPE}{name} first")
+    page = resolution_report(store, recipes[name], resolution)
+    output = arguments.output or f"{name}.html"
+    with output_file(output, lake.url) as path:
+        path.write_text(page, encoding="utf-8")
+    show(f"{output}: {len(resolution.snapshots)} snapshots, {len(resolution.largest)} largest clusters")
     return 0

@@ -51,6 +51,29 @@ class SpanTable:
         lengths[some] = self.ends[self.firsts[1:][some] - 1]
         return lengths
 
+    def of_hash(self, ordinal: int, where: str) -> tuple[int, int, int]:
+        """The span of a hash: the number of its document's row, its first code point, and the one after it.
+
+        Args:
+            ordinal: the number of the hash in the shard.
+            where: the part, for the message.
+
+        Raises:
+            DataError: the shard has no such hash.
+
+        >>> columns = (np.array(each, np.uint32) for each in ([2, 0, 1], [0, 5, 0], [4, 9, 3], [1, 2, 1]))
+        >>> table = SpanTable(*columns, hashes=4)
+        >>> [table.of_hash(ordinal, "part 00") for ordinal in range(4)]
+        [(0, 0, 4), (0, 5, 9), (0, 5, 9), (2, 0, 3)]
+        """
+        if not 0 <= ordinal < self.hashes:
+            raise DataError(f"{where}: it has no hash {ordinal:,}; make this partition again")
+        span = ordinal
+        if self.sizes is not None:
+            span = int(np.searchsorted(np.cumsum(self.sizes, dtype=np.int64), ordinal, "right"))
+        row = int(np.searchsorted(self.firsts, span, "right")) - 1
+        return row, int(self.starts[span]), int(self.ends[span])
+
     def encode(self) -> bytes:
         """The bytes of the file."""
         head = np.array([self.documents, len(self.starts), self.hashes], "<u8")

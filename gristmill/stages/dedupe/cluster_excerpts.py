@@ -1,0 +1,90 @@
+"""The texts of the largest clusters of a resolution, read from the documents for one page. Nothing is stored.
+
+A document that a blocklist names is not shown.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.address import documents_asset, place
+from gristmill.lake.asset_kinds import FINGERPRINTS
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.batches import TextRow, decode_rows
+from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.rows.shard_file import rows_around
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.stages.dedupe.largest_clusters import LargestCluster
+from gristmill.stages.dedupe.resolution import Resolution
+from gristmill.stages.fingerprints.reader import FingerprintPart
+
+EXCERPT = 200
+"""Code points of an excerpt."""
+
+
+class ClusterExcerpt(NamedTuple):
+    """One of the largest clusters, and where one of its units is.
+
+    Attributes:
+        cluster: the cluster.
+        row: the number of the document in its shard, from 0; None if the documents changed after the resolution.
+        start: the first code point of the unit in the text.
+        end: the code point after it.
+        excerpt: its first code points; None if the document is not shown.
+    """
+
+    cluster: LargestCluster
+    row: int | None = None
+    start: int = 0
+    end: int = 0
+    excerpt: str | None = None
+
+
+def excerpts_of(store: Store, recipe: Dedupe, resolution: Resolution) -> list[ClusterExcerpt]:
+    """Reads where the largest clusters are, and what they say.
+
+    Args:
+        store: the lake.
+        recipe: the dedupe recipe.
+        resolution: its result.
+
+    Raises:
+        DataError: a file is damaged, or a blocklist cannot be read.
+    """
+    blocked = listed_pairs(store)
+    return [_excerpt(store, recipe, resolution, each, blocked) for each in resolution.largest]
+
+
+def _excerpt(
+    store: Store, recipe: Dedupe, resolution: Resolution, cluster: LargestCluster, blocked: set[Pair]
+) -> ClusterExcerpt:
+    resolved = resolution.of(cluster.source, cluster.snapshot)
+    if resolved is None or cluster.source not in recipe.versions:
+        return ClusterExcerpt(cluster)
+    prints = place(FINGERPRINTS.at(dedupe=recipe.name, source=cluster.source), cluster.snapshot)
+    documents = place(documents_asset(cluster.source, recipe.versions[cluster.source]), cluster.snapshot)
+    printed, written = find_ledger(store, prints), find_ledger(store, documents)
+    if not printed or not written:
+        return ClusterExcerpt(cluster)
+    if (printed[0].fingerprint, written[0].fingerprint) != (resolved.fingerprints, resolved.documents):
+        return ClusterExcerpt(cluster)
+    parts, shards = ({shard.name: shard for shard in table} for table in (printed[1], written[1]))
+    if cluster.shard not in parts or cluster.shard not in shards:
+        raise DataError(f"{prints.table}: no shard {cluster.shard}, which the resolution names; resolve again")
+    spans = FingerprintPart(store, parts[cluster.shard], prints.table).spans()
+    row, start, end = spans.of_hash(cluster.span, f"{prints.table}: part {cluster.shard}")
+    found = _document(*shard_file(store, documents, shards[cluster.shard]), shards[cluster.shard], row)
+    text = None if found.pair in blocked else found.text[start : min(end, start + EXCERPT)]
+    return ClusterExcerpt(cluster, row, start, end, text)
+
+
+def _document(store: Store, path: str, shard: Shard, row: int) -> TextRow:
+    first, rows = rows_around(store, path, list(shard.members), shard.bytes, row)
+    if row - first >= len(rows):
+        raise DataError(f"{path}: has no row {row}; make this partition again")
+    return decode_rows(msgspec.json.Decoder(TextRow), rows[row - first] + b"\n", path, row)[0]

@@ -1,0 +1,62 @@
+"""The report of a resolution as one HTML page: who repeats whom, what would be dropped, and the largest clusters."""
+
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
+from gristmill.reports.table_page import page_of_tables
+from gristmill.stages.dedupe.cluster_excerpts import ClusterExcerpt, excerpts_of
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
+from gristmill.stages.dedupe.resolution import Resolution
+
+
+def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> str:
+    """The page.
+
+    Args:
+        store: the lake.
+        recipe: the dedupe recipe.
+        resolution: its result.
+
+    Raises:
+        DataError: a file is damaged, or a blocklist cannot be read.
+    """
+    names = [f"{each.source}/{each.snapshot}" for each in resolution.snapshots]
+    totals = [each.counts.get("compared", 0) for each in resolution.snapshots]
+    matrix = {(rank, first): units for rank, first, units in resolution.matrix}
+    characters = duplicate_characters(store, recipe, resolution)
+    made = [each for each in characters if each is not None]
+    snapshots = [
+        {
+            "rank": str(rank),
+            "snapshot": names[rank],
+            "round": str(each.round),
+            "documents": f"{each.counts.get('documents', 0):,}",
+            "compared": f"{totals[rank]:,}",
+            "duplicates": f"{each.counts.get('duplicates', 0):,}",
+            "duplicate characters": _number(characters[rank]),
+        }
+        for rank, each in enumerate(resolution.snapshots)
+    ]
+    lead = (
+        f"{recipe.description or recipe.name}. Scope: {recipe.scope}. A mix that drops all duplicates leaves out"
+        f" {sum(made):,} characters of the {len(made)} of {len(names)} snapshots whose attribute sets are made."
+    )
+    plots = [draw_matrix(names, totals, matrix), draw_occurrences(resolution.occurrences)]
+    clusters = [_cluster(each) for each in excerpts_of(store, recipe, resolution)]
+    tables = {"Snapshots by rank": snapshots, "The largest clusters": clusters}
+    return page_of_tables(f"dedupe/{recipe.name}", lead, plots, tables)
+
+
+def _number(number: int | None) -> str:
+    return "not made" if number is None else f"{number:,}"
+
+
+def _cluster(each: ClusterExcerpt) -> dict[str, str]:
+    cluster = each.cluster
+    where = f"{cluster.source}/{cluster.snapshot} {cluster.shard}"
+    if each.row is None:
+        where, text = f"{where} fingerprint {cluster.span}", "(the documents changed; resolve the recipe again)"
+    else:
+        where = f"{where} row {each.row} [{each.start}, {each.end})"
+        text = "(a blocklist names this document)" if each.excerpt is None else each.excerpt
+    return {"occurrences": f"{cluster.times:,}", "one of them": where, "text": text}

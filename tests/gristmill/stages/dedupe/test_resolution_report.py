@@ -1,0 +1,108 @@
+"""The page about a resolution: excerpts at the right places, counted characters, and no markup of the data."""
+
+import json
+from pathlib import Path
+
+import pytest
+from dedupelake import known, put, resolved
+from testkit import Mill
+
+from gristmill.__main__ import main
+from gristmill.errors import DataError
+from gristmill.stages.dedupe.cluster_excerpts import EXCERPT, ClusterExcerpt, excerpts_of
+from gristmill.stages.dedupe.duplicate_characters import duplicate_characters
+from gristmill.stages.dedupe.resolution import Resolution, read_resolution
+from gristmill.stages.dedupe.resolution_report import resolution_report
+
+SHELF = ["--shelves", "gristmill,testshelf,dedupeshelf"]
+BOLD = "<b>bold</b> \u00e9"
+
+
+@pytest.fixture
+def pages(mill: Mill) -> Mill:
+    """Lines: `<b>bold</b> é` occurs four times, a long one twice, and one once."""
+    put(mill, "a", "x", f"first\n{BOLD}", f"{BOLD}\n{'long ' * 100}")
+    put(mill, "b", "x", f"{BOLD}\n{BOLD}\n{'long ' * 100}")
+    resolved(mill, "lines-1")
+    return mill
+
+
+def resolution(mill: Mill, name: str = "lines-1") -> Resolution:
+    found = read_resolution(mill.store, name)
+    assert found is not None
+    return found
+
+
+def excerpts(mill: Mill) -> list[ClusterExcerpt]:
+    return excerpts_of(mill.store, known().dedupes["lines-1"], resolution(mill))
+
+
+def test_excerpts_are_the_first_occurrences(pages: Mill) -> None:
+    bold, long = excerpts(pages)
+    assert (bold.cluster.times, bold.row, bold.start, bold.end, bold.excerpt) == (4, 0, 6, 6 + len(BOLD), BOLD)
+    assert (long.cluster.times, long.row, long.excerpt) == (2, 1, ("long " * 100)[:EXCERPT])
+
+
+def test_a_document_on_a_blocklist_is_not_shown(pages: Mill) -> None:
+    row = {"source": "pages", "id": "x0", "reason": "asked for"}
+    pages.store.put("blocklists/takedown.jsonl", json.dumps(row).encode())
+    assert [each.excerpt is None for each in excerpts(pages)] == [True, False]
+    page = resolution_report(pages.store, known().dedupes["lines-1"], resolution(pages))
+    assert "bold" not in page
+    assert "(a blocklist names this document)" in page
+
+
+def test_changed_documents_are_not_taken_for_those_that_were_compared(pages: Mill) -> None:
+    put(pages, "a", "x", "other\nother")
+    resolved(pages, "sources/pages/v0/documents")
+    assert [each.row for each in excerpts(pages)] == [None, None]
+    page = resolution_report(pages.store, known().dedupes["lines-1"], resolution(pages))
+    assert page.count("(the documents changed; resolve the recipe again)") == 2
+
+
+def test_duplicate_characters_are_those_of_the_sets_that_are_made(pages: Mill) -> None:
+    lines = known().dedupes["lines-1"]
+    assert duplicate_characters(pages.store, lines, resolution(pages)) == [len(BOLD), 2 * len(BOLD) + 500]
+    texts = known().dedupes["texts-1"]
+    resolved(pages, "dedupe/texts-1")
+    assert duplicate_characters(pages.store, texts, resolution(pages, "texts-1")) == [None, None]
+
+
+def test_near_duplicates_show_the_document_that_is_kept(mill: Mill) -> None:
+    words = " ".join(f"w{number}" for number in range(40))
+    put(mill, "a", "x", "", words, f"{words} end", f"{words} end")
+    resolved(mill, "near-1")
+    [found] = excerpts_of(mill.store, known().dedupes["near-1"], resolution(mill, "near-1"))
+    assert (found.cluster.times, found.row, found.excerpt) == (3, 1, words[:EXCERPT])
+
+
+def test_the_command_writes_a_page_on_which_texts_are_text(
+    pages: Mill, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", str(pages.root), "dedupe/lines-1", *SHELF]) == 0
+    assert capsys.readouterr().out == "lines-1.html: 2 snapshots, 2 largest clusters\n"
+    page = (tmp_path / "lines-1.html").read_text()
+    assert page.count("<svg ") == 2
+    assert "&lt;b&gt;bold&lt;/b&gt; \u00e9" in page
+    assert "<b>" not in page
+    assert f"leaves out {3 * len(BOLD) + 500:,} characters of the 2 of 2 snapshots" in page
+
+
+def test_what_cannot_be_reported_is_told(pages: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, message in (
+        (["dedupe/line-1"], "no dedupe recipe 'line-1'; there are: "),
+        (["dedupe/texts-1"], "run gristmill make dedupe/texts-1 first"),
+        (["dedupe/lines-1", "--snapshot", "a"], "a resolution is about all snapshots"),
+    ):
+        assert main(["report", str(pages.root), *words, *SHELF]) != 0
+        assert message in capsys.readouterr().err
+
+
+def test_a_span_that_no_document_has_is_refused(pages: Mill) -> None:
+    found = resolution(pages)
+    path = "dedupe/lines-1/resolution/resolution.json"
+    span = b'"span":%d' % found.largest[0].span
+    pages.store.put(path, pages.store.read(path).replace(span, b'"span":900', 1))
+    with pytest.raises(DataError, match="it has no hash 900"):
+        excerpts(pages)
