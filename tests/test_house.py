@@ -155,6 +155,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/verification/derived_files/resolution.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "sensors/resolutions.py": "by tests/assets/test_duplicates.py",
     "gristmill/stages/dedupe/runs/grinder.py": "by tests/gristmill/stages/dedupe/runs/test_step.py",
+    "gristmill/stages/dedupe/round_facts.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
     "gristmill/stages/dedupe/cluster_excerpts.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",
     "gristmill/stages/dedupe/duplicate_characters.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",
     "gristmill/reports/table_page.py": "by tests/gristmill/stages/dedupe/test_resolution_report.py",

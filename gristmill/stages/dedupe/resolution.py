@@ -4,8 +4,6 @@ fingerprints of all snapshots -> order.json -> hash runs -> verdicts by round ->
 """
 
 from collections.abc import Callable, Collection, Iterator
-from itertools import zip_longest
-from typing import TypeVar
 
 import msgspec
 
@@ -13,7 +11,7 @@ from gristmill.errors import DataError, NewerSchema
 from gristmill.execution.step import Step, make
 from gristmill.execution.survey import survey
 from gristmill.execution.work import Engine, ProgressLine, Say
-from gristmill.lake.address import Place, ledger_folder, place
+from gristmill.lake.address import ledger_folder, place
 from gristmill.lake.asset_kinds import (
     CLUSTERS,
     DOCUMENTS,
@@ -33,11 +31,10 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.largest_clusters import LargestCluster, largest_clusters
 from gristmill.stages.dedupe.marks.step import MarksStep
+from gristmill.stages.dedupe.round_facts import compared_in
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
-from gristmill.stages.fingerprints.binary_part import part_record
-from gristmill.stages.fingerprints.order import Order, Ranked, order_path, parse_order, round_key
-from gristmill.stages.fingerprints.repeated_unit import RepeatedUnit, most_repeated
+from gristmill.stages.fingerprints.order import Order, Ranked, order_path, parse_order
 from gristmill.stages.near_duplicates.marks.step import NearMarksStep
 from gristmill.stages.near_duplicates.step import ClustersStep
 
@@ -95,22 +92,6 @@ class Resolution(msgspec.Struct, frozen=True):
     def order(self) -> Order:
         """The order that was resolved."""
         return Order(tuple(Ranked(each.source, each.snapshot, each.round, each.edition) for each in self.snapshots))
-
-
-class _Clustered(msgspec.Struct, frozen=True):
-    """What a part of clusters says of its round; see gristmill.stages.near_duplicates.grinder."""
-
-    largest: list[RepeatedUnit]
-
-
-class _Compared(_Clustered, frozen=True):
-    """What a part of verdicts says of its bucket; see gristmill.stages.dedupe.verdicts.grinder."""
-
-    matrix: list[tuple[int, int, int]]
-    histogram: list[int]
-
-
-_Facts = TypeVar("_Facts", bound=_Clustered)
 
 
 def resolution_path(dedupe: str) -> str:
@@ -347,41 +328,6 @@ def composed(store: Store, dedupe: str, order: Order) -> tuple[Resolution, list[
         closed.append(marks.upstream)
         shards.append(sorted(row.name for row in printed))
         near = near or any(kind_of(up.asset) is CLUSTERS for up in marks.inputs)
-    compared, repeated = _compared(store, dedupe, order, near=near)
+    compared, repeated = compared_in(store, dedupe, order, near=near)
     largest = largest_clusters(repeated, order, shards, (CLUSTERS if near else VERDICTS).at(dedupe=dedupe))
     return Resolution(tuple(snapshots), *compared, largest), closed
-
-
-def _compared(
-    store: Store, dedupe: str, order: Order, *, near: bool
-) -> tuple[tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]], list[RepeatedUnit]]:
-    """The matrix and the occurrences, added up over the buckets of all rounds; and the largest units of each round."""
-    matrix: dict[tuple[int, int], int] = {}
-    occurrences: list[int] = []
-    largest: list[RepeatedUnit] = []
-    for key in map(round_key, range(1, order.rounds + 1)):
-        of_round: list[RepeatedUnit] = []
-        for facts in _facts(store, place(VERDICTS.at(dedupe=dedupe), key), _Compared):
-            for rank, first, units in facts.matrix:
-                matrix[rank, first] = matrix.get((rank, first), 0) + units
-            pairs = zip_longest(occurrences, facts.histogram, fillvalue=0)
-            occurrences = [before + more for before, more in pairs]
-            of_round = most_repeated([*of_round, *facts.largest])
-        if near:
-            clusters = _facts(store, place(CLUSTERS.at(dedupe=dedupe), key), _Clustered)
-            of_round = most_repeated([unit for facts in clusters for unit in facts.largest])
-        largest += of_round
-    return (tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)), largest
-
-
-def _facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:
-    """What the parts of a round say.
-
-    Raises:
-        DataError: a part says something else.
-    """
-    for row in read_ledger(store, where)[1]:
-        try:
-            yield msgspec.convert(part_record(row, where.table).facts, kind)
-        except msgspec.ValidationError as error:
-            raise DataError(f"{where.table}: part {row.name}: {error}; make this partition again") from error

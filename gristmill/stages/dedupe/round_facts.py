@@ -1,0 +1,67 @@
+"""What the parts of verdicts and clusters say of all rounds, put together."""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import TypeVar
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place, place
+from gristmill.lake.asset_kinds import CLUSTERS, VERDICTS
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.store.protocol import Store
+from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.repeated_unit import RepeatedUnit, most_repeated
+
+
+class _Clustered(msgspec.Struct, frozen=True):
+    """What a part of clusters says of its round; see gristmill.stages.near_duplicates.grinder."""
+
+    largest: list[RepeatedUnit]
+
+
+class _Compared(_Clustered, frozen=True):
+    """What a part of verdicts says of its bucket; see gristmill.stages.dedupe.verdicts.grinder."""
+
+    matrix: list[tuple[int, int, int]]
+    histogram: list[int]
+
+
+_Facts = TypeVar("_Facts", bound=_Clustered)
+
+
+def compared_in(
+    store: Store, dedupe: str, order: Order, *, near: bool
+) -> tuple[tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]], list[RepeatedUnit]]:
+    """The matrix and the occurrences, added up over the buckets of all rounds; and the largest units of each round."""
+    matrix: dict[tuple[int, int], int] = {}
+    occurrences: list[int] = []
+    largest: list[RepeatedUnit] = []
+    for key in map(round_key, range(1, order.rounds + 1)):
+        of_round: list[RepeatedUnit] = []
+        for facts in _facts(store, place(VERDICTS.at(dedupe=dedupe), key), _Compared):
+            for rank, first, units in facts.matrix:
+                matrix[rank, first] = matrix.get((rank, first), 0) + units
+            pairs = zip_longest(occurrences, facts.histogram, fillvalue=0)
+            occurrences = [before + more for before, more in pairs]
+            of_round = most_repeated([*of_round, *facts.largest])
+        if near:
+            clusters = _facts(store, place(CLUSTERS.at(dedupe=dedupe), key), _Clustered)
+            of_round = most_repeated([unit for facts in clusters for unit in facts.largest])
+        largest += of_round
+    return (tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)), largest
+
+
+def _facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:
+    """What the parts of a round say.
+
+    Raises:
+        DataError: a part says something else.
+    """
+    for row in read_ledger(store, where)[1]:
+        try:
+            yield msgspec.convert(part_record(row, where.table).facts, kind)
+        except msgspec.ValidationError as error:
+            raise DataError(f"{where.table}: part {row.name}: {error}; make this partition again") from error
