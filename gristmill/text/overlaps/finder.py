@@ -32,7 +32,7 @@ def label_of_lines(name: str) -> str:
 def overlaps(index: OverlapIndex, texts: Sequence[str]) -> dict[str, list[SpanArray]]:
     """The spans of each text that are in evaluation sets.
 
-    N-grams of one item that overlap are one span. A line is one that equals a line of an item.
+    N-grams of one item that overlap or touch are one span. A line is one that equals a line of an item.
 
     Args:
         index: of the evaluation sets.
@@ -113,7 +113,7 @@ def _spans(starts: NDArray[Any], ends: NDArray[Any], items: NDArray[Any]) -> Spa
 
 
 def merged(spans: SpanArray) -> SpanArray:
-    """The spans, those of one item that overlap as one, in the order of their starts.
+    """The spans, those of one item that overlap or touch as one, in the order of their starts.
 
     >>> merged(np.array([[0, 5, 1], [3, 9, 1], [4, 8, 2], [20, 30, 1]])).tolist()
     [[0, 9, 1], [4, 8, 2], [20, 30, 1]]
