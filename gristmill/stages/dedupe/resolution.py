@@ -116,15 +116,18 @@ def read_order(store: Store, dedupe: str) -> tuple[Order, str | None]:
             and the result of the last resolution is lost or damaged too.
     """
     path = order_path(dedupe)
-    tagged = store.read_tagged(path)
-    if tagged is None:
-        resolution = read_resolution(store, dedupe)
-        return (resolution.order if resolution else Order()), None
-    order = parse_order(tagged[0], path)
+    # The result is read first: a resolution that ends meanwhile has written its order before.
+    damage: DataError | None = None
     try:
         resolution = read_resolution(store, dedupe)
-    except DataError:  # a damaged result is made again, from the order
-        resolution = None
+    except DataError as error:  # a damaged result is made again, from the order
+        resolution, damage = None, error
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        if damage:
+            raise damage
+        return (resolution.order if resolution else Order()), None
+    order = parse_order(tagged[0], path)
     known = resolution.order.entries if resolution else ()
     if order.entries[: len(known)] != known:
         raise DataError(
