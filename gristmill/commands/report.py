@@ -11,7 +11,7 @@ from gristmill.commands._shared.targets import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import DOCUMENTS, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, RESOLUTION, names_of
 from gristmill.reading.label_kinds import declared_kinds, declared_meanings
 from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
 from gristmill.recipes.duplicates.dedupe import Dedupe
@@ -23,9 +23,6 @@ from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.dedupe.resolution_report import resolution_report
 
 HELP = "write an HTML page about an attribute set: histograms, quantiles, examples at the extremes; or about duplicates"
-
-_DEDUPE = "dedupe/"
-"""How the second form begins."""
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -54,9 +51,10 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     words = list(arguments.words)
-    if words[-1].startswith(_DEDUPE) and len(words) <= 2:
+    dedupe = words[-1].removeprefix(RESOLUTION.top) if words[-1].startswith(RESOLUTION.top) else ""
+    if dedupe and len(words) <= 2:
         arguments.lake = words[0] if len(words) == 2 else "-"
-        return _report_duplicates(arguments, words[-1].removeprefix(_DEDUPE).removesuffix("/resolution"))
+        return _report_duplicates(arguments, (names_of(words[-1]) or {"dedupe": dedupe})["dedupe"])
     if len(words) not in {2, 3} or is_path(words[-1]):
         raise RecipeError(
             f"{' '.join(words)}: name documents and a set, as in wiki/v1 gopher-1, after the lake or alone"

@@ -44,7 +44,7 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
     plots = [draw_matrix(names, totals, matrix), draw_occurrences(resolution.occurrences)]
     clusters = [_cluster(each) for each in excerpts_of(store, recipe, resolution)]
     tables = {"Snapshots by rank": snapshots, "The largest clusters": clusters}
-    return page_of_tables(f"dedupe/{recipe.name}", lead, plots, tables)
+    return page_of_tables(f"{RESOLUTION.top}{recipe.name}", lead, plots, tables)
 
 
 def _number(number: int | None) -> str:
