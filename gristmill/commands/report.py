@@ -98,7 +98,7 @@ def _report_duplicates(arguments: Namespace, name: str) -> int:
     store = lake.store()
     resolution = read_resolution(store, name)
     if resolution is None:
-        raise DataError(f"{_DEDUPE}{name}: it has not been resolved; run gristmill make {_DEDUPE}{name} first")
+        raise DataError(f"{RESOLUTION.at(dedupe=name)}: not made yet; run gristmill make {name} first")
     page = resolution_report(store, recipes[name], resolution)
     output = arguments.output or f"{name}.html"
     with output_file(output, lake.url) as path:

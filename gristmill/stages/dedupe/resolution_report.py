@@ -1,5 +1,6 @@
 """The report of a resolution as one HTML page: who repeats whom, what would be dropped, and the largest clusters."""
 
+from gristmill.lake.asset_kinds import RESOLUTION
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
