@@ -92,7 +92,7 @@ def test_the_command_writes_a_page_on_which_texts_are_text(
 def test_what_cannot_be_reported_is_told(pages: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     for words, message in (
         (["dedupe/line-1"], "no dedupe recipe 'line-1'; there are: "),
-        (["dedupe/texts-1"], "run gristmill make dedupe/texts-1 first"),
+        (["dedupe/texts-1"], "run gristmill make texts-1 first"),
         (["dedupe/lines-1", "--snapshot", "a"], "a resolution is about all snapshots"),
     ):
         assert main(["report", str(pages.root), *words, *SHELF]) != 0
