@@ -168,7 +168,7 @@ def test_a_disk_that_is_gone_is_told_as_such_and_holds_back_its_source_alone(
     (finding,) = audit_raw(mill.lake, source, SNAPSHOT)
     assert f"{tmp_path}{words}" in str(finding)
     taggers = {name: tagger for name, tagger in catalogue.taggers.items() if not tagger.only}
-    alone = replace(catalogue, sources=sources, taggers=taggers, mixes={}, tokenizers={}, exports={})
+    alone = replace(catalogue, sources=sources, taggers=taggers, mixes={}, tokenizers={}, exports={}, dedupes={})
     planner = Planner(alone, SHELVES, mill.lake)
     states = {(each.asset, each.snapshot): each for each in planner.prospects()}
     assert states["sources/pages/raw", ""].state == "wrong"

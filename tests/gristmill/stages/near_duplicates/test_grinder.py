@@ -57,6 +57,7 @@ def test_planted_pairs_among_many_documents_are_found_by_all_steps(tmp_path: Pat
         assert abs(share - expected) < 0.02 + 3 * deviation(expected, 200)
 
 
+@pytest.mark.slow
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("level", LEVELS)
 def test_two_signatures_share_a_band_as_often_as_the_theory_says(level: float) -> None:
