@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gristmill.lake.identity import Pair
 from gristmill.stages.fingerprints.order import Order
@@ -22,6 +20,9 @@ def people_table(members: Records, pairs: Sequence[Pair], order: Order, tables: 
         order: the order of snapshots.
         tables: the fingerprints of each rank.
     """
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import, and every command imports this module
+    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
+
     by = np.lexsort((members["node"], members["first"]))
     members = members[by]
     ranks, shards = rank_of(members["node"]), shard_of(members["node"])
