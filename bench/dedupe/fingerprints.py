@@ -4,14 +4,13 @@ One process, one shard; start-up and imports are not in it. GRISTMILL_BENCH_DEDU
 """
 
 import os
-import sys
 from pathlib import Path
 
 from bench.harness.cost import measured
 from bench.harness.place import SNAPSHOT, SOURCE
 from bench.harness.row import Row
 from bench.inputs.corpus import write_raw
-from bench.inputs.shelf import PACKAGE, raw_folder, write_shelf
+from bench.inputs.shelf import importable, raw_folder, write_shelf
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.lake.store.open import Lake
@@ -46,12 +45,11 @@ def run(work: Path) -> list[Row]:
     """A row a unit; `work` is an empty folder."""
     size = int(float(os.environ.get("GRISTMILL_BENCH_DEDUPE_MB", "100")) * 1e6)
     write_shelf(work)
-    sys.path.insert(0, str(work))
     lake = Lake(str(work / "lake"))
     written = write_raw(raw_folder(work / "lake"), 1, size)
-    shelves = ("gristmill", PACKAGE)
-    source = find("sources", Source, shelves, SOURCE)
-    make(ConversionStep(source, SNAPSHOT, shelves), lake, Inline(), "convert", print)
+    with importable(work) as shelves:
+        source = find("sources", Source, shelves, SOURCE)
+        make(ConversionStep(source, SNAPSHOT, shelves), lake, Inline(), "convert", print)
     return [_row(name, unit, lake, written) for name, unit in UNITS.items()]
 
 

@@ -18,7 +18,7 @@ from bench.harness.place import SOURCE
 from bench.harness.row import Row
 from bench.inputs.corpus import write_raw
 from bench.inputs.fingerprints import Made, write_snapshot
-from bench.inputs.shelf import PACKAGE, write_shelf
+from bench.inputs.shelf import importable, write_shelf
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.lake.store.open import Lake
@@ -83,12 +83,12 @@ def one_new(work: Path, old: int = 20, size: int = 8_000_000) -> Row:
     keys = [f"s{number:02}" for number in range(old + 1)]
     work.mkdir()
     write_shelf(work)
-    sys.path.insert(0, str(work))
-    for number, key in enumerate(keys):
-        write_raw(work / "lake" / "sources" / SOURCE / "raw" / key, 1, size, seed=number)
-        shelves = ("gristmill", PACKAGE)
-        step = ConversionStep(find("sources", Source, shelves, SOURCE), key, shelves)
-        make(step, Lake(str(work / "lake")), Inline(), f"bench-{key}", lambda _: None)
+    with importable(work) as shelves:
+        source = find("sources", Source, shelves, SOURCE)
+        for number, key in enumerate(keys):
+            write_raw(work / "lake" / "sources" / SOURCE / "raw" / key, 1, size, seed=number)
+            step = ConversionStep(source, key, shelves)
+            make(step, Lake(str(work / "lake")), Inline(), f"bench-{key}", lambda _: None)
     shutil.copytree(work / "lake", work / "anew" / "lake")
     whole = {"buckets": 16, "rounds": [keys]}
     anew = resolve(work / "anew", whole, [each for verb in ("prints", "runs") for each in _all(verb, keys)] + [

@@ -1,8 +1,11 @@
 """The recipes that are measured with: a shelf package written into the work folder, and the variables that name it."""
 
 import hashlib
+import importlib
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.harness.cost import ROOT
@@ -88,6 +91,22 @@ def write_shelf(work: Path, tokenizer: Path | None = None) -> None:
         path.write_text(text)
         for folder in (path.parent, path.parent.parent):
             (folder / "__init__.py").touch()
+
+
+@contextmanager
+def importable(work: Path) -> Iterator[tuple[str, str]]:
+    """The shelves with the package that `write_shelf` wrote below `work`, which this process can import meanwhile.
+
+    Another folder may have had a package of this name before. Python keeps what it has imported, so it is forgotten.
+    """
+    sys.path.insert(0, str(work))
+    try:
+        yield "gristmill", PACKAGE
+    finally:
+        sys.path.remove(str(work))
+        for name in [each for each in sys.modules if f"{each}.".startswith(f"{PACKAGE}.")]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
 
 
 def variables(work: Path, lake: Path) -> dict[str, str]:
