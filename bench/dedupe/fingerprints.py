@@ -10,7 +10,7 @@ from bench.harness.cost import measured
 from bench.harness.place import SNAPSHOT, SOURCE
 from bench.harness.row import Row
 from bench.inputs.corpus import write_raw
-from bench.inputs.shelf import importable, raw_folder, write_shelf
+from bench.inputs.shelf import convert, raw_folder, write_shelf
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make
 from gristmill.lake.store.open import Lake
@@ -24,9 +24,6 @@ from gristmill.recipes.duplicates.units import (
     SentenceUnits,
     Unit,
 )
-from gristmill.recipes.shelf import find
-from gristmill.recipes.source import Source
-from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.fingerprints.step import FingerprintStep
 
 UNITS: dict[str, Unit] = {
@@ -45,11 +42,9 @@ def run(work: Path) -> list[Row]:
     """A row a unit; `work` is an empty folder."""
     size = int(float(os.environ.get("GRISTMILL_BENCH_DEDUPE_MB", "100")) * 1e6)
     write_shelf(work)
-    lake = Lake(str(work / "lake"))
     written = write_raw(raw_folder(work / "lake"), 1, size)
-    with importable(work) as shelves:
-        source = find("sources", Source, shelves, SOURCE)
-        make(ConversionStep(source, SNAPSHOT, shelves), lake, Inline(), "convert", print)
+    convert(work, work / "lake")
+    lake = Lake(str(work / "lake"))
     return [_row(name, unit, lake, written) for name, unit in UNITS.items()]
 
 

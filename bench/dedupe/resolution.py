@@ -18,13 +18,8 @@ from bench.harness.place import SOURCE
 from bench.harness.row import Row
 from bench.inputs.corpus import write_raw
 from bench.inputs.fingerprints import Made, write_snapshot
-from bench.inputs.shelf import importable, write_shelf
-from gristmill.execution.runner import Inline
-from gristmill.execution.step import make
+from bench.inputs.shelf import convert, write_shelf
 from gristmill.lake.store.open import Lake
-from gristmill.recipes.shelf import find
-from gristmill.recipes.source import Source
-from gristmill.stages.conversion.step import ConversionStep
 
 LIMIT = 512_000_000
 PARAGRAPHS = 50_000_000
@@ -83,12 +78,9 @@ def one_new(work: Path, old: int = 20, size: int = 8_000_000) -> Row:
     keys = [f"s{number:02}" for number in range(old + 1)]
     work.mkdir()
     write_shelf(work)
-    with importable(work) as shelves:
-        source = find("sources", Source, shelves, SOURCE)
-        for number, key in enumerate(keys):
-            write_raw(work / "lake" / "sources" / SOURCE / "raw" / key, 1, size, seed=number)
-            step = ConversionStep(source, key, shelves)
-            make(step, Lake(str(work / "lake")), Inline(), f"bench-{key}", lambda _: None)
+    for number, key in enumerate(keys):
+        write_raw(work / "lake" / "sources" / SOURCE / "raw" / key, 1, size, seed=number)
+    convert(work, work / "lake")
     shutil.copytree(work / "lake", work / "anew" / "lake")
     whole = {"buckets": 16, "rounds": [keys]}
     anew = resolve(work / "anew", whole, [each for verb in ("prints", "runs") for each in _all(verb, keys)] + [

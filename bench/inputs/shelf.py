@@ -1,14 +1,12 @@
 """The recipes that are measured with: a shelf package written into the work folder, and the variables that name it."""
 
 import hashlib
-import importlib
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
-from bench.harness.cost import ROOT
+from bench.harness.cost import ROOT, timed
 from bench.harness.place import SNAPSHOT, SOURCE
 from bench.inputs.corpus import write_raw
 
@@ -93,22 +91,6 @@ def write_shelf(work: Path, tokenizer: Path | None = None) -> None:
             (folder / "__init__.py").touch()
 
 
-@contextmanager
-def importable(work: Path) -> Iterator[tuple[str, str]]:
-    """The shelves with the package that `write_shelf` wrote below `work`, which this process can import meanwhile.
-
-    Another folder may have had a package of this name before. Python keeps what it has imported, so it is forgotten.
-    """
-    sys.path.insert(0, str(work))
-    try:
-        yield "gristmill", PACKAGE
-    finally:
-        sys.path.remove(str(work))
-        for name in [each for each in sys.modules if f"{each}.".startswith(f"{PACKAGE}.")]:
-            del sys.modules[name]
-        importlib.invalidate_caches()
-
-
 def variables(work: Path, lake: Path) -> dict[str, str]:
     """The environment of a program that works on a lake with the recipes of `write_shelf`."""
     home = work / "dagster" / lake.name
@@ -133,3 +115,12 @@ def new_lake(work: Path, shards: int, size: int) -> tuple[Path, Mapping[str, str
     lake = work / "lake"
     total = write_raw(raw_folder(lake), shards, size)
     return lake, variables(work, lake), total
+
+
+def convert(work: Path, lake: Path) -> None:
+    """Converts all raw snapshots of the source with the shelf that `write_shelf` wrote, in a process of its own.
+
+    Python imports a package of one name once, and several benches of a test process write one of this name.
+    """
+    command: list[str | Path] = [sys.executable, "-m", "gristmill", "make", lake, f"{SOURCE}/v0", "--workers", "1"]
+    timed(command, work / "logs" / "convert.log", variables(work, lake))
