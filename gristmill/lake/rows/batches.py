@@ -1,7 +1,7 @@
 """Rows of shards in batches: decoded into any msgspec type, and aligned with the rows of another shard."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -204,12 +204,12 @@ class RowFeed:
             )
 
 
-def check_same_ids(documents: Sequence[Any], rows: Sequence[Any], beside: str, path: str, first: int) -> int:
+def check_same_ids(documents: Sequence[Pair], rows: Sequence[Pair], beside: str, path: str, first: int) -> int:
     """Checks that rows have the ids of their documents, and their sources if the rows have sources.
 
     Args:
-        documents: with `id` and `source`.
-        rows: attribute rows, as many; with `id` and `source`.
+        documents: the (source, id) of each document.
+        rows: those of as many attribute rows. A source may be empty.
         beside: path of the documents' shard, for the message.
         path: of the attribute rows' shard, for the message.
         first: number of the first row in the shard.
@@ -220,12 +220,11 @@ def check_same_ids(documents: Sequence[Any], rows: Sequence[Any], beside: str, p
     Raises:
         Misaligned: a row differs; names shard, row and both ids.
     """
-    missing = 0
-    for number, (document, row) in enumerate(zip(documents, rows, strict=True)):
-        if document.id != row.id or (row.source and row.source != document.source):
-            raise Misaligned(
-                f"{path}: row {first + number}: id {row.id!r} (source {row.source!r}), but {beside} has"
-                f" {document.id!r} (source {document.source!r}) there; make this attribute set again"
-            )
-        missing += not row.source
-    return missing
+    if documents != rows:
+        for number, (document, row) in enumerate(zip(documents, rows, strict=True)):
+            if document[1] != row[1] or (row[0] and row[0] != document[0]):
+                raise Misaligned(
+                    f"{path}: row {first + number}: id {row[1]!r} (source {row[0]!r}), but {beside} has"
+                    f" {document[1]!r} (source {document[0]!r}) there; make this attribute set again"
+                )
+    return sum(not source for source, _ in rows)

@@ -160,12 +160,14 @@ class AdoptionGrinder:
                 )
             lengths = [len(document.text) for document in documents]
             rows = parse_rows(lines, spec.name, file.path, first, lengths)
-            counts[SOURCELESS] = counts.get(SOURCELESS, 0) + check_same_ids(documents, rows, beside, file.path, first)
+            pairs = [document.pair for document in documents]
+            theirs = [(row.source, row.id) for row in rows]
+            counts[SOURCELESS] = counts.get(SOURCELESS, 0) + check_same_ids(pairs, theirs, beside, file.path, first)
             for row, length in zip(rows, lengths, strict=True):
                 spans = (span for label in row.labels.values() for span in label)
                 outside = sum(not 0 <= start <= end <= length for start, end, _ in spans)
                 counts[OUTSIDE] = counts.get(OUTSIDE, 0) + outside
-            ids.update([document.pair for document in documents])
+            ids.update(pairs)
             first += len(lines)
         if waiting or next(texts, None) is not None:
             raise Misaligned(f"{file.path}: ends after {first} rows, but {beside} has more; {_MEND}")

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from gristmill.errors import MalformedRow, RecipeError
-from gristmill.lake.rows.attribute import AttributeRow
+from gristmill.lake.rows.attribute import Spans
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import is_attribute, label_of, set_of
 
@@ -135,14 +135,18 @@ class ColumnReader:
             values[name] = column
         return values
 
+    def labels_of(self, name: str) -> tuple[str, ...]:
+        """The labels of an attribute set that columns name, sorted."""
+        return tuple(sorted({label_of(c) for c in self._attributes if set_of(c) == name}))
+
     def labels(
-        self, name: str, rows: Sequence[AttributeRow], path: str, first: int, absent: dict[str, int]
-    ) -> dict[str, list[Any]]:
+        self, name: str, found: Mapping[str, Sequence[Spans | None]], path: str, first: int, absent: dict[str, int]
+    ) -> dict[str, Sequence[Any]]:
         """The values of the columns of one attribute set.
 
         Args:
             name: of the set.
-            rows: its rows.
+            found: for each label the spans of each row; None for a row without the label.
             path: of its shard, for messages.
             first: number of the first row in the shard.
             absent: receives the number of rows that lack a label, by column. Their value is None.
@@ -150,31 +154,26 @@ class ColumnReader:
         Raises:
             MalformedRow: a column that is declared as one score has several spans.
         """
-        values: dict[str, list[Any]] = {}
+        values: dict[str, Sequence[Any]] = {}
         for column in self._attributes:
             if set_of(column) != name:
                 continue
-            label = label_of(column)
-            column_spans = [row.labels.get(label) for row in rows]
-            lacking = sum(spans is None for spans in column_spans)
+            column_spans = found[label_of(column)]
+            lacking = column_spans.count(None)
             if lacking:
                 absent[column.name] = absent.get(column.name, 0) + lacking
-            if column.type == "spans":
-                values[column.name] = column_spans
-            else:
-                values[column.name] = [
-                    _one_score(spans, column, path, first + number) if spans else None
-                    for number, spans in enumerate(column_spans)
-                ]
+            values[column.name] = column_spans if column.type == "spans" else _scores(column_spans, column, path, first)
         return values
 
 
-def _one_score(spans: Sequence[tuple[int, int, float]], column: Column, path: str, row: int) -> float:
-    if len(spans) > 1:
-        raise MalformedRow(
-            path,
-            row,
-            f"{column.path} has {len(spans)} spans, but column {column.name!r} is declared as one score",
-            f"declare it as spans({column.path!r}) and say in the rule what to do with several",
-        )
-    return spans[0][2]
+def _scores(spans: Sequence[Spans | None], column: Column, path: str, first: int) -> list[float | None]:
+    """The score of each row's only span; None for a row without a span."""
+    for number, each in enumerate(spans):
+        if each is not None and len(each) > 1:
+            raise MalformedRow(
+                path,
+                first + number,
+                f"{column.path} has {len(each)} spans, but column {column.name!r} is declared as one score",
+                f"declare it as spans({column.path!r}) and say in the rule what to do with several",
+            )
+    return [each[0][2] if each else None for each in spans]

@@ -38,7 +38,7 @@ class FilteredBlock(NamedTuple):
     first: int
     block: bytes
     pairs: Sequence[Pair]
-    values: dict[str, list[Any]]
+    values: dict[str, Sequence[Any]]
     decisions: NDArray[np.int64]
     reasons: list[str]
     edits: Mapping[int, bytes] = _NO_EDITS

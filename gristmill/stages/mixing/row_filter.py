@@ -6,7 +6,6 @@ The documents are joined row by row with their attribute sets.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,13 +15,13 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import Selection
+from gristmill.stages.mixing.chosen_labels import read_labels
 from gristmill.stages.mixing.column_reader import ColumnReader
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
@@ -36,13 +35,6 @@ WRONG_TYPE = (
 BLOCKED = "blocklist: {}"
 ABSENT = "absent: "
 """A count of rows that lack a column has the name of the column after this."""
-
-
-class _JoinKey(msgspec.Struct):
-    """The fields that must be equal in documents and attribute rows."""
-
-    source: str
-    id: str
 
 
 class AttributeFeed(Protocol):
@@ -133,25 +125,24 @@ class RowFilter:
         feeds: Mapping[str, AttributeFeed],
         origin: _BlockOrigin,
         counts: dict[str, int],
-    ) -> dict[str, list[Any]]:
+    ) -> dict[str, Sequence[Any]]:
         """The values of all declared columns of a block. Checks that the attribute rows match the documents."""
         path, first = origin
         absent: dict[str, int] = {}
-        values = self._reader.fields(rows, absent)
-        ids = [_JoinKey(source, id_) for source, id_ in pairs] if feeds else []
+        values: dict[str, Sequence[Any]] = {**self._reader.fields(rows, absent)}
         lengths = self._reader.lengths(rows)
         for name, feed in feeds.items():
             lines = feed.take(len(rows), path)
-            attributes = parse_rows(lines, name, feed.path, first, lengths)
-            sourceless = check_same_ids(ids, attributes, path, feed.path, first)
+            theirs, found = read_labels(lines, name, self._reader.labels_of(name), feed.path, first, lengths)
+            sourceless = check_same_ids(pairs, theirs, path, feed.path, first)
             if sourceless:
                 add_counts(counts, {f"attribute rows without a source: {name}": sourceless})
-            values.update(self._reader.labels(name, attributes, feed.path, first, absent))
+            values.update(self._reader.labels(name, found, feed.path, first, absent))
         add_counts(counts, absent, ABSENT)
         return values
 
     def _decisions(
-        self, values: dict[str, list[Any]], pairs: Sequence[Pair], origin: _BlockOrigin
+        self, values: dict[str, Sequence[Any]], pairs: Sequence[Pair], origin: _BlockOrigin
     ) -> tuple[NDArray[np.int64], list[str]]:
         """Decisions and reasons: see FilteredBlock. Blocklists decide first, then rules, then the rate."""
         reasons = [BLOCKED.format(blocklist.name) for blocklist in self._blocklists]

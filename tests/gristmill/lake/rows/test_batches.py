@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from gristmill.errors import MalformedRow, Misaligned, StoreError
+from gristmill.lake.identity import Pair
 from gristmill.lake.rows.batches import IdPair, RowFeed, TextRow, check_same_ids, decode_rows, read_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
@@ -91,8 +92,8 @@ def test_a_row_too_many_names_both_files_and_the_row(lake: FolderStore) -> None:
         rows.finish("docs/a.gz")
 
 
-def document(id_: str, source: str = "s") -> Document:
-    return Document(id_, "", source)
+def document(id_: str, source: str = "s") -> Pair:
+    return source, id_
 
 
 def test_other_ids_and_other_sources_are_named_with_their_row() -> None:

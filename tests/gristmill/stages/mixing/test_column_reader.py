@@ -1,9 +1,10 @@
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from gristmill.errors import MalformedRow, RecipeError
-from gristmill.lake.rows.attribute import AttributeRow
+from gristmill.lake.rows.attribute import Spans
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.recipes.rules import Column, field, score, spans
 from gristmill.stages.mixing.column_reader import ColumnReader
@@ -79,13 +80,15 @@ def test_a_row_without_id_or_source_is_named() -> None:
             reader.pairs(rows, "a", 7)
 
 
-def labels(row: AttributeRow, *columns: Column) -> tuple[dict[str, list[Any]], dict[str, int]]:
+def labels(row: Mapping[str, Spans], *columns: Column) -> tuple[dict[str, Sequence[Any]], dict[str, int]]:
     absent: dict[str, int] = {}
-    return ColumnReader(columns).labels("tox-1", [row], "set", 5, absent), absent
+    reader = ColumnReader(columns)
+    found = {label: [row.get(label)] for label in reader.labels_of("tox-1")}
+    return reader.labels("tox-1", found, "set", 5, absent), absent
 
 
 def test_scores_and_spans_are_taken_from_attribute_rows() -> None:
-    row = AttributeRow("i", "s", {"en": [(0, 3, 0.5)], "none": [], "all": [(0, 1, 0.1), (1, 3, 0.2)]})
+    row: dict[str, Spans] = {"en": [(0, 3, 0.5)], "none": [], "all": [(0, 1, 0.1), (1, 3, 0.2)]}
     columns = (score("tox-1__en", "en"), score("tox-1__none", "none"), score("tox-1__gone", "gone"))
     assert labels(row, *columns) == ({"en": [0.5], "none": [None], "gone": [None]}, {"gone": 1})
     assert labels(row, spans("tox-1__all", "every"))[0] == {"every": [[(0, 1, 0.1), (1, 3, 0.2)]]}
