@@ -52,7 +52,7 @@ EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
     "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
     "formats.fasttext",
-    "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", *ACROSS,
+    "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns", *ACROSS,
 }  # fmt: skip
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -107,6 +107,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ACROSS,
     "maintenance": {"tracing", "scores", *ACROSS},
     "pipeline": ACROSS,
+    "takedowns": {"tracing", "scores", "maintenance", *ACROSS},
     **dict.fromkeys(SHELVES, SHELF),
     "reading": {
         "stages.mixing",
@@ -185,6 +186,11 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/fingerprints/reader.py": "by tests/gristmill/stages/fingerprints/test_step.py",
     "gristmill/stages/fingerprints/units_of_texts.py": "by tests/gristmill/stages/fingerprints/test_step.py",
     "gristmill/recipes/duplicates/units.py": "by tests/gristmill/recipes/duplicates/test_dedupe.py",
+    "gristmill/takedowns/due.py": "by tests/gristmill/commands/test_takedown.py",
+    "gristmill/takedowns/finder.py": "by tests/gristmill/commands/test_takedown.py",
+    "gristmill/takedowns/places.py": "by tests/gristmill/commands/test_takedown.py",
+    "gristmill/takedowns/shown_place.py": "by tests/gristmill/commands/test_takedown.py",
+    "gristmill/takedowns/side_files.py": "by tests/gristmill/commands/test_takedown.py",
     # assets and sensors
     "assets/support/folder_facts.py": "by tests/assets/test_models.py",
     "gristmill/labels/rude_remarks.py": "by tests/gristmill/models/test_toxicity.py",

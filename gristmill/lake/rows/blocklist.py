@@ -1,8 +1,10 @@
 """Blocklists: (source, id) pairs that mixes must leave out, such as takedowns and evaluation sets."""
 
+from collections.abc import Iterable, Mapping
+
 import msgspec
 
-from gristmill.errors import MalformedRow, RecipeError
+from gristmill.errors import Conflict, MalformedRow, RecipeError, StoreError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.asset_kinds import BLOCKLIST
 from gristmill.lake.identity import Pair, digest_of
@@ -58,9 +60,14 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         raise RecipeError(
             f"{path}: a selection names this blocklist, but the lake has none; put one there (it may be empty)"
         )
+    return Blocklist(name, _reasons(store.stream(path), path))
+
+
+def _reasons(data: Iterable[bytes], path: str) -> dict[Pair, str]:
+    """The pairs in the bytes of a blocklist; raises what read_blocklist raises for a wrong row."""
     reasons: dict[Pair, str] = {}
     row = 0
-    for block in blocks(store.stream(path), path):
+    for block in blocks(data, path):
         for line in rows_of(block):
             if line.strip():
                 try:
@@ -71,7 +78,45 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
                     ) from error
                 reasons[entry.source, entry.id] = entry.reason
             row += 1
-    return Blocklist(name, reasons)
+    return reasons
+
+
+_TRIES = 20
+"""How often an addition begins again because another process changed the list meanwhile."""
+
+
+def add_to_blocklist(store: Store, name: str, reasons: Mapping[Pair, str]) -> list[Pair]:
+    """Adds pairs to a blocklist. A list that the lake does not have is made.
+
+    The lines that are there stay byte for byte. The list is replaced by one compare-and-swap, so nobody's line is lost.
+
+    Args:
+        store: the lake.
+        name: of the list.
+        reasons: why each pair is on the list.
+
+    Returns:
+        The pairs that were not there, sorted.
+
+    Raises:
+        MalformedRow: a row of the list is wrong. Nothing was added.
+        StoreError: the lake does not answer, or other processes change the list all the time.
+    """
+    path = blocklist_path(name)
+    for _ in range(_TRIES):
+        data, etag = store.read_tagged(path) or (b"", None)
+        there = _reasons([data] if data else [], path)
+        new = sorted(pair for pair in reasons if pair not in there)
+        if not new:
+            return []
+        lines = [_BlocklistRow(*pair, reasons[pair]) for pair in new]
+        gap = b"\n" if data and not data.endswith(b"\n") else b""
+        try:
+            store.put_if(path, data + gap + b"".join(msgspec.json.encode(line) + b"\n" for line in lines), etag)
+        except Conflict:
+            continue
+        return new
+    raise StoreError(f"{path}: other processes changed it {_TRIES} times meanwhile; nothing was added: try again")
 
 
 def listed_pairs(store: Store) -> set[Pair]:

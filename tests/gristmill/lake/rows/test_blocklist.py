@@ -1,7 +1,9 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from gristmill.errors import MalformedRow, RecipeError
-from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.rows.blocklist import add_to_blocklist, read_blocklist
 from gristmill.lake.store.folder import FolderStore
 
 ROW = b'{"source":"s","id":"%s","reason":"asked for"}\n'
@@ -41,3 +43,32 @@ def test_a_blank_line_counts_when_a_row_behind_it_is_named(lake: FolderStore) ->
     lake.put("blocklists/takedowns.jsonl", b"\n" + ROW % b"a" + b"  \n" + b"{\n")
     with pytest.raises(MalformedRow, match=r"takedowns\.jsonl: row 3: "):
         read_blocklist(lake, "takedowns")
+
+
+def test_pairs_are_added_behind_the_lines_that_are_there(lake: FolderStore) -> None:
+    lake.put("blocklists/takedowns.jsonl", b"\n" + (ROW % b"a").rstrip())
+    assert add_to_blocklist(lake, "takedowns", {("s", "a"): "other", ("s", "c"): "x", ("s", "b"): "\u00fc\n"}) == [
+        ("s", "b"),
+        ("s", "c"),
+    ]
+    assert lake.read("blocklists/takedowns.jsonl") == (
+        b"\n" + ROW % b"a" + b'{"source":"s","id":"b","reason":"\xc3\xbc\\n"}\n{"source":"s","id":"c","reason":"x"}\n'
+    )
+    assert add_to_blocklist(lake, "takedowns", {("s", "b"): "again"}) == []
+    assert add_to_blocklist(lake, "new", {("s", "b"): "first"}) == [("s", "b")]
+
+
+def test_nothing_is_added_to_a_list_with_a_wrong_row(lake: FolderStore) -> None:
+    lake.put("blocklists/takedowns.jsonl", ROW % b"a" + b"{\n")
+    with pytest.raises(MalformedRow, match=r"takedowns\.jsonl: row 1: "):
+        add_to_blocklist(lake, "takedowns", {("s", "b"): "x"})
+    assert lake.read("blocklists/takedowns.jsonl") == ROW % b"a" + b"{\n"
+
+
+def test_people_who_add_at_the_same_time_lose_no_line(lake: FolderStore) -> None:
+    def add(number: int) -> None:
+        add_to_blocklist(lake, "takedowns", {("s", f"{number}-{each}"): "x" for each in range(3)})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(12)))
+    assert len(read_blocklist(lake, "takedowns").reasons) == 36

@@ -1,0 +1,64 @@
+"""Which finished slices must be made again because a blocklist names documents that they have."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gristmill.lake.address import Place, place
+from gristmill.lake.asset_kinds import MIX, kind_of
+from gristmill.lake.ledger.files import read_head
+from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.places import Search
+from gristmill.tracing.rows import parent_of
+
+
+class DueSlice(NamedTuple):
+    """A finished slice of a mix, or of a revision, that has wanted documents.
+
+    Attributes:
+        place: the slice.
+        shards: its shards with these documents, sorted.
+        by: the asset whose recipe names the blocklist: the slice itself or the version that it is selected from; empty
+            if neither does. Then the blocklist takes nothing out of the slice.
+    """
+
+    place: Place
+    shards: tuple[str, ...]
+    by: str
+
+    def __str__(self) -> str:
+        return f"{self.place.asset} ({self.place.snapshot}): {', '.join(self.shards)}"
+
+
+def due_slices(store: Store, search: Search, blocklist: str) -> Iterator[DueSlice]:
+    """The slices that have wanted documents, and whether the blocklist reaches them.
+
+    A slice of a revision is named only if its own recipe names the list: others rightly keep the document.
+
+    Args:
+        store: the lake.
+        search: the places of the documents.
+        blocklist: name of the list.
+
+    Raises:
+        DataError: a ledger is wrong.
+    """
+    slices: dict[tuple[str, str], set[str]] = {}
+    for found in search.found:
+        if found.area in {"mixes", "documents"}:
+            slices.setdefault((found.asset, found.snapshot), set()).add(found.shard)
+    for (asset, snapshot), shards in slices.items():
+        here = place(asset, snapshot)
+        by = _named_by(store, here, blocklist)
+        if by == asset or kind_of(asset) is MIX:
+            yield DueSlice(here, tuple(sorted(shards)), by)
+
+
+def _named_by(store: Store, here: Place, blocklist: str) -> str:
+    """The slice or the version above it whose recipe names a list; empty if none does."""
+    head = read_head(store, here)
+    while head is not None:
+        if blocklist in head.recipe.parameters.get("blocklists", ()):
+            return head.asset
+        parent = parent_of(head)
+        head = read_head(store, place(parent.asset, parent.snapshot)) if parent else None
+    return ""

@@ -1,0 +1,199 @@
+"""Finds every place of some documents in a lake, through its indexes.
+
+A shard has the same name in every version, set and mix. The id indexes of documents and mixes give the rows. What is
+made from such a shard, and recorded the same content, has the same rows. What was made from another content may have
+other documents: it is reported as not searched.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from gristmill.errors import GristmillError
+from gristmill.lake.address import Place, documents_asset, mix_asset
+from gristmill.lake.asset_kinds import (
+    ATTRIBUTES,
+    CLUSTERS,
+    DOCUMENTS,
+    EXPORT,
+    FINGERPRINTS,
+    MIX,
+    RAW,
+    TOKEN_CACHE,
+    kind_of,
+    names_of,
+    rank_of,
+)
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.derived import columns_path
+from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.id_rows import rows_by_shard
+from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search
+from gristmill.takedowns.shown_place import shown_raw, shown_tokens
+from gristmill.takedowns.side_files import example_places, labelled_places, printed_places, quarantine_places
+from gristmill.takedowns.wanted import Wanted
+from gristmill.tracing.parts import traced_part
+from gristmill.tracing.raw import Shelves
+from gristmill.tracing.rows import LocatedRow, Partition, find_partition
+
+STALE = "made from another version of shard {}, so its documents are not known; make it again"
+
+
+class _Rows(NamedTuple):
+    """A searched partition of documents or of a mix: the rows of the wanted documents in each shard."""
+
+    partition: Partition
+    rows: dict[str, dict[Pair, int]]
+
+
+class Finder:
+    """Searches a lake once.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        shelves: recipes, to show where a document is in the raw data.
+        proven: whether every index is read whole and compared with its digest.
+    """
+
+    def __init__(self, store: Store, wanted: Wanted, shelves: Shelves, *, proven: bool = False) -> None:
+        self._store, self._wanted, self._shelves, self._proven = store, wanted, shelves, proven
+        self._searched: dict[tuple[str, str], _Rows] = {}
+        self.search = Search([], [], {})
+
+    def run(self) -> Search:
+        """All places. What cannot be read is reported as not searched.
+
+        Raises:
+            StoreError: the ledgers of the lake cannot be listed.
+        """
+        how: dict[str, Callable[[Partition], None]] = {
+            DOCUMENTS.name: self._documents,
+            MIX.name: self._indexed,
+            ATTRIBUTES.name: self._attributes,
+            FINGERPRINTS.name: self._fingerprints,
+            CLUSTERS.name: self._clusters,
+            TOKEN_CACHE.name: self._token_cache,
+            EXPORT.name: self._export,
+        }
+        for there in sorted(list_ledgers(self._store), key=lambda each: (rank_of(each.asset), each.snapshot)):
+            if there.kind.name in how:
+                area = AREA_OF_KIND[there.kind.name]
+                self.search.searched[area] = self.search.searched.get(area, 0) + 1
+                try:
+                    partition = find_partition(self._store, there)
+                    if partition is not None:
+                        how[there.kind.name](partition)
+                except GristmillError as error:
+                    self.search.skip(_shown(there), error)
+        self._add(labelled_places(self._store, self._wanted, self.search))
+        return self.search
+
+    def _add(self, places: Iterator[FoundPlace]) -> None:
+        self.search.found += places
+
+    def _found(self, pair: Pair, area: Area, there: Place, shard: str, where: str) -> None:
+        self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, shard, where))
+
+    def _indexed(self, partition: Partition) -> None:
+        there, area = partition.place, AREA_OF_KIND[partition.place.kind.name]
+        rows: dict[str, dict[Pair, int]] = {}
+        shards = list(partition.shards.values())
+        for found in rows_by_shard(self._store, there, shards, self._wanted, proven=self._proven):
+            if found.why:
+                self.search.skip(f"{_shown(there)}, shard {found.shard.name}", found.why)
+                continue
+            if found.rows:
+                rows[found.shard.name] = found.rows
+            for pair, row in found.rows.items():
+                name = found.shard.name
+                self._found(pair, area, there, name, f"{found.shard.at or there.shard(name)}: row {row}")
+        self._searched[there.asset, there.snapshot] = _Rows(partition, rows)
+
+    def _documents(self, partition: Partition) -> None:
+        self._indexed(partition)
+        there = partition.place
+        first = any(kind_of(upstream.asset) is RAW for upstream in partition.head.inputs)
+        for pair, shard, row in self._rows_in(there.asset, there.snapshot):
+            self._columns(there, shard, pair)
+            if first:
+                where = shown_raw(partition, shard, row, self._shelves)
+                asset = next(each.asset for each in partition.head.inputs if kind_of(each.asset) is RAW)
+                self.search.found.append(FoundPlace(*pair, "raw", asset, there.snapshot, shard, where))
+        self._add(quarantine_places(self._store, partition, self._wanted))
+
+    def _columns(self, there: Place, shard: str, pair: Pair) -> None:
+        path = columns_path(there, shard)
+        if self._store.head(path) is not None:
+            self._found(pair, "columns", there, shard, path)
+
+    def _rows_in(self, asset: str, snapshot: str) -> Iterator[tuple[Pair, str, int]]:
+        """(pair, shard, row) of each wanted document in a partition that was searched."""
+        searched = self._searched.get((asset, snapshot))
+        for shard, rows in (searched.rows if searched else {}).items():
+            for pair, row in rows.items():
+                yield pair, shard, row
+
+    def _attributes(self, partition: Partition) -> None:
+        there, names = partition.place, names_of(partition.place.asset)
+        documents = documents_asset(names["source"], names["version"])
+        searched = self._searched.get((documents, there.snapshot))
+        for name, shard in partition.shards.items():
+            beside = searched.partition.shards.get(name) if searched else None
+            if beside is None or beside.ids != shard.ids:
+                self.search.skip(_shown(there), STALE.format(name))
+        for pair, name, row in self._rows_in(documents, there.snapshot):
+            if name in partition.shards:
+                self._found(pair, "attributes", there, name, f"{there.shard(name)}: row {row}")
+                self._columns(there, name, pair)
+        self._add(example_places(self._store, partition, self._wanted))
+
+    def _fingerprints(self, partition: Partition) -> None:
+        for row in partition.shards.values():
+            for read in row.inputs:
+                if kind_of(read.asset) is DOCUMENTS:
+                    for pair, number in self._of(partition, read.asset, read.shard, read.content):
+                        part = traced_part(self._store, partition.place, row, -1)
+                        where = f"{part.path}: document {number} of the part"
+                        self._found(pair, "dedupe", partition.place, row.name, where)
+
+    def _clusters(self, partition: Partition) -> None:
+        self._add(printed_places(self._store, partition, self._wanted))
+
+    def _token_cache(self, partition: Partition) -> None:
+        names = names_of(partition.place.asset)
+        mix = mix_asset(names["mix"], names["stream"])
+        for row in partition.shards.values():
+            for name, old in row.extra.get("shards", {}).items():
+                for pair, number in self._of(partition, mix, name, old["content"]):
+                    documents = self._searched[mix, partition.place.snapshot].partition
+                    where = shown_tokens(partition, documents, _located(documents, name, number))
+                    self._found(pair, "token caches", partition.place, name, where)
+
+    def _export(self, partition: Partition) -> None:
+        for row in partition.shards.values():
+            for read in row.inputs:
+                if kind_of(read.asset) is MIX:
+                    for pair, number in self._of(partition, read.asset, read.shard, read.content):
+                        part = traced_part(self._store, partition.place, row, number)
+                        lines = [f"{path}: line {line}" for path, line in part.lines]
+                        where = ", ".join(lines) or f"{part.path}: made from its shard, but refused by the format"
+                        self._found(pair, "exports", partition.place, read.shard, where)
+
+    def _of(self, made: Partition, asset: str, shard: str, content: str) -> Iterator[tuple[Pair, int]]:
+        """(pair, row) of the wanted documents in a shard that was read; nothing, and a remark, if it has changed."""
+        searched = self._searched.get((asset, made.place.snapshot))
+        current = searched.partition.shards.get(shard) if searched else None
+        if searched is None or current is None or current.content != content:
+            self.search.skip(_shown(made.place), STALE.format(shard))
+            return
+        yield from searched.rows.get(shard, {}).items()
+
+
+def _shown(there: Place) -> str:
+    return f"{there.asset} ({there.snapshot})"
+
+
+def _located(partition: Partition, name: str, row: int) -> LocatedRow:
+    """A row whose bytes nobody reads."""
+    return LocatedRow(partition.shards[name], partition.place.shard(name), row, (0, 0), b"")

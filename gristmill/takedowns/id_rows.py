@@ -1,0 +1,121 @@
+"""Finds the rows of wanted documents in the shards of a partition, through their id indexes.
+
+Few documents are looked for by small reads; many, by reading the whole index. A proof always reads the whole index,
+and compares it with the digest that the ledger records.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from gristmill.errors import DataError, GristmillError
+from gristmill.lake.address import Place
+from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, load_hashes
+from gristmill.lake.ledger.id_index import IdIndex
+from gristmill.lake.ledger.id_search import sightings
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.wanted import Wanted
+
+AT_ONCE = 32
+"""Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
+
+_GROUP = 8
+"""Indexes that one thread reads, one after another. Reading a small file costs less than starting a thread's task."""
+
+
+class ShardRows(NamedTuple):
+    """The rows of wanted documents in one shard.
+
+    Attributes:
+        shard: the row of the table.
+        rows: the number of each document's row.
+        why: why the shard could not be searched; empty if it was.
+    """
+
+    shard: Shard
+    rows: dict[Pair, int]
+    why: str = ""
+
+
+def rows_by_shard(
+    store: Store, place: Place, shards: Sequence[Shard], wanted: Wanted, *, proven: bool
+) -> Iterator[ShardRows]:
+    """The rows of wanted documents in each shard of a partition of documents or of a mix, in the order of the shards.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        shards: the rows of its table.
+        wanted: the documents.
+        proven: whether each index must have the digest that the table records.
+    """
+
+    def search(group: Sequence[Shard]) -> list[ShardRows]:
+        return [_searched(store, place, shard, wanted, proven=proven) for shard in group]
+
+    groups = [shards[start : start + _GROUP] for start in range(0, len(shards), _GROUP)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for found in pool.map(search, groups):
+            yield from found
+
+
+def _searched(store: Store, place: Place, shard: Shard, wanted: Wanted, *, proven: bool) -> ShardRows:
+    try:
+        few = len(wanted) * 4 < isqrt(shard.rows)
+        rows = _probed(store, place, shard, wanted) if few and not proven else None
+        return ShardRows(shard, rows if rows is not None else _read(store, place, shard, wanted, proven=proven))
+    except GristmillError as error:
+        return ShardRows(shard, {}, str(error))
+
+
+def _probed(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair, int] | None:
+    """By small reads around the place where a hash would be; None if the index has no row numbers."""
+    index = IdIndex(store, place, shard)
+    rows: dict[Pair, int] = {}
+    for pair, digest in wanted.digests.items():
+        position = index.place_of(digest)
+        if position is not None:
+            row = index.row_at(position)
+            if row is None:
+                return None
+            rows[pair] = row
+    return rows
+
+
+def _read(store: Store, place: Place, shard: Shard, wanted: Wanted, *, proven: bool) -> dict[Pair, int]:
+    path = place.index(shard.name)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        raise DataError(f"{path} is missing; make its shard again")
+    data, rows = tagged[0], shard.rows
+    if proven and hashlib.sha256(data).hexdigest() != shard.index:
+        raise DataError(f"{path}: another sha256 than its ledger names; make its shard again")
+    if len(data) < rows * HASH_BYTES:
+        raise DataError(f"{path} ends early; make its shard again")
+    there = load_hashes(data[: rows * HASH_BYTES])
+    found: dict[Pair, int] = {}
+    for pair, digest in wanted.digests.items():
+        position = _position(there, digest)
+        if position is None:
+            continue
+        if len(data) < rows * (HASH_BYTES + ROW_BYTES):  # an index of Gristmill 0.1 has hashes only
+            high = np.frombuffer(digest[:8], ">u8").astype(np.uint64)
+            found |= {each.pair: each.row for each in sightings(store, place, shard, high) if each.pair == pair}
+        else:
+            start = rows * HASH_BYTES + position * ROW_BYTES
+            found[pair] = int.from_bytes(data[start : start + ROW_BYTES], "big")
+    return found
+
+
+def _position(hashes: "np.ndarray[tuple[int, ...], np.dtype[np.uint64]]", digest: bytes) -> int | None:
+    """The position of a digest among sorted hashes."""
+    high, low = (np.uint64(int.from_bytes(digest[start : start + 8], "big")) for start in (0, 8))
+    first = int(np.searchsorted(hashes[:, 0], high, "left"))
+    last = int(np.searchsorted(hashes[:, 0], high, "right"))
+    hits = np.flatnonzero(hashes[first:last, 1] == low)
+    return first + int(hits[0]) if len(hits) else None

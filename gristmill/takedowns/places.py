@@ -1,0 +1,86 @@
+"""The places in a lake that have a document, and what could not be searched for it."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from gristmill.lake.identity import Pair
+
+Area = Literal[
+    "raw",
+    "quarantine",
+    "documents",
+    "columns",
+    "attributes",
+    "examples",
+    "dedupe",
+    "labels",
+    "mixes",
+    "token caches",
+    "exports",
+]
+"""The part of a lake in which a document was found."""
+
+AREA_OF_KIND: dict[str, Area] = {
+    "documents": "documents",
+    "attributes": "attributes",
+    "mix": "mixes",
+    "token cache": "token caches",
+    "export": "exports",
+    "fingerprints": "dedupe",
+    "clusters": "dedupe",
+}
+"""The area of a kind of asset, by the kind's name."""
+
+TRAINED: Sequence[Area] = ("mixes", "token caches", "exports")
+"""The areas that training reads. A takedown empties them; raw data and v0 keep the document until it is erased."""
+
+
+class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place that has a document.
+
+    Attributes:
+        source: the document's source.
+        id: the document's id.
+        area: the part of the lake.
+        asset: address of the asset.
+        snapshot: the snapshot.
+        shard: name of the shard.
+        where: the file, and the place in it, in words.
+    """
+
+    source: str
+    id: str
+    area: Area
+    asset: str
+    snapshot: str
+    shard: str
+    where: str
+
+    @property
+    def pair(self) -> Pair:
+        """(source, id) of the document."""
+        return self.source, self.id
+
+
+class Search(msgspec.Struct):
+    """The result of a search.
+
+    Attributes:
+        found: the places, in the order in which they were searched.
+        unsearched: what could not be searched, and why, each a line for people.
+        searched: number of searched partitions by area.
+    """
+
+    found: list[FoundPlace] = []
+    unsearched: list[str] = []
+    searched: dict[str, int] = {}
+
+    def of(self, pair: Pair) -> list[FoundPlace]:
+        """The places of one document."""
+        return [place for place in self.found if place.pair == pair]
+
+    def skip(self, what: str, why: object) -> None:
+        """Notes that something was not searched."""
+        self.unsearched.append(f"{what}: {why}")

@@ -1,0 +1,157 @@
+"""Files beside shards that name documents or have copies of their texts: each is read whole."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+import orjson
+
+from gristmill.errors import GristmillError
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import LABELS, MODEL
+from gristmill.lake.identity import Pair
+from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.rows.quarantined import QuarantinedRow
+from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.store.json_object import NOT_DECODED, decode_object
+from gristmill.lake.store.protocol import Store
+from gristmill.scores.examples import ExamplesFile
+from gristmill.stages.fingerprints.binary_part import part_record
+from gristmill.takedowns.places import Area, FoundPlace, Search
+from gristmill.takedowns.wanted import Wanted
+from gristmill.tracing.rows import Partition
+
+_ROWS = re.compile(r"\.jsonl(\.gz|\.zst)?$")
+_QUARANTINED = msgspec.json.Decoder(QuarantinedRow)
+
+
+def _place(pair: Pair, area: Area, there: Place, shard: str, where: str) -> FoundPlace:
+    return FoundPlace(*pair, area, there.asset, there.snapshot, shard, where)
+
+
+def quarantine_places(store: Store, documents: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
+    """The refused rows with the id of a wanted document: in their field `id`, or in the first bytes of the row.
+
+    Rows of another source of the same id are among them: a refused row has no valid source.
+
+    Args:
+        store: the lake.
+        documents: the partition of documents.
+        wanted: the documents.
+
+    Raises:
+        DataError: a row is wrong.
+    """
+    ids = wanted.by_id
+    for name, shard in documents.shards.items():
+        if shard.quarantine is None:
+            continue
+        path, number = documents.place.quarantine(name), 0
+        for block in read_blocks(store, path, shard.quarantine.sha256):
+            for line in rows_of(block):
+                row = decode_object(line, QuarantinedRow, path, "refused rows", "make its shard again")
+                for pair in ids.get(row.id) or _quoted(row.raw, ids):
+                    where = f"{path}: row {number} ({row.reason})"
+                    yield _place(pair, "quarantine", documents.place, name, where)
+                number += 1
+
+
+def _quoted(text: str, ids: Mapping[str, list[Pair]]) -> list[Pair]:
+    """The pairs whose id is in a text as a JSON string."""
+    strings = set(_STRING.findall(text))
+    return [pair for name, pairs in ids.items() for pair in pairs if orjson.dumps(name).decode()[1:-1] in strings]
+
+
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def example_places(store: Store, attributes: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
+    """The excerpts that people are shown of wanted documents.
+
+    Args:
+        store: the lake.
+        attributes: the partition of an attribute set.
+        wanted: the documents.
+
+    Raises:
+        DataError: the file is wrong.
+    """
+    path = examples_path(attributes.place)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        return
+    file = decode_object(tagged[0], ExamplesFile, path, "examples", "remove it")
+    for each in file.examples:
+        if (each.source, each.id) in wanted.reasons:
+            where = f"{path}: an excerpt ({each.end} {each.label})"
+            yield _place((each.source, each.id), "examples", attributes.place, each.shard, where)
+
+
+def printed_places(store: Store, clusters: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
+    """The rows of `clusters.parquet`, the table of near duplicates for people, of wanted documents.
+
+    Args:
+        store: the lake.
+        clusters: the partition of a round.
+        wanted: the documents.
+
+    Raises:
+        DataError: the ledger is wrong.
+        StoreError: the file is missing.
+    """
+    ids = wanted.by_id
+    for row in clusters.shards.values():
+        record = part_record(row, clusters.place.table)
+        for path in record.objects:
+            if path.endswith(".parquet"):
+                for number, name in _numbers(store.read(path), set(ids)):
+                    for pair in ids[name]:
+                        yield _place(pair, "dedupe", clusters.place, row.name, f"{path}: row {number}")
+
+
+def _numbers(data: bytes, ids: set[str]) -> Iterator[tuple[int, str]]:
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
+
+    column = pq.read_table(pa.BufferReader(data), columns=["id"])["id"].to_pylist()
+    yield from ((number, value) for number, value in enumerate(column) if value in ids)
+
+
+def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[FoundPlace]:
+    """The rows of labelled sets, and of the test items of models, that name a wanted document.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        search: takes the files that cannot be read.
+    """
+    for kind in (LABELS, MODEL):
+        for entry in store.list(kind.top):
+            if not _ROWS.search(entry.path):
+                continue
+            name = entry.path.split("/")[1]
+            try:
+                yield from _named(store, entry.path, f"{kind.top}{name}", wanted)
+            except GristmillError as error:
+                search.skip(entry.path, error)
+
+
+class _PairOfRow(msgspec.Struct):
+    source: str = ""
+    id: str | int = ""
+
+
+_pair = msgspec.json.Decoder(_PairOfRow)
+
+
+def _named(store: Store, path: str, asset: str, wanted: Wanted) -> Iterator[FoundPlace]:
+    number = 0
+    for block in read_blocks(store, path):
+        for line in rows_of(block):
+            try:
+                row = _pair.decode(line)
+            except NOT_DECODED:
+                row = _PairOfRow()
+            if (row.source, str(row.id)) in wanted.reasons:
+                yield FoundPlace(row.source, str(row.id), "labels", asset, "", "", f"{path}: row {number}")
+            number += 1

@@ -1,0 +1,129 @@
+"""`python -m gristmill takedown`: every place of a document, the blocklist, and what is due."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testkit import SNAPSHOT, Mill, link
+from tracelake import even, make_trace_lake, where
+
+from gristmill.__main__ import main
+from gristmill.lake.address import place
+from gristmill.stages.mixing.step import stream_step
+
+SHELF = ["--shelves", "gristmill,testshelf"]
+LIST = "blocklists/takedowns.jsonl"
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
+    return make_trace_lake(tmp_path_factory.mktemp("trace") / "lake", even())
+
+
+@pytest.fixture
+def mill(clean: Mill, tmp_path: Path) -> Mill:
+    link(clean.root, tmp_path / "lake")
+    return Mill(tmp_path / "lake")
+
+
+def ids_file(mill: Mill, *numbers: int) -> str:
+    path = mill.root.parent / "asked.jsonl"
+    path.write_text("".join(json.dumps({"source": "pages", "id": f"doc-{number}"}) + "\n" for number in numbers))
+    return str(path)
+
+
+def taken(mill: Mill, capsys: pytest.CaptureFixture[str], *words: str, numbers: tuple[int, ...] = (8,)) -> Any:
+    """The exit code and the lines of the command."""
+    code = main(["takedown", str(mill.root), "--ids", ids_file(mill, *numbers), *words, *SHELF])
+    return code, capsys.readouterr().out.splitlines()
+
+
+def test_the_places_are_those_that_trace_shows(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = taken(mill, capsys, "--json", "--dry-run")
+    found = [json.loads(line) for line in lines]
+    traced = where(mill, 8)
+    rows = [*traced.documents, *traced.attributes, *traced.mixes]
+    of_rows = {each["where"] for each in found if each["area"] in {"documents", "attributes", "mixes"}}
+    assert of_rows == {f"{row.path}: row {row.row}" for row in rows}
+    [tokens] = [each["where"] for each in found if each["area"] == "token caches"]
+    [place_of_tokens] = traced.token_caches
+    start, end = place_of_tokens.tokens or (0, 0)
+    assert (
+        tokens == f"{place_of_tokens.part}: row {place_of_tokens.row}, tokens {start}-{end} of {place_of_tokens.split}"
+    )
+    [raw] = [each["where"] for each in found if each["area"] == "raw"]
+    assert raw == "sources/pages/raw/2024/a.jsonl.gz: unpacked object 1075-1194"
+    assert code == 0
+    assert len(found) == len(of_rows) + 2
+
+
+def test_a_document_is_added_once_and_its_slice_is_due(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    before = mill.store.read(LIST)
+    code, lines = taken(mill, capsys, "--dry-run")
+    assert (code, lines[-1]) == (0, f"1 of 1 documents would be added to {LIST}")
+    assert mill.store.read(LIST) == before
+    code, lines = taken(mill, capsys, "--reason", "by law")
+    assert code == 0
+    assert lines[0] == "'doc-8' of 'pages': 8 places"
+    assert lines[-2:] == ["due: mixes/even/documents/pages (2024): a", f"1 of 1 documents added to {LIST}"]
+    assert mill.store.read(LIST) == before + b'{"source":"pages","id":"doc-8","reason":"by law"}\n'
+    assert taken(mill, capsys)[1][-1] == f"0 of 1 documents added to {LIST}"
+
+
+def test_a_mix_that_names_no_such_list_is_wrong(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = taken(mill, capsys, "--blocklist", "others")
+    assert code == 1
+    assert lines[-2].startswith("WRONG: mixes/even/documents/pages (2024): a: its recipe does not name the blocklist;")
+    assert mill.store.head("blocklists/others.jsonl") is not None
+
+
+def test_a_document_that_is_nowhere_is_told(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = taken(mill, capsys, numbers=(8, 1000))
+    assert code == 1
+    assert "'doc-1000' of 'pages': 0 places" in lines
+
+
+def test_what_was_not_made_again_was_not_searched(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    taken(mill, capsys)
+    mill.make(stream_step(even(), "pages", SNAPSHOT, ("gristmill", "testshelf")))
+    code, lines = taken(mill, capsys)
+    assert code == 1
+    stale = (
+        "not searched: token_caches/even/tiny-1/pages (2024): made from another version of shard a, so its documents"
+    )
+    assert any(line.startswith(stale) for line in lines)
+    assert not any(line.startswith("  mixes") for line in lines)
+
+
+@pytest.mark.parametrize("asset", ["sources/pages/v0/documents", "mixes/even/documents/pages"])
+def test_without_an_index_nothing_is_said_to_be_absent(
+    mill: Mill, capsys: pytest.CaptureFixture[str], asset: str
+) -> None:
+    mill.store.delete([place(asset, SNAPSHOT).index("a")])
+    code, lines = taken(mill, capsys)
+    assert code == 1
+    assert any(line.startswith(f"not searched: {asset} (2024), shard a: ") for line in lines)
+
+
+def test_refused_rows_excerpts_and_labelled_rows_are_places(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    mill.raw("d.jsonl", b'{"id":"doc-8","text":1,"source":"pages"}\n{"id":"doc-900","text":"right","source":"pages"}\n')
+    mill.store.put("labels/quiz/rows.jsonl", b'{"text":"x"}\n{"source":"pages","id":"doc-8","label":"good"}\n')
+    example = {"label": "words", "end": "highest", "value": 3, "shard": "a", "row": 8, "source": "pages"}
+    file = {"contents": {}, "examples": [{**example, "id": "doc-8", "excerpt": "the text"}]}
+    there = place("sources/pages/v0/attributes/words-1", SNAPSHOT)
+    mill.store.put(f"{there.stem}.examples.json", json.dumps(file).encode())
+    mill.convert()
+    _, lines = taken(mill, capsys)
+    assert any(
+        line.startswith("  quarantine    sources/pages/v0/quarantine/2024/d.jsonl.gz: row 0 (") for line in lines
+    )
+    assert "  labels        labels/quiz/rows.jsonl: row 1" in lines
+    assert f"  examples      {there.stem}.examples.json: an excerpt (highest words)" in lines
+
+
+def test_a_wrong_file_of_ids_ends_with_2(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    path = mill.root.parent / "asked.jsonl"
+    path.write_text('{"id": 1}\n')
+    assert main(["takedown", str(mill.root), "--ids", str(path), *SHELF]) == 2
+    assert "asked.jsonl: row 0: " in capsys.readouterr().err
