@@ -39,7 +39,7 @@ from gristmill.tracing.rows import LocatedRow, Partition, find_partition
 STALE = "made from another version of shard {}, so its documents are not known; make it again"
 
 
-class _Rows(NamedTuple):
+class _SearchedRows(NamedTuple):
     """A searched partition of documents or of a mix: the rows of the wanted documents in each shard."""
 
     partition: Partition
@@ -58,7 +58,7 @@ class Finder:
 
     def __init__(self, store: Store, wanted: Wanted, shelves: Shelves, *, proven: bool = False) -> None:
         self._store, self._wanted, self._shelves, self._proven = store, wanted, shelves, proven
-        self._searched: dict[tuple[str, str], _Rows] = {}
+        self._searched: dict[tuple[str, str], _SearchedRows] = {}
         self.search = Search([], [], {})
 
     def run(self) -> Search:
@@ -108,7 +108,7 @@ class Finder:
             for pair, row in found.rows.items():
                 name = found.shard.name
                 self._found(pair, area, there, name, f"{found.shard.at or there.shard(name)}: row {row}")
-        self._searched[there.asset, there.snapshot] = _Rows(partition, rows)
+        self._searched[there.asset, there.snapshot] = _SearchedRows(partition, rows)
 
     def _documents(self, partition: Partition) -> None:
         self._indexed(partition)

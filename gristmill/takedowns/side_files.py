@@ -136,12 +136,12 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
                 search.skip(entry.path, error)
 
 
-class _PairOfRow(msgspec.Struct):
+class _NamedRow(msgspec.Struct):
     source: str = ""
     id: str | int = ""
 
 
-_pair = msgspec.json.Decoder(_PairOfRow)
+_pair = msgspec.json.Decoder(_NamedRow)
 
 
 def _named(store: Store, path: str, asset: str, wanted: Wanted) -> Iterator[FoundPlace]:
@@ -151,7 +151,7 @@ def _named(store: Store, path: str, asset: str, wanted: Wanted) -> Iterator[Foun
             try:
                 row = _pair.decode(line)
             except NOT_DECODED:
-                row = _PairOfRow()
+                row = _NamedRow()
             if (row.source, str(row.id)) in wanted.reasons:
                 yield FoundPlace(row.source, str(row.id), "labels", asset, "", "", f"{path}: row {number}")
             number += 1
