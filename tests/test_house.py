@@ -19,7 +19,18 @@ FILES = sorted(path for top in TOPS for path in (ROOT / top).rglob("*.py"))
 each_top = pytest.mark.parametrize("files", [[p for p in FILES if (ROOT / top) in p.parents] for top in TOPS], ids=TOPS)
 """One test for all files of a top: a test of each of 400 files would cost more time than what it looks at."""
 
-SHELVES = ("sources", "taggers", "mixes", "tokenizers", "labels", "models", "dedupes", "exports", "watched_folders")
+SHELVES = (
+    "sources",
+    "taggers",
+    "mixes",
+    "tokenizers",
+    "labels",
+    "models",
+    "dedupes",
+    "exports",
+    "watched_folders",
+    "transforms",
+)
 TEST_SHELVES = sorted(p for p in (ROOT / "tests" / "support").rglob("*.py") if p.parent.name in SHELVES)
 
 HUBS = {"errors", "lake.address", "lake.identity", "lake.asset_kind", "lake.asset_kinds"}

@@ -17,6 +17,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
+from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
@@ -102,7 +103,8 @@ def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
     partition = place(step.asset, step.snapshot)
     ledger, _ = read_ledger(store, partition)
     check_same_recipe(ledger.recipe, step.recipe, partition)
-    sample = draw(store, step.source, step.version, step.snapshot, step.selection, rows)
+    transforms = transforms_named(step.selection.transforms, step.shelves)
+    sample = draw(store, step.source, step.version, step.snapshot, step.selection, rows, transforms)
     differences = _differences(sample, ledger)
     show(f"{step.asset} ({step.snapshot}): {sample.rows:,} rows kept, {sum(sample.dropped.values()):,} dropped")
     if differences:

@@ -17,6 +17,7 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import ALL, Mix, Stream
@@ -44,6 +45,7 @@ class Catalogue:
         exports: see Export.
         watched_folders: see WatchedFolder.
         dedupes: see Dedupe.
+        transforms: see Transform.
     """
 
     sources: dict[str, Source]
@@ -55,6 +57,7 @@ class Catalogue:
     labels: dict[str, LabelledSet] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
     dedupes: dict[str, Dedupe] = field(default_factory=dict)
+    transforms: dict[str, Transform] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks that every name in a recipe exists.
@@ -164,10 +167,11 @@ class Catalogue:
     def _check_labels(self, selection: Selection, who: str, source: Source, version: str) -> None:
         """Checks the attribute sets that columns name, and their labels where the tagger declares them.
 
-        The labels of adopted sets are declared by nobody.
+        The labels of adopted sets are declared by nobody. Checks the transforms, too.
         """
+        _ = [known("transform", self.transforms, name, who) for name in selection.transforms]
         adopted = [each.name for each in source.adopted_sets(version)]
-        for column in (column for column in selection.columns if is_attribute(column)):
+        for column in (column for column in selection.read_columns if is_attribute(column)):
             if set_of(column) in adopted:
                 continue
             makers: dict[str, Tagger | Dedupe] = {**self.taggers, **self.dedupes}
@@ -318,4 +322,5 @@ def read_catalogue(packages: tuple[str, ...]) -> Catalogue:
         labels=read_shelf("labels", LabelledSet, packages),
         models=read_shelf("models", Model, packages),
         dedupes=read_shelf("dedupes", Dedupe, packages),
+        transforms=read_shelf("transforms", Transform, packages),
     )

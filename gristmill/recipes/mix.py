@@ -14,7 +14,7 @@ from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weig
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.option_types import check_types
-from gristmill.recipes.row_format import Format, Text, format_of
+from gristmill.recipes.row_format import Chat, Format, Text, format_of
 from gristmill.recipes.selection import Selection
 
 MIXING = 1
@@ -58,6 +58,12 @@ class Stream(Selection):
         check_name(self.key, "stream")
         if not VERSION.fullmatch(self.version):
             raise RecipeError(f"stream {self.key!r}: version {self.version!r} is not valid; give v0, v1, ...")
+        if self.changes_text and not isinstance(self.format, Text):
+            kind, made_from = ("chat", "its turns") if isinstance(self.format, Chat) else ("prebuilt", "its tokens")
+            raise RecipeError(
+                f"stream {self.key!r}: the text of a {kind} row is rendered from {made_from}, so edits= and transforms="
+                " are not allowed; change such rows in the source"
+            )
 
     @property
     def _title(self) -> str:

@@ -1,11 +1,14 @@
-"""Selections: which rows of a dataset version are kept, by named rules, blocklists and a sampling rate."""
+"""Selections: which rows of a dataset version are kept, and what is changed in them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from gristmill.errors import RecipeError
-from gristmill.lake.address import ADOPTED_NAME, check_name
+from gristmill.lake.address import ADOPTED_NAME, check_name, check_numbered
+from gristmill.recipes.edits.edit import Edit, is_of_edit
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.rules import Column, Rule, check_rules
 
@@ -13,9 +16,15 @@ RECORDED = "declared on the shelf"
 """The `because` of a rule that was read from a ledger, because ledgers do not record reasons."""
 
 
+CHANGED = "rows changed"
+"""Count of the kept rows whose bytes are not those of the version that was read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """Keeps a row if no blocklist names it, every include rule is true, no exclude rule is true, and `rate` draws it.
+
+    Then the kept rows are changed: first by `edits`, then by `transforms`. Other rows are copied as bytes.
 
     Attributes:
         columns: the columns that rules may name, with declared types (`field`, `score`, `spans` of recipes/rules.py).
@@ -25,6 +34,11 @@ class Selection:
         rate: share of rows kept, drawn by a hash of (source, id); above 0, at most 1. The rows of rate 0.1 are a
             subset of those of 0.2.
         seed: another number draws another sample.
+        edits: what is deleted, replaced or masked in the texts of kept rows.
+        least_kept: share of a text's code points that must be outside of the edited spans, from 0 to 1. A row of which
+            less is left is dropped.
+        transforms: names of the transforms that kept rows pass through after the edits, in this order.
+        shortest: a row that edits or transforms changed is dropped if its text has fewer code points.
         description: for people.
     """
 
@@ -34,6 +48,10 @@ class Selection:
     blocklists: tuple[str, ...] = ()
     rate: float = 1.0
     seed: int = 0
+    edits: tuple[Edit, ...] = ()
+    least_kept: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    transforms: tuple[str, ...] = ()
+    shortest: Annotated[int, Meta(ge=0)] = 0
     description: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -53,6 +71,29 @@ class Selection:
                     f"attribute set {name!r}: a column's path is '<set>__<label>', such as length-1__words"
                 )
         check_rules(self.columns, self.include, self.exclude)
+        self._check_changes()
+
+    def _check_changes(self) -> None:
+        for name in self.transforms:
+            check_numbered(name, f"{self._title}: transform")
+            if self.transforms.count(name) > 1:
+                raise RecipeError(f"{self._title}: transform {name!r} is named twice; name it once")
+        if self.least_kept and not self.edits:
+            raise RecipeError(f"{self._title}: least_kept is {self.least_kept}, but there are no edits=; leave it out")
+        if self.shortest and not self.changes_text:
+            raise RecipeError(
+                f"{self._title}: shortest is {self.shortest}, but neither edits= nor transforms= change a text; a rule"
+                " drops short documents"
+            )
+        labels = {edit.column.name: edit.spans for edit in self.edits}
+        for edit in self.edits:
+            if labels[edit.column.name] != edit.spans:
+                raise RecipeError(
+                    f"{self._title}: edits of {edit.spans!r} and {labels[edit.column.name]!r}: their names"
+                    " must differ by more than case and signs"
+                )
+        for column in filter(is_of_edit, self.columns):
+            raise RecipeError(f"column {column.name!r}: such names are kept for the spans of edits; take another one")
 
     @property
     def _title(self) -> str:
@@ -61,7 +102,18 @@ class Selection:
     @property
     def sets(self) -> tuple[str, ...]:
         """The names of the attribute sets that the columns read, sorted."""
-        return tuple(sorted({set_of(c) for c in self.columns if is_attribute(c)}))
+        return tuple(sorted({set_of(c) for c in self.read_columns if is_attribute(c)}))
+
+    @property
+    def read_columns(self) -> tuple[Column, ...]:
+        """All columns that are read: those for rules, and those with the spans of edits."""
+        edited = {edit.column.name: edit.column for edit in sorted(self.edits, key=lambda each: not each.optional)}
+        return (*self.columns, *edited.values())
+
+    @property
+    def changes_text(self) -> bool:
+        """Whether the text of a kept row may be another one than in the version that is read."""
+        return bool(self.edits or self.transforms)
 
     def parameters(self) -> dict[str, Any]:
         """All that changes the output, as JSON, for the recipe in a ledger."""
@@ -72,7 +124,18 @@ class Selection:
             "blocklists": list(self.blocklists),
             "rate": self.rate,
             "seed": self.seed,
+            **self._changes(),
         }
+
+    def _changes(self) -> dict[str, Any]:
+        """The options that change rows. Those with their default are left out: older ledgers do not have them."""
+        options = {
+            "edits": [edit.parameters() for edit in self.edits],
+            "least_kept": self.least_kept,
+            "transforms": list(self.transforms),
+            "shortest": self.shortest,
+        }
+        return {name: value for name, value in options.items() if value}
 
     @property
     def reasons(self) -> Mapping[str, str]:
@@ -96,7 +159,20 @@ def selection_of(parameters: Mapping[str, Any]) -> Selection:
         blocklists=tuple(parameters["blocklists"]),
         rate=parameters["rate"],
         seed=parameters["seed"],
+        edits=tuple(map(Edit.of, parameters.get("edits", ()))),
+        least_kept=parameters.get("least_kept", 0.0),
+        transforms=tuple(parameters.get("transforms", ())),
+        shortest=parameters.get("shortest", 0),
     )
+
+
+def changes_rows(parameters: Mapping[str, Any]) -> bool:
+    """Whether kept rows may have other bytes than in the version that was read.
+
+    Args:
+        parameters: those of a recipe in a ledger.
+    """
+    return any(parameters.get(name) for name in ("edits", "transforms"))
 
 
 def is_attribute(column: Column) -> bool:

@@ -22,7 +22,18 @@ T = TypeVar("T")
 
 HOME = "gristmill"
 
-KINDS = ("sources", "taggers", "mixes", "tokenizers", "labels", "models", "dedupes", "exports", "watched_folders")
+KINDS = (
+    "sources",
+    "taggers",
+    "mixes",
+    "tokenizers",
+    "labels",
+    "models",
+    "dedupes",
+    "exports",
+    "watched_folders",
+    "transforms",
+)
 """The folders of a package that are shelves."""
 
 

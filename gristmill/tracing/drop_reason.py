@@ -13,6 +13,7 @@ from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.recipes.selection import Selection, selection_of
+from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, RowFilter
 from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
 
@@ -28,20 +29,21 @@ class _OneRow:
         return [self._line] * count
 
 
-def drop_reason(selected: Partition, documents: Partition, document: LocatedRow) -> str:
+def drop_reason(selected: Partition, documents: Partition, document: LocatedRow, packages: Sequence[str] = ()) -> str:
     """Why a document is not in a mix's slice or in the next dataset version.
 
     Args:
         selected: the slice, or the next version.
         documents: the documents that it was selected from.
         document: the document's row there.
+        packages: the packages whose shelves hold the transforms.
 
     Returns:
         The reason in words, for people.
 
     Raises:
         DataError: the document's attribute rows are missing or belong to another document, or a value has another type.
-        RecipeError: a blocklist no longer exists.
+        RecipeError: a blocklist or a transform no longer exists.
     """
     name = document.shard.name
     if name not in selected.shards:
@@ -51,7 +53,8 @@ def drop_reason(selected: Partition, documents: Partition, document: LocatedRow)
         return REMADE
     selection = selection_of(selected.head.recipe.parameters)
     blocklists = [read_blocklist(selected.store, blocklist) for blocklist in selection.blocklists]
-    row_filter = RowFilter(selected.store, documents.place, selection, blocklists)
+    transforms = transforms_named(selection.transforms, packages)
+    row_filter = RowFilter(selected.store, documents.place, selection, blocklists, transforms)
     feeds = {key: _OneRow(row_of(attributes, name, document.row)) for key, attributes in sets.items()}
     block = row_filter.decide(document.line + b"\n", feeds, document.path, document.row, {})
     decision = int(block.decisions[0])
@@ -83,6 +86,8 @@ def _in_words(
             return f"{reason}: {blocklist.reasons[document.pair]}"
     rules = {rule.name: rule.where for rule in selection.exclude}
     rules |= {rule.name: f"not ({rule.where})" for rule in selection.include}
+    if reason not in rules:  # a reason of edits or of a transform
+        return reason
     where = rules[reason]
     named = [
         f"{column} is {shorten(repr(value))}" for column, value in values.items() if re.search(rf"\b{column}\b", where)

@@ -4,7 +4,7 @@ A shard has the same name in every version, every attribute set and every mix. S
 the first version that exists. Downstream, the document is in the shard of the same name, or it was dropped.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -191,7 +191,7 @@ def _all_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> 
     """All positions of a document that was found in a partition, the first version of its snapshot."""
     store, snapshot, pair = partition.store, partition.place.snapshot, located.pair
     first = names_of(partition.place.asset)
-    down = _Downstream(partition, located)
+    down = _Downstream(partition, located, shelves.packages)
     versions = _versions(store, first["source"])
     for version in versions:
         if rank_of(version) > rank_of(partition.place.asset):
@@ -250,7 +250,8 @@ def _parts(store: Store, assets: Iterable[str], down: "_Downstream", snapshot: s
 class _Downstream:
     """Follows one document downstream from the first version, asset by asset."""
 
-    def __init__(self, first: Partition, located: LocatedRow) -> None:
+    def __init__(self, first: Partition, located: LocatedRow, packages: Sequence[str]) -> None:
+        self._packages = packages
         self._store, self._pair, self._shard = first.store, located.pair, located.shard.name
         self._snapshot = first.place.snapshot
         self._standing: dict[str, Partition] = {first.place.asset: first}
@@ -298,7 +299,7 @@ class _Downstream:
             return f"not in {upstream.place.asset} either"
         from gristmill.tracing.drop_reason import drop_reason  # noqa: PLC0415 - rules need DuckDB, 0.2 s to import
 
-        return drop_reason(selected, upstream, located)
+        return drop_reason(selected, upstream, located, self._packages)
 
     def attribute(self, documents: str, asset: str) -> None:
         """Adds the document's attributes in a set, if both are finished. The set has the rows of its documents."""

@@ -22,6 +22,7 @@ from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_spans import check_raw_spans
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.selection import CHANGED, changes_rows
 from gristmill.stages.adoption.before import RowsBefore, VersionBefore
 from gristmill.stages.conversion.parts import parts_meet
 from gristmill.verification.ledger import LedgerProof, input_of
@@ -40,7 +41,8 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
         yield Finding(partition.table, None, meet.description)
     adopted = any(shard.at for shard in proof.shards)  # then it was not made from the version before
     compared = _compared(store, proof.head)
-    parent = _Parent(store, *compared) if compared and not adopted else None
+    edits = changes_rows(proof.head.recipe.parameters)
+    parent = _Parent(store, *compared, edits=edits) if compared and not adopted else None
     before = VersionBefore(store, *compared) if compared and adopted else None
     blocklists: list[Blocklist] = []
     yield from _read_blocklists(store, proof.head, blocklists)
@@ -70,15 +72,25 @@ def _compared(store: Store, head: Ledger) -> tuple[Place, list[Shard]] | None:
     return partition, proof.shards
 
 
+class _IdOfRow(msgspec.Struct):
+    """What an edit of a row does not change."""
+
+    id: str | int
+    source: str
+
+
 class _Parent:
-    """The documents that the audited rows were selected from. Kept rows are copies, in the same order.
+    """The documents that the audited rows were selected from. Kept rows are in the same order.
+
+    They are copies, unless the recipe edits them: then those that differ have the ids of the rows that they were.
 
     Attributes:
+        edits: whether the recipe edits rows.
         broken: names of the shards that could not be read to their end.
     """
 
-    def __init__(self, store: Store, partition: Place, shards: Sequence[Shard]) -> None:
-        self._store, self._place = store, partition
+    def __init__(self, store: Store, partition: Place, shards: Sequence[Shard], *, edits: bool) -> None:
+        self._store, self._place, self.edits = store, partition, edits
         self._shards = {shard.name: shard for shard in shards}
         self.broken: set[str] = set()
 
@@ -115,6 +127,8 @@ class _DocumentReading:
         self._store, self._place, self._shard, self._blocklists = store, partition, shard, blocklists
         self._files, self._path = shard_file(store, partition, shard, sized=False)
         self._decoder = msgspec.json.Decoder(Document)
+        self._id_decoder = msgspec.json.Decoder(_IdOfRow)
+        self._changed = 0
         self.ids = IdDigest()
         self.whole = self.index_proven = False
 
@@ -159,10 +173,23 @@ class _DocumentReading:
         self, parent: _Parent, lines: Iterator[bytes], first: int, block: bytes
     ) -> Iterator[tuple[str, Finding]]:
         for number, line in enumerate(rows_of(block), start=first):
-            if line not in lines and self._shard.name not in parent.broken:  # `in` reads lines until it finds this one
+            if not self._comes_from(line, lines, parent) and self._shard.name not in parent.broken:
                 what = f"is not in {parent.path(self._shard.name)} after the row before it"
                 yield "parent", Finding(self._path, number, what)
                 return
+
+    def _comes_from(self, line: bytes, lines: Iterator[bytes], parent: _Parent) -> bool:
+        """Reads rows of the parent until it finds this one, or the row that this one was before an edit."""
+        row = None
+        for before in lines:
+            if before == line:
+                return True
+            if parent.edits:
+                row = row or self._id_decoder.decode(line)
+                if self._id_decoder.decode(before) == row:
+                    self._changed += 1
+                    return True
+        return False
 
     def _of_ids(self) -> Iterator[Finding]:
         shard = self._shard
@@ -202,6 +229,13 @@ class _DocumentReading:
         elif shard.rows + dropped != rows:
             what = f"{shard.rows} rows kept and {dropped} dropped do not make the {rows} of {parent.path(shard.name)}"
             yield Finding(self._path, None, what)
+        elif self.whole and self._changed != shard.counts.get(CHANGED, 0) and shard.name not in parent.broken:
+            yield Finding(
+                self._path,
+                None,
+                f"{self._changed} rows differ from {parent.path(shard.name)}, but the ledger says that"
+                f" {shard.counts.get(CHANGED, 0)} were edited",
+            )
 
 
 def _read_blocklists(store: Store, head: Ledger, blocklists: list[Blocklist]) -> Iterator[Finding]:

@@ -82,7 +82,7 @@ class _Circle:
 
     def _behind(self, selection: Selection) -> Iterator[LabelledSet | Model]:
         """The labelled sets and indexes behind the scores that a selection reads."""
-        sets = (set_of(column) for column in selection.columns if is_attribute(column))
+        sets = (set_of(column) for column in selection.read_columns if is_attribute(column))
         taggers = (self.taggers[name] for name in sets if name in self.taggers)
         for model in (self.models[name] for tagger in taggers for name in tagger.models):
             if model.training is not None:

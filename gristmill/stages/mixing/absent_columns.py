@@ -14,6 +14,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.edits.edit import is_of_edit
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import is_attribute, label_of, set_of
 from gristmill.recipes.shelf import find
@@ -81,10 +82,11 @@ class AbsentColumns:
         store, path = self._store, beside.shard(shard.name)
         if set_of(column) in sets:
             store, path = shard_file(self._store, beside, sets[set_of(column)])
+        mend = f"Edit(spans={column.path!r}, ..." if is_of_edit(column) else f"{column.type}({column.path!r}"
         return (
             f"{path}: {rows} a label {label_of(column)!r} of the set {set_of(column)} (column {column.name!r});"
             f" {known_names(label_of(column), self._labels(store, path, set_of(column)))}; correct the label, or say"
-            f" {column.type}({column.path!r}, optional=True) if a whole shard may lack it"
+            f" {mend}, optional=True) if a whole shard may lack it"
         )
 
     @staticmethod

@@ -12,8 +12,11 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.code.digest import check_worker
+from gristmill.recipes.edits.transform import codes_of
 from gristmill.recipes.selection import selection_of
 from gristmill.stages.mixing.absent_columns import AbsentColumns
+from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import RowFilter
 
 
@@ -27,6 +30,7 @@ class MixingSpec(msgspec.Struct, frozen=True):
         recipe: its recipe; the parameters are those of a selection.
         blocklists: digest of each blocklist when the run was planned, by name.
         optional: names of the columns that all rows of a shard may lack.
+        code: digest of the code of its transforms; empty if it has none.
     """
 
     documents: Place
@@ -35,6 +39,7 @@ class MixingSpec(msgspec.Struct, frozen=True):
     recipe: Recipe
     blocklists: dict[str, str]
     optional: tuple[str, ...] = ()
+    code: str = ""
 
 
 class MixingItem(msgspec.Struct, frozen=True):
@@ -59,8 +64,10 @@ class MixingGrinder:
         self._store = job.lake.store()
         blocklists = [self._blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
         selection = selection_of(spec.recipe.parameters)
-        self._filter = RowFilter(self._store, spec.documents, selection, blocklists)
-        self._absence = AbsentColumns(self._store, spec.documents, selection.columns, spec.optional, job.shelves)
+        transforms = transforms_named(selection.transforms, job.shelves)
+        check_worker(codes_of(transforms), spec.code)
+        self._filter = RowFilter(self._store, spec.documents, selection, blocklists, transforms)
+        self._absence = AbsentColumns(self._store, spec.documents, selection.read_columns, spec.optional, job.shelves)
         self._recipe = spec.recipe.digest
 
     def _blocklist(self, name: str, digest: str) -> Blocklist:
@@ -85,14 +92,15 @@ class _StreamOutput:
     """One shard of the stream while it is written; `dropped` and `counts` are those of its row of the table."""
 
     def __init__(self, store: Store, spec: MixingSpec, recipe: str, name: str, inputs: tuple[Input, ...]) -> None:
-        self.place, self.token = spec.place, spec.token
+        self.place, self.token, self._code = spec.place, spec.token, spec.code
         self._recipe, self._inputs = recipe, inputs
         self.documents = DocumentWriter(store, spec.place, name)
         self.dropped: dict[str, int] = {}
         self.counts: dict[str, int] = {}
 
     def close(self) -> Receipt:
-        return Receipt(*self.documents.close(self._recipe, self._inputs, dropped=self.dropped, counts=self.counts))
+        row, stamps = self.documents.close(self._recipe, self._inputs, dropped=self.dropped, counts=self.counts)
+        return Receipt(row, stamps, code=self._code)
 
     def abort(self) -> None:
         self.documents.abort()

@@ -1,6 +1,6 @@
 """RowFilter: it decides which rows of a shard a selection keeps, and names the reason for each dropped row.
 
-The documents are joined row by row with their attribute sets.
+The documents are joined row by row with their attribute sets. Then an Editor changes the rows that are kept.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +20,11 @@ from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.chosen_labels import read_labels
 from gristmill.stages.mixing.column_reader import ColumnReader
+from gristmill.stages.mixing.edits.editor import Editor
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
 
@@ -61,15 +63,28 @@ class RowFilter:
         documents: the partition that is read. The attribute sets are those of this partition.
         selection: the recipe.
         blocklists: the blocklists that the selection names.
+        transforms: the transforms that the selection names, in its order.
+
+    Raises:
+        RecipeError: two columns contradict each other, or the transforms are not those of the selection.
     """
 
-    def __init__(self, store: Store, documents: Place, selection: Selection, blocklists: Sequence[Blocklist]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        documents: Place,
+        selection: Selection,
+        blocklists: Sequence[Blocklist],
+        transforms: Sequence[Transform] = (),
+    ) -> None:
         self._store, self._documents = store, documents
         self._rate, self._seed = selection.rate, selection.seed
-        self._reader = ColumnReader(selection.columns)
+        self._reader = ColumnReader(selection.read_columns)
         ruled = selection.include or selection.exclude
         self._engine = RuleEngine(selection.columns, selection.include, selection.exclude) if ruled else None
+        self._ruled = [column.name for column in selection.columns]
         self._blocklists = sorted(blocklists, key=lambda blocklist: blocklist.name)
+        self._editor = Editor(selection, transforms) if selection.changes_text else None
 
     def blocks(self, shard: Shard, sets: Mapping[str, Shard], counts: dict[str, int]) -> Iterator[FilteredBlock]:
         """The blocks of a shard with their decisions, in order.
@@ -77,7 +92,7 @@ class RowFilter:
         Args:
             shard: the shard, as the documents' table has it.
             sets: its shard of each attribute set, by the set's name.
-            counts: receives further counts: absent values, and attribute rows without a source.
+            counts: receives further counts: absent values, attribute rows without a source, and what edits changed.
 
         Raises:
             DataError: the rows of a set do not match the documents, a value is wrong, or a rule fails on a row.
@@ -116,7 +131,8 @@ class RowFilter:
         origin = _BlockOrigin(path, first)
         values = self._values(rows, pairs, feeds, origin, counts)
         decisions, reasons = self._decisions(values, pairs, origin)
-        return FilteredBlock(first, block, pairs, values, decisions, reasons)
+        filtered = FilteredBlock(first, block, pairs, values, decisions, reasons)
+        return filtered if self._editor is None else self._editor.edit(filtered, path, counts)
 
     def _values(
         self,
@@ -153,7 +169,7 @@ class RowFilter:
                 decisions[listed & (decisions == 0)] = number
         if self._engine is not None:
             try:
-                by_rules = self._engine.decisions(values).astype(np.int64)
+                by_rules = self._engine.decisions({name: values[name] for name in self._ruled}).astype(np.int64)
             except (ValueRefused, RuleFailed) as error:
                 raise MalformedRow(
                     origin.path, origin.first + error.row, str(error), "mend the data, the rule or the column"

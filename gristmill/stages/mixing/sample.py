@@ -4,7 +4,7 @@ Rows are drawn by the hash of (source, id), so that every call draws the same ro
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.row_filter import RowFilter
@@ -39,6 +40,7 @@ class SampledRow:
         pair: its (source, id).
         values: values of the declared columns, as the rules get them.
         line: the bytes of the row in the shard.
+        edited: its bytes after edits and transforms; None if they are the same, or if the row is dropped.
     """
 
     shard: str
@@ -46,6 +48,7 @@ class SampledRow:
     pair: Pair
     values: dict[str, Any]
     line: bytes
+    edited: bytes | None = None
 
     @property
     def text(self) -> str:
@@ -87,7 +90,15 @@ class _Draw:
         return [entry[3] for entry in sorted(self._heap, key=lambda entry: (-entry[0], entry[1], entry[2]))]
 
 
-def draw(store: Store, source: str, version: str, snapshot: str, selection: Selection, size: int) -> Sample:
+def draw(
+    store: Store,
+    source: str,
+    version: str,
+    snapshot: str,
+    selection: Selection,
+    size: int,
+    transforms: Sequence[Transform] = (),
+) -> Sample:
     """Applies a selection to a snapshot of a dataset version, and draws examples. Writes nothing.
 
     Args:
@@ -97,6 +108,7 @@ def draw(store: Store, source: str, version: str, snapshot: str, selection: Sele
         snapshot: key of the snapshot.
         selection: the recipe.
         size: number of examples per reason, at most.
+        transforms: the transforms that the selection names.
 
     Raises:
         DataError: the documents or an attribute set are not finished, or do not match each other.
@@ -105,7 +117,7 @@ def draw(store: Store, source: str, version: str, snapshot: str, selection: Sele
     draws: dict[str, _Draw] = {KEPT: _Draw(size)}
     dropped: dict[str, int] = {}
     rows = 0
-    for shard, block in _blocks(store, source, version, snapshot, selection):
+    for shard, block in _blocks(store, source, version, snapshot, selection, transforms):
         add_counts(dropped, block.dropped())
         rows += int((block.decisions == 0).sum())
         _add(shard, block, draws, size)
@@ -113,14 +125,14 @@ def draw(store: Store, source: str, version: str, snapshot: str, selection: Sele
 
 
 def _blocks(
-    store: Store, source: str, version: str, snapshot: str, selection: Selection
+    store: Store, source: str, version: str, snapshot: str, selection: Selection, transforms: Sequence[Transform]
 ) -> Iterator[tuple[Shard, FilteredBlock]]:
     documents = place(documents_asset(source, version), snapshot)
     _, shards = read_ledger(store, documents)
     places = {name: attributes_beside(documents, name) for name in selection.sets}
     tables = {name: {row.name: row for row in read_ledger(store, partition)[1]} for name, partition in places.items()}
     blocklists = [read_blocklist(store, name) for name in selection.blocklists]
-    row_filter = RowFilter(store, documents, selection, blocklists)
+    row_filter = RowFilter(store, documents, selection, blocklists, transforms)
     for shard in shards:
         lacking = [name for name, table in tables.items() if shard.name not in table]
         if lacking:
@@ -140,4 +152,5 @@ def _add(shard: Shard, block: FilteredBlock, draws: dict[str, _Draw], size: int)
             lines = lines or rows_of(block.block)
             values = {name: column[number] for name, column in block.values.items()}
             row = block.first + number
-            drawn.add(hashed, SampledRow(shard.name, row, block.pairs[number], values, lines[number]))
+            edited = block.edits.get(number)
+            drawn.add(hashed, SampledRow(shard.name, row, block.pairs[number], values, lines[number], edited))

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from gristmill.errors import DataError
 from gristmill.execution.checks import Check, Verdict, blocklist_respected, ids_stable, ids_unique
 from gristmill.execution.plan import PartitionState, Target, Want
@@ -13,10 +15,12 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.edits.transform import codes_of
 from gristmill.recipes.mix import Mix, selection_recipe
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, hashes_by_name
+from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.grinder import MixingItem, MixingSpec
 
 
@@ -114,7 +118,11 @@ class MixingStep:
             beside = {name: rows[shard.name] for name, rows in sets.items()}
             bodies[shard.name] = MixingItem(shard, beside, tuple(inputs))
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
-        target = Target(place(self.asset, self.snapshot), self.recipe, tuple(upstream), wants)
+        transforms = transforms_named(self.selection.transforms, self.shelves)
+        recipe = self.recipe
+        if any(each.draft for each in transforms):  # its code may change, so what it made is made again
+            recipe = msgspec.structs.replace(recipe, draft=True)
+        target = Target(place(self.asset, self.snapshot), recipe, tuple(upstream), wants, codes_of(transforms))
         return MixingPlan(self, target, bodies, {name: blocklist.digest for name, blocklist in blocklists.items()})
 
 
@@ -147,7 +155,8 @@ class MixingPlan:
             token=token,
             recipe=self.target.recipe,
             blocklists=dict(self.blocklists),
-            optional=tuple(column.name for column in self.step.selection.columns if column.optional),
+            optional=tuple(column.name for column in self.step.selection.read_columns if column.optional),
+            code=self.target.code.digest,
         )
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002

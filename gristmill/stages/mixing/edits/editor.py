@@ -1,0 +1,82 @@
+"""Editor: it changes the rows that a selection keeps, by its edits, then by its transforms."""
+
+from collections.abc import Sequence
+
+from gristmill.errors import MalformedRow, RecipeError
+from gristmill.lake.ledger.counts import add_counts
+from gristmill.recipes.edits.transform import Transform
+from gristmill.recipes.selection import Selection
+from gristmill.stages.mixing.edits.edited_rows import EditedRows
+from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
+from gristmill.stages.mixing.edits.transforming import transform
+from gristmill.stages.mixing.filtered_block import FilteredBlock
+
+EDITS = "edits"
+"""Counts of edits begin with this."""
+TOO_LITTLE_LEFT = "too little left after edits"
+TOO_SHORT = "too short after edits"
+
+
+class Editor:
+    """The edits and transforms of a selection.
+
+    Args:
+        selection: the recipe.
+        transforms: the transforms that it names, in its order.
+
+    Raises:
+        RecipeError: they are not those that it names.
+    """
+
+    def __init__(self, selection: Selection, transforms: Sequence[Transform]) -> None:
+        if [each.name for each in transforms] != list(selection.transforms):
+            raise RecipeError(f"the transforms {', '.join(selection.transforms)} of the selection were not opened")
+        self._selection, self._transforms = selection, transforms
+        self._columns = [edit.column.name for edit in selection.edits]
+
+    def edit(self, block: FilteredBlock, path: str, counts: dict[str, int]) -> FilteredBlock:
+        """The block with its edits. Rows that are dropped already are not looked at.
+
+        Args:
+            block: the decisions of blocklists, rules and rate.
+            path: of the shard, for messages.
+            counts: receives the numbers of changed rows and characters.
+
+        Raises:
+            MalformedRow: a span is not a part of its text, or a transform failed; names shard, row and mend.
+        """
+        rows = EditedRows(block, path)
+        self._edit_spans(rows, path)
+        for each in self._transforms:
+            transform(rows, each, path)
+        if self._selection.shortest:
+            for number in rows.changed():
+                if len(rows.text(number)) < self._selection.shortest:
+                    rows.drop(number, TOO_SHORT)
+        finished = rows.finished()
+        add_counts(counts, rows.counts)
+        return finished
+
+    def _edit_spans(self, rows: EditedRows, path: str) -> None:
+        """Applies the edits. Only rows that have a span are looked at."""
+        edits = self._selection.edits
+        columns = [rows.block.values[name] for name in self._columns]
+        for number in rows.left() if columns else ():
+            marked = [column[number] for column in columns]
+            if not any(marked):
+                continue
+            text = rows.text(number)
+            try:
+                parts = stretches(edits, marked, len(text))
+            except SpanOutside as error:
+                mend = "make the attribute set again: it is of other texts"
+                raise MalformedRow(path, rows.block.first + number, str(error), mend) from error
+            if not parts:
+                continue
+            covered = sum(part.end - part.start for part in parts)
+            if (len(text) - covered) / len(text) < self._selection.least_kept:
+                rows.drop(number, TOO_LITTLE_LEFT)
+                continue
+            after = changed(text, edits, parts)
+            if after != text:
+                rows.change_text(number, after, EDITS)
