@@ -6,10 +6,11 @@ from typing import Any
 import dagster as dg
 
 from assets.support.keys import snapshots_of
-from gristmill.formats.levanter.mixture_weights import shares
+from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.stages.mixing.index import Index
+from gristmill.stages.token_cache.index import cache_reading, train_weights
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
@@ -27,24 +28,26 @@ def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = No
 
 
 def streams_facts(mix: Mix, index: Index) -> dict[str, Any]:
-    """Metadata for trainers: for each stream, its tokens, its sequences per block, and its epochs."""
-    tokens: dict[str, int] = {}
-    for entry in index.slices:
-        tokens[entry.stream] = tokens.get(entry.stream, 0) + entry.totals.get("train tokens", 0)
-    by_stream = shares(mix.weights, tokens, mix.block, mix.token_budget)
+    """Metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
+    reading = cache_reading(mix, index)
+    blocks = sequences_of(train_weights(mix, reading), mix.block)
     rows = [
         dg.TableRecord(
             {
-                "stream": name,
-                "train tokens": share.tokens,
-                "weight": round(share.weight, 6),
-                f"sequences of {mix.block}": share.sequences,
-                "epochs": "-" if share.epochs is None else f"{share.epochs:.3g}",
+                "stream": each.stream,
+                "train tokens": each.tokens,
+                "weight": each.share,
+                f"sequences of {mix.block}": blocks[each.stream],
+                "tokens read": each.read,
+                "rate": f"{each.rate:.3g}",
+                "epochs": f"{each.epochs:.3g}",
             }
         )
-        for name, share in by_stream.items()
+        for each in reading.streams
     ]
-    return {"streams in training": dg.MetadataValue.table(rows)}
+    warned = {"warnings": "; ".join([*reading.shortages, *reading.warnings])}
+    facts = {"streams in training": dg.MetadataValue.table(rows), "tokens in training": reading.total}
+    return facts | (warned if warned["warnings"] else {})
 
 
 def index_facts(store: Store, index: Index) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 The same selections make version v1 of a source from v0 (gristmill/recipes/source.py, Revision).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -13,6 +14,7 @@ from gristmill.errors import RecipeError, known_names
 from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weights
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
+from gristmill.recipes.mixture.token_shares import Portion, Reading, read_shares
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.row_format import Chat, Format, Text, format_of
 from gristmill.recipes.selection import Selection
@@ -22,6 +24,9 @@ MIXING = 1
 
 VALIDATION_SEED = 0x76616C  # "val"; not a seed of the mixes' samples, so that the draws are independent
 """Seed of the draw that holds documents out for validation."""
+
+_ROUNDING = 1e-6
+"""How far the sum of proportions may be from 1, such as of three times 0.3333333."""
 
 ALL: Literal["all"] = "all"
 """In `Mix.tokenizers`: all tokenizers of all shelves."""
@@ -36,6 +41,11 @@ class Stream(Selection):
         version: its dataset version, such as `v1`.
         name: name of the stream; by default the name of the source.
         weight: weight in training, relative to the other streams. It changes no document.
+        repeats: how often training reads the stream, relative to the others: 2.0 is twice, 0.5 is half of it. Inside a
+            group it is relative to the group's other streams. It changes no document.
+        most_epochs: how often training may read the stream at most. A budget that needs more is an error.
+        group: name of a group of streams, such as those of one language, whose share `Mix.proportions` or
+            `Mix.temperature` sets; by default the stream is a group of its own.
         format: how documents become rows of a token cache: `Text()`, `Chat(...)`, `Prebuilt(...)`, or a mapping as in
             Levanter's configuration.
     """
@@ -44,6 +54,9 @@ class Stream(Selection):
     version: str
     name: str = ""
     weight: float = 1.0
+    repeats: Annotated[float, Meta(gt=0)] = 1.0
+    most_epochs: Annotated[float, Meta(gt=0)] | None = None
+    group: str = ""
     format: Format = field(default_factory=Text)
 
     def __post_init__(self) -> None:
@@ -56,6 +69,8 @@ class Stream(Selection):
         super().__post_init__()
         check_name(self.source, "source")
         check_name(self.key, "stream")
+        if self.group:
+            check_name(self.group, "group")
         if not VERSION.fullmatch(self.version):
             raise RecipeError(f"stream {self.key!r}: version {self.version!r} is not valid; give v0, v1, ...")
         if self.changes_text and not isinstance(self.format, Text):
@@ -89,7 +104,11 @@ class Mix:
         validation: share of the documents held out, drawn by a hash of (source, id); at least 0, less than 1.
         parts: largest number of Levanter parts per snapshot in its token cache, 1 to 128.
         block: number of sequences per block in which the weights are exact (Levanter's `mixture_block_size`).
-        token_budget: number of tokens that a training reads. The index tells how often that reads each stream.
+        token_budget: number of tokens that a training reads. The index of a token cache tells how often that reads each
+            stream.
+        proportions: share of the tokens that training reads, by stream or group of streams; they add up to 1.
+        temperature: shares of the streams or groups follow from their tokens, raised to this power: 1 keeps the natural
+            shares, 0 makes all equal, 0.3 is common for languages.
         draft: whether the recipe may change under its name.
         metadata: for people; it changes nothing.
     """
@@ -103,6 +122,8 @@ class Mix:
     parts: int = 32
     block: int = 2048
     token_budget: Annotated[int, Meta(ge=1)] | None = None
+    proportions: Mapping[str, float] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=1)] | None = None
     draft: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
@@ -129,6 +150,60 @@ class Mix:
         if not 1 <= self.block <= LARGEST_BLOCK:
             raise RecipeError(f"mix {self.name!r}: block is {self.block}; give 1 to {LARGEST_BLOCK} sequences")
         check_weights(self.name, self.weights, self.block)
+        self._check_shares()
+
+    def _check_shares(self) -> None:
+        """Checks what is declared about shares of tokens.
+
+        Raises:
+            RecipeError: two declarations contradict each other, or the proportions are not those of the groups.
+        """
+        who = f"mix {self.name!r}"
+        if self.by_tokens and any(stream.weight != 1 for stream in self.streams):
+            raise RecipeError(
+                f"{who}: weights are shares of sequences, and proportions, temperature and repeats are shares of"
+                " tokens; give only one of them"
+            )
+        if self.proportions is None:
+            return
+        if self.temperature is not None:
+            raise RecipeError(f"{who}: it has proportions and a temperature; leave out one of them")
+        groups = {stream.group or stream.key for stream in self.streams}
+        if self.proportions.keys() != groups:
+            raise RecipeError(
+                f"{who}: it has proportions of {', '.join(sorted(self.proportions)) or 'nothing'}; give one to each of"
+                f" {', '.join(sorted(groups))}"
+            )
+        if min(self.proportions.values()) <= 0 or abs(math.fsum(self.proportions.values()) - 1) > _ROUNDING:
+            raise RecipeError(f"{who}: proportions are {dict(self.proportions)}; give shares above 0 that add up to 1")
+
+    @property
+    def by_tokens(self) -> bool:
+        """Whether the streams' shares in training depend on their numbers of tokens."""
+        repeated = any(stream.repeats != 1 for stream in self.streams)
+        return self.proportions is not None or self.temperature is not None or repeated
+
+    def reading(self, tokens: Mapping[str, int]) -> Reading:
+        """How training reads the streams.
+
+        Args:
+            tokens: of the training split of each stream, by name. A stream that is missing is left out.
+
+        Raises:
+            RecipeError: a stream's share is too small to appear in a block of sequences.
+        """
+        portions = [Portion(s.key, s.group or s.key, s.weight, s.repeats, s.most_epochs) for s in self.streams]
+        solved = read_shares(
+            portions,
+            tokens,
+            proportions=self.proportions,
+            temperature=self.temperature,
+            budget=self.token_budget,
+        )
+        shares = {each.stream: each.share for each in solved.streams if each.tokens}
+        if any(shares.values()):
+            check_weights(self.name, shares, self.block)
+        return solved
 
     @property
     def weights(self) -> dict[str, float]:

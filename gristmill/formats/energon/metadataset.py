@@ -153,30 +153,3 @@ def _check(name: str, split: Blend | Epoch) -> None:
         if each.leaf in seen:
             raise RecipeError(f"split {name!r} names {each.leaf[0]!r} twice: Energon would draw the same samples twice")
         seen.add(each.leaf)
-
-
-def repetitions(weights: Mapping[str, float], tokens: Mapping[str, int], budget: int) -> dict[str, float]:
-    """How often each dataset is read, so that an epoch has so many tokens in the proportions of the weights.
-
-    Args:
-        weights: of each dataset, above zero; only their proportions count.
-        tokens: that one reading of each dataset gives.
-        budget: tokens of the epoch.
-
-    Raises:
-        RecipeError: the budget or a weight is not above zero, or a dataset has no tokens.
-
-    >>> repetitions({"tales": 3, "facts": 1}, {"tales": 600, "facts": 100}, budget=400)
-    {'tales': 0.5, 'facts': 1.0}
-    """
-    if budget <= 0:
-        raise RecipeError(f"the budget is {budget} tokens; give a number above zero")
-    total = math.fsum(weights.values())
-    found = {}
-    for name, weight in weights.items():
-        if not math.isfinite(weight) or weight <= 0:
-            raise RecipeError(f"{name!r} has the weight {weight}; give a finite number above zero")
-        if not tokens.get(name):
-            raise RecipeError(f"{name!r} has no tokens: no number of repetitions gives its share of {budget} tokens")
-        found[name] = budget * weight / total / tokens[name]
-    return found

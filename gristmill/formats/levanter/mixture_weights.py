@@ -1,4 +1,4 @@
-"""How Levanter applies a mix's weights: whole sequences per block, and epochs per stream.
+"""How Levanter applies a mix's weights: whole sequences in every block.
 
 In every block Levanter gives each stream int(weight * block size) sequences. The stream with most sequences gets the
 rest. A stream whose weight is worth less than one sequence per block never appears; Levanter only logs a warning.
@@ -8,28 +8,10 @@ Source: marin-levanter 0.2, `levanter.data.mixture`.
 
 from collections.abc import Mapping
 
-import msgspec
-
 from gristmill.errors import RecipeError
 
 LARGEST_BLOCK = 2**16 - 1
 """Sequences that a block of Levanter's may have."""
-
-
-class Share(msgspec.Struct, frozen=True):
-    """A stream in training.
-
-    Attributes:
-        weight: its fraction of the mix, between 0 and 1.
-        sequences: its sequences in a block.
-        tokens: tokens of its training split.
-        epochs: how often training reads the split for the budget of tokens; None without a budget or tokens.
-    """
-
-    weight: float
-    sequences: int
-    tokens: int
-    epochs: float | None
 
 
 def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
@@ -83,24 +65,3 @@ def _sizes(least: float) -> range:
     """Block sizes that may be large enough for a stream with this fraction of the mix, smallest first."""
     first = int(1 / least)
     return range(first, min(first + 3, LARGEST_BLOCK + 1))
-
-
-def shares(weights: Mapping[str, float], tokens: Mapping[str, int], block: int, budget: int | None) -> dict[str, Share]:
-    """The share of each stream in training.
-
-    Args:
-        weights: of each stream, as the mix has them.
-        tokens: of each stream's training split.
-        block: size of a block in sequences.
-        budget: tokens that training reads in total; None: not known.
-
-    >>> shares({"web": 3, "math": 1}, {"web": 600, "math": 100}, block=4, budget=1600)["math"]
-    Share(weight=0.25, sequences=1, tokens=100, epochs=4.0)
-    """
-    counts = sequences_of(weights, block)
-    result: dict[str, Share] = {}
-    for name, count in counts.items():
-        own = tokens.get(name, 0)
-        epochs = budget * count / block / own if budget is not None and own else None
-        result[name] = Share(weights[name] / sum(weights.values()), count, own, epochs)
-    return result

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.formats.energon.metadataset import repetitions
 from gristmill.lake.address import cache_asset, export_index, place
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.token_shares import Reading
+from gristmill.stages.export.formats import codec_of
 from gristmill.stages.mixing.index import Slice
 
 
@@ -16,8 +17,8 @@ class TokensMissing(DataError):  # noqa: N818 - the tree reads as English
     """The token cache does not have a slice that an export needs the tokens of."""
 
 
-def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> dict[str, float]:
-    """The repetitions of each stream; empty if the recipe asks for no epoch.
+def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> Reading | None:
+    """How an epoch of Energon reads each stream; None if the format asks for no epoch.
 
     Streams without a slice are left out. So the others have their shares of the whole budget.
 
@@ -29,12 +30,19 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
 
     Raises:
         TokensMissing: the token cache does not have a slice yet.
-        RecipeError: the mix has no budget, or a stream has no tokens.
+        RecipeError: the mix has no budget, a stream with a weight has no tokens, or the mix's shares are of tokens, and
+            the export's format has no tokenizer.
+        DataError: a stream has fewer tokens than the budget needs.
     """
-    if not export.tokenizer:
-        return {}
     here = export_index(mix.name, export.name)
-    if mix.token_budget is None:
+    if not export.tokenizer:
+        if mix.by_tokens and codec_of(export.format).weighted:
+            raise RecipeError(
+                f"{here}: the mix's proportions, temperature and repeats are shares of tokens, and the format of the"
+                " export counts none; give it a tokenizer of the mix"
+            )
+        return None
+    if mix.token_budget is None and not mix.by_tokens:
         raise RecipeError(
             f"{here}: the export has tokenizer={export.tokenizer!r}, but the mix has no token_budget; give it one"
         )
@@ -48,5 +56,11 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
                 " make this token cache first"
             )
         tokens[each.stream] = tokens.get(each.stream, 0) + head.totals.get("train tokens", 0)
-    weights = {stream: weight for stream, weight in mix.weights.items() if stream in tokens and weight > 0}
-    return repetitions(weights, tokens, mix.token_budget) if weights else {}
+    present = {each.stream for each in slices}
+    empty = [name for name, weight in mix.weights.items() if name in present and weight > 0 and not tokens[name]]
+    if empty:
+        raise RecipeError(f"{here}: stream {empty[0]!r} has no tokens: no number of repetitions gives its share")
+    reading = mix.reading(tokens)
+    if reading.shortages:
+        raise DataError(f"{here}: the budget cannot be met: {'; '.join(reading.shortages)}")
+    return reading

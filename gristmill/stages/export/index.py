@@ -102,8 +102,10 @@ def why_export_open(
 def _release(store: Store, mix: Mix, export: Export, index: Index) -> Release:
     """The release that an index has now, not yet written."""
     excluded = taken_down(store, mix, export, index.slices)
-    repeated = epoch_of(store, mix, export, index.slices)
-    return release_of(store, index.asset, export.format, index.slices, mix.weights, excluded, repeated)
+    reading = epoch_of(store, mix, export, index.slices)
+    repeated = {each.stream: each.epochs for each in reading.streams if each.epochs} if reading else {}
+    weights = reading.shares if reading and mix.by_tokens else mix.weights
+    return release_of(store, index.asset, export.format, index.slices, weights, excluded, repeated)
 
 
 def release_folder(path: str) -> str:

@@ -13,6 +13,7 @@ from gristmill.lake.ledger.index_ledger import IndexWriter
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import (
@@ -28,6 +29,11 @@ from gristmill.stages.token_cache.consolidate import consolidate, consolidated_f
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog, data_yaml
 from gristmill.stages.token_cache.part import read_part_objects
 from gristmill.stages.token_cache.token_stream import open_split
+
+MIXTURE = "mixture.json"
+"""The file of the index that says how training reads each stream: tokens, share, rate and epochs."""
+
+MEND = "give the streams more data or a larger most_epochs, or the mix a smaller token_budget"
 
 
 def index_cache(
@@ -73,12 +79,40 @@ def index_cache(
         for split, ledgers in merged.items()
     }
     writer.put(f"{index.asset}/{CATALOG}", cache_catalog(store.url, catalog))
-    writer.put(f"{index.asset}/{DATA_YAML}", data_yaml(store.url, mix, tokenizer))
+    reading = cache_reading(mix, index)
+    if reading.shortages and not index.absent:
+        raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortages)}; {MEND}")
+    writer.put(f"{index.asset}/{DATA_YAML}", data_yaml(store.url, mix, tokenizer, train_weights(mix, reading)))
+    writer.put(f"{index.asset}/{MIXTURE}", dump(reading))
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
     if consolidated:
         _consolidate(store, mix, tokenizer, index, merged)
     return index
+
+
+def cache_reading(mix: Mix, index: Index) -> Reading:
+    """How training reads the streams of a mix, with the tokens that the index of a token cache has.
+
+    Args:
+        mix: the mix's recipe.
+        index: of one of its token caches.
+
+    Raises:
+        RecipeError: a stream's share is too small to appear in a block of sequences.
+    """
+    tokens: dict[str, int] = {}
+    for entry in index.slices:
+        tokens[entry.stream] = tokens.get(entry.stream, 0) + entry.totals.get("train tokens", 0)
+    return mix.reading(tokens)
+
+
+def train_weights(mix: Mix, reading: Reading) -> dict[str, float]:
+    """The weight of each stream in the trainer's configuration: as declared, or as solved if tokens decide.
+
+    Before the first slice, there is nothing to solve: all streams have the same weight.
+    """
+    return reading.shares if mix.by_tokens and any(reading.shares.values()) else mix.weights
 
 
 def closed_slices(store: Store, asset: str) -> tuple[Upstream, ...]:
@@ -118,7 +152,8 @@ def _consolidate(
             sums = f"{folder}/{split}/{CHECKSUMS}"
             writer.put(sums, store.read(sums))
     writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog))
-    writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, folders))
+    weights = train_weights(mix, cache_reading(mix, index))
+    writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, weights, folders))
     writer.close(inputs_of(index))
     stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/")]
     store.delete([path for path in stale if not path.startswith(tuple(f"{folder}/" for folder in folders.values()))])
@@ -155,7 +190,9 @@ def why_cache_open(
         f"{cache_asset(mix.name, tokenizer.name, stream)}/{split}/{LEDGER_NAME}": None for stream, split in _splits(mix)
     }
     files[f"{index.asset}/{CATALOG}"] = None
-    files[f"{index.asset}/{DATA_YAML}"] = data_yaml(store.url, mix, tokenizer)
+    reading = cache_reading(mix, index)
+    files[f"{index.asset}/{DATA_YAML}"] = data_yaml(store.url, mix, tokenizer, train_weights(mix, reading))
+    files[f"{index.asset}/{MIXTURE}"] = dump(reading)
     files[index_path(index.asset)] = dump(index)
     return why_open(store, index, files)
 

@@ -21,13 +21,20 @@ Catalog = Mapping[str, Mapping[str, tuple[str, CacheLedger]]]
 """For each split and stream: the folder of the cache, and its ledger."""
 
 
-def data_yaml(root: str, mix: Mix, tokenizer: Tokenizer, folders: Mapping[str, str] | None = None) -> bytes:
+def data_yaml(
+    root: str,
+    mix: Mix,
+    tokenizer: Tokenizer,
+    weights: Mapping[str, float],
+    folders: Mapping[str, str] | None = None,
+) -> bytes:
     """Levanter's LmDataConfig for the caches of a mix, as JSON, which is also valid YAML.
 
     Args:
         root: the lake's address.
         mix: the mix's recipe.
         tokenizer: the tokenizer's recipe.
+        weights: of each stream in training.
         folders: the folder of each stream's cache in the lake; None: the folders where the caches were made.
 
     Returns:
@@ -43,7 +50,7 @@ def data_yaml(root: str, mix: Mix, tokenizer: Tokenizer, folders: Mapping[str, s
     }
     place = index if folders is None else CONSOLIDATED.at(**names_of(index))
     config = trainer_config(root, place, caches, eos=tokenizer.eos is not None) | {
-        "train_weights": {stream.key: stream.weight for stream in mix.streams},
+        "train_weights": dict(weights),
         "mixture_block_size": mix.block,
     }
     return json.dumps(config, indent=2).encode() + b"\n"

@@ -131,10 +131,14 @@ TAKEN: dict[Any, dict[str, str]] = {
     DolmaLines: {"source": WORDS},
     Column: {"name": NAME, "optional": FLAG},
     Rule: {"name": NAME, "where": WORDS, "because": "'x' 'a/b' line"},  # check_rules reads `where`
-    Stream: {**SELECTION, "source": NAME, "name": "'' 'x'", "weight": "0 -1 1.5"},  # Mix compares the weights
+    Stream: {
+        **SELECTION, "source": NAME, "name": "'' 'x'", "weight": "0 -1 1.5", "repeats": "1.5",
+        "most_epochs": "None 1.5", "group": "'' 'x'",
+    },  # Mix compares the weights
     Mix: {
         "name": NAME, "description": WORDS, "owners": NAMES, "tokenizers": NAMES, "validation": "0",
-        "token_budget": "None", "draft": FLAG, "metadata": "{'x':1} {'x':{1}}",
+        "token_budget": "None", "proportions": "None", "temperature": "None 0", "draft": FLAG,
+        "metadata": "{'x':1} {'x':{1}}",
     },
     Score: {
         "name": "'x' 'a/b'", "meaning": "'x' 'a/b' line", "unit": WORDS, "low": "None 0 -1 1.5",

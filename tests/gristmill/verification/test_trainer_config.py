@@ -24,7 +24,8 @@ def head(form: Format, eos: str | None = "<|endoftext|>") -> Ledger:
 
 def written(form: Format) -> bytes:
     mix = even()
-    return data_yaml("lake", replace(mix, streams=(replace(mix.streams[0], format=form),)), TOKENIZER)
+    mix = replace(mix, streams=(replace(mix.streams[0], format=form),))
+    return data_yaml("lake", mix, TOKENIZER, mix.weights)
 
 
 def wrong(data: bytes, *heads: Ledger) -> str | None:

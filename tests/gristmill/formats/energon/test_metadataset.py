@@ -12,7 +12,6 @@ from gristmill.formats.energon.metadataset import (
     DatasetReference,
     Epoch,
     compose_metadataset,
-    repetitions,
 )
 
 TALES, FACTS = DatasetReference(path="tales"), DatasetReference(path="facts")
@@ -78,19 +77,3 @@ def test_what_would_be_empty_is_refused() -> None:
 def test_a_file_is_no_source_of_media(place: str) -> None:
     with pytest.raises(RecipeError, match="media are in a prepared WebDataset, or in a folder"):
         DatasetReference(path="tales", aux={"images": place})
-
-
-@pytest.mark.parametrize("weight", [0, -2, math.nan])
-def test_repetitions_need_weights_and_tokens(weight: float) -> None:
-    with pytest.raises(RecipeError, match="'tales' has the weight"):
-        repetitions({"tales": weight}, {"tales": 5}, 10)
-    with pytest.raises(RecipeError, match="'tales' has no tokens"):
-        repetitions({"tales": 1}, {"tales": 0}, 10)
-    with pytest.raises(RecipeError, match="the budget is 0 tokens"):
-        repetitions({"tales": 1}, {"tales": 5}, 0)
-
-
-def test_repetitions_fill_the_budget() -> None:
-    weights, tokens = {"tales": 2.0, "facts": 1.0, "notes": 1.0}, {"tales": 300, "facts": 50, "notes": 1000}
-    found = repetitions(weights, tokens, 1000)
-    assert {name: found[name] * tokens[name] for name in weights} == {"tales": 500, "facts": 250, "notes": 250}

@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.formats.levanter.mixture_weights import sequences_of, shares
+from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.recipes.mix import Mix, Stream
 
 
@@ -31,10 +31,3 @@ def test_a_weight_that_never_appears_is_refused_with_the_smallest_block_that_wor
 def test_weights_that_are_none_are_refused(weights: tuple[float, float]) -> None:
     with pytest.raises(RecipeError, match=r"give weights of 0 or more|give a finite number"):
         mix(*weights)
-
-
-def test_a_budget_says_how_often_each_stream_is_read() -> None:
-    found = shares({"a": 3, "b": 1}, {"a": 1000, "b": 50}, 8, 400)
-    assert (found["a"].sequences, found["a"].epochs) == (6, 0.3)
-    assert (found["b"].sequences, found["b"].epochs) == (2, 2.0)
-    assert shares({"a": 1}, {}, 8, 400)["a"].epochs is None

@@ -39,7 +39,7 @@ def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path
 
 def test_an_option_that_is_null_here_but_not_in_levanter_is_written() -> None:
     declared = Chat(chat_template=TEMPLATE, chat_template_kwargs=None)
-    config = json.loads(data_yaml("lake", mix_of(declared), BYTES))
+    config = json.loads(data_yaml("lake", mix_of(declared), BYTES, {"pages": 1.0}))
     written = config["components"]["pages"]["format"]
     assert written["chat_template_kwargs"] is None
     assert not {"system_prompt", "pack"} & written.keys()
