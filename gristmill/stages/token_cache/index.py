@@ -79,16 +79,27 @@ def index_cache(
         for split, ledgers in merged.items()
     }
     writer.put(f"{index.asset}/{CATALOG}", cache_catalog(store.url, catalog))
-    reading = cache_reading(mix, index)
-    if reading.shortages and not index.absent:
-        raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortages)}; {MEND}")
-    writer.put(f"{index.asset}/{DATA_YAML}", data_yaml(store.url, mix, tokenizer, train_weights(mix, reading)))
-    writer.put(f"{index.asset}/{MIXTURE}", dump(reading))
+    for name, data in _reading_files(store, mix, tokenizer, index).items():
+        writer.put(f"{index.asset}/{name}", data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
     if consolidated:
         _consolidate(store, mix, tokenizer, index, merged)
     return index
+
+
+def _reading_files(store: Store, mix: Mix, tokenizer: Tokenizer, index: Index) -> dict[str, bytes]:
+    """The files of the index that say how training reads the streams, by name.
+
+    Raises:
+        RecipeError: a stream's share is too small to appear in a block of sequences.
+        DataError: all slices are there, and a stream has fewer tokens than the budget needs.
+    """
+    reading = cache_reading(mix, index)
+    if reading.shortages and not index.absent:
+        raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortages)}; {MEND}")
+    weights = train_weights(mix, reading)
+    return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: dump(reading)}
 
 
 def cache_reading(mix: Mix, index: Index) -> Reading:
@@ -190,9 +201,7 @@ def why_cache_open(
         f"{cache_asset(mix.name, tokenizer.name, stream)}/{split}/{LEDGER_NAME}": None for stream, split in _splits(mix)
     }
     files[f"{index.asset}/{CATALOG}"] = None
-    reading = cache_reading(mix, index)
-    files[f"{index.asset}/{DATA_YAML}"] = data_yaml(store.url, mix, tokenizer, train_weights(mix, reading))
-    files[f"{index.asset}/{MIXTURE}"] = dump(reading)
+    files |= {f"{index.asset}/{name}": data for name, data in _reading_files(store, mix, tokenizer, index).items()}
     files[index_path(index.asset)] = dump(index)
     return why_open(store, index, files)
 
