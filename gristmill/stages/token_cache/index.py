@@ -65,6 +65,7 @@ def index_cache(
     """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
+    reading = _reading_files(store, mix, tokenizer, index)
     writer = IndexWriter(store, index.asset)
     merged: dict[str, dict[str, CacheLedger]] = {}
     for stream, split in _splits(mix):
@@ -78,8 +79,7 @@ def index_cache(
         }
         for split, ledgers in merged.items()
     }
-    writer.put(f"{index.asset}/{CATALOG}", cache_catalog(store.url, catalog))
-    for name, data in _reading_files(store, mix, tokenizer, index).items():
+    for name, data in {CATALOG: cache_catalog(store.url, catalog), **reading}.items():
         writer.put(f"{index.asset}/{name}", data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
