@@ -65,8 +65,7 @@ def index_cache(
     """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
-    reading = _reading_files(store, mix, tokenizer, index)
-    writer = IndexWriter(store, index.asset)
+    writer, files = IndexWriter(store, index.asset), _reading_files(store, mix, tokenizer, index)
     merged: dict[str, dict[str, CacheLedger]] = {}
     for stream, split in _splits(mix):
         asset = cache_asset(mix.name, tokenizer.name, stream)
@@ -79,7 +78,7 @@ def index_cache(
         }
         for split, ledgers in merged.items()
     }
-    for name, data in {CATALOG: cache_catalog(store.url, catalog), **reading}.items():
+    for name, data in {CATALOG: cache_catalog(store.url, catalog), **files}.items():
         writer.put(f"{index.asset}/{name}", data)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
