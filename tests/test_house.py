@@ -198,6 +198,8 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/fingerprints/reader.py": "by tests/gristmill/stages/fingerprints/test_step.py",
     "gristmill/stages/fingerprints/units_of_texts.py": "by tests/gristmill/stages/fingerprints/test_step.py",
     "gristmill/recipes/duplicates/units.py": "by tests/gristmill/recipes/duplicates/test_dedupe.py",
+    "gristmill/takedowns/accounted.py": "by tests/gristmill/commands/test_takedown.py",
+    "gristmill/takedowns/proof.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/due.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/finder.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/places.py": "by tests/gristmill/commands/test_takedown.py",

@@ -14,9 +14,11 @@ from gristmill.commands._shared.targets import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.lake.address import blocklist_path, check_name
 from gristmill.lake.rows.blocklist import add_to_blocklist
+from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.due import DueSlice, due_slices
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.places import Search
+from gristmill.takedowns.proof import proof
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.tracing.raw import Shelves
 
@@ -36,6 +38,7 @@ def declare(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--blocklist", default=BLOCKLIST, metavar="NAME", help="the list to add to (%(default)s)")
     parser.add_argument("--reason", default=REASON, help="of lines that have none (%(default)s)")
+    parser.add_argument("--prove", action="store_true", help="prove that the documents are gone, and add nothing")
     parser.add_argument("--dry-run", action="store_true", help="show the places, and add nothing")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     add_shelves(parser)
@@ -53,6 +56,8 @@ def run(arguments: Namespace) -> int:
     lake = chosen_lake(arguments)
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     wanted = Wanted(read_wanted(arguments.ids, arguments.reason))
+    if arguments.prove:
+        return _prove(store, wanted, name, shelves, as_json=arguments.json)
     search = Finder(store, wanted, shelves).run()
     due = list(due_slices(store, search, name))
     new = [] if arguments.dry_run else add_to_blocklist(store, name, wanted.reasons)
@@ -62,13 +67,22 @@ def run(arguments: Namespace) -> int:
             show(msgspec.json.encode(each).decode())
     for line in () if arguments.json else (*_places(wanted, search), *_due(due, name)):
         show(line)
-    for line in search.unsearched:
-        show(f"not searched: {line}")
+    for skipped in search.unsearched:
+        show(f"not searched: {skipped.what}")
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
         count = len(wanted) if arguments.dry_run else len(new)
         show(f"{count} of {len(wanted)} documents {verb} {blocklist_path(name)}")
     return 1 if search.unsearched or nowhere or any(not each.by for each in due) else 0
+
+
+def _prove(store: Store, wanted: Wanted, blocklist: str, shelves: Shelves, *, as_json: bool) -> int:
+    """Shows the lines of the proof. Returns 0 if the documents are nowhere where training could read them, else 1."""
+    code = 0
+    for line in proof(store, wanted, blocklist, shelves):
+        show(msgspec.json.encode(line).decode() if as_json else str(line))
+        code |= not line.good
+    return int(code)
 
 
 def _places(wanted: Wanted, search: Search) -> Iterator[str]:

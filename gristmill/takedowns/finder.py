@@ -59,7 +59,7 @@ class Finder:
     def __init__(self, store: Store, wanted: Wanted, shelves: Shelves, *, proven: bool = False) -> None:
         self._store, self._wanted, self._shelves, self._proven = store, wanted, shelves, proven
         self._searched: dict[tuple[str, str], _SearchedRows] = {}
-        self.search = Search([], [], {})
+        self.search = Search()
 
     def run(self) -> Search:
         """All places. What cannot be read is reported as not searched.
@@ -85,7 +85,7 @@ class Finder:
                     if partition is not None:
                         how[there.kind.name](partition)
                 except GristmillError as error:
-                    self.search.skip(_shown(there), error)
+                    self.search.skip(area, _shown(there), error)
         self._add(labelled_places(self._store, self._wanted, self.search))
         return self.search
 
@@ -101,7 +101,7 @@ class Finder:
         shards = list(partition.shards.values())
         for found in rows_by_shard(self._store, there, shards, self._wanted, proven=self._proven):
             if found.why:
-                self.search.skip(f"{_shown(there)}, shard {found.shard.name}", found.why)
+                self.search.skip(area, f"{_shown(there)}, shard {found.shard.name}", found.why)
                 continue
             if found.rows:
                 rows[found.shard.name] = found.rows
@@ -141,7 +141,7 @@ class Finder:
         for name, shard in partition.shards.items():
             beside = searched.partition.shards.get(name) if searched else None
             if beside is None or beside.ids != shard.ids:
-                self.search.skip(_shown(there), STALE.format(name))
+                self.search.skip("attributes", _shown(there), STALE.format(name))
         for pair, name, row in self._rows_in(documents, there.snapshot):
             if name in partition.shards:
                 self._found(pair, "attributes", there, name, f"{there.shard(name)}: row {row}")
@@ -185,7 +185,7 @@ class Finder:
         searched = self._searched.get((asset, made.place.snapshot))
         current = searched.partition.shards.get(shard) if searched else None
         if searched is None or current is None or current.content != content:
-            self.search.skip(_shown(made.place), STALE.format(shard))
+            self.search.skip(AREA_OF_KIND[made.place.kind.name], _shown(made.place), STALE.format(shard))
             return
         yield from searched.rows.get(shard, {}).items()
 

@@ -64,23 +64,34 @@ class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.source, self.id
 
 
+class Unsearched(msgspec.Struct, frozen=True):
+    """Something that could not be searched: its area, and a line for people that names it and says why."""
+
+    area: Area
+    what: str
+
+
 class Search(msgspec.Struct):
     """The result of a search.
 
     Attributes:
         found: the places, in the order in which they were searched.
-        unsearched: what could not be searched, and why, each a line for people.
+        unsearched: what could not be searched.
         searched: number of searched partitions by area.
     """
 
     found: list[FoundPlace] = []
-    unsearched: list[str] = []
+    unsearched: list[Unsearched] = []
     searched: dict[str, int] = {}
 
     def of(self, pair: Pair) -> list[FoundPlace]:
         """The places of one document."""
         return [place for place in self.found if place.pair == pair]
 
-    def skip(self, what: str, why: object) -> None:
+    def skip(self, area: Area, what: str, why: object) -> None:
         """Notes that something was not searched."""
-        self.unsearched.append(f"{what}: {why}")
+        self.unsearched.append(Unsearched(area, f"{what}: {why}"))
+
+    def skipped(self, areas: Sequence[Area]) -> list[str]:
+        """What was not searched of some areas."""
+        return [each.what for each in self.unsearched if each.area in areas]

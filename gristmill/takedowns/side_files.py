@@ -133,7 +133,7 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
             try:
                 yield from _named(store, entry.path, f"{kind.top}{name}", wanted)
             except GristmillError as error:
-                search.skip(entry.path, error)
+                search.skip("labels", entry.path, error)
 
 
 class _NamedRow(msgspec.Struct):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from testkit import SNAPSHOT, Mill, link
-from tracelake import even, make_trace_lake, where
+from tracelake import even, make_trace_lake, spell, where
 
 from gristmill.__main__ import main
 from gristmill.lake.address import place
@@ -127,3 +127,39 @@ def test_a_wrong_file_of_ids_ends_with_2(mill: Mill, capsys: pytest.CaptureFixtu
     path.write_text('{"id": 1}\n')
     assert main(["takedown", str(mill.root), "--ids", str(path), *SHELF]) == 2
     assert "asked.jsonl: row 0: " in capsys.readouterr().err
+
+
+def proven(mill: Mill, capsys: pytest.CaptureFixture[str], *numbers: int) -> tuple[int, dict[str, str]]:
+    """The exit code of a proof, and the state of each part of the lake."""
+    code, lines = taken(mill, capsys, "--prove", "--json", numbers=numbers)
+    return code, {line["what"]: line["state"] for line in map(json.loads, lines)}
+
+
+def test_a_proof_names_what_is_left_to_do(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    left = {"versions and sets": "remains", "excerpts and labels": "absent", "quarantine": "absent", "raw": "remains"}
+    parts, good = "old parts and releases of exports", {"releases": "absent", **left}
+    before = {"blocklist": "not proven", "live lake": "found", parts: "absent", **good}
+    assert proven(mill, capsys, 8) == (1, before)
+    taken(mill, capsys)
+    assert proven(mill, capsys, 8) == (1, {**before, "blocklist": "listed"})
+    mill.make(stream_step(even(), "pages", SNAPSHOT, ("gristmill", "testshelf")))
+    assert proven(mill, capsys, 8)[1]["live lake"] == "not proven"  # the token cache
+    spell(mill, even())
+    assert proven(mill, capsys, 8) == (1, {**before, "blocklist": "listed", "live lake": "absent", parts: "not proven"})
+    _, lines = taken(mill, capsys, "--prove")
+    [old] = [line for line in lines if line.startswith("old parts")]
+    assert "/part-00001-3201eb1abf37acf3/: no ledger names it; remove it with gristmill gc" in old
+    mill.store.put("releases/first.json", b'{"parts": ["part-00001-3201eb1abf37acf3"]}')
+    assert proven(mill, capsys, 8)[1]["releases"] == "not proven"
+    mill.store.delete(["releases/first.json"])
+    assert main(["gc", str(mill.root)]) == 0
+    capsys.readouterr()
+    assert proven(mill, capsys, 8) == (0, {**before, "blocklist": "listed", "live lake": "absent"})
+
+
+def test_a_proof_trusts_no_index_that_was_changed(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    index = place("mixes/even/documents/pages", SNAPSHOT).index("a")
+    data = bytearray(mill.store.read(index))
+    data[-1] ^= 1
+    mill.store.put(index, bytes(data))
+    assert proven(mill, capsys, 1)[1]["live lake"] == "not proven"

@@ -1,0 +1,142 @@
+"""Proves that documents are gone, a line for each part of the lake.
+
+Id indexes are read whole and compared with their digests. What is made from a shard is searched through this shard. So
+an object that no current ledger names proves nothing, and is named.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import blocklist_path
+from gristmill.lake.rows.blocklist import read_blocklist
+from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.accounted import unaccounted
+from gristmill.takedowns.finder import Finder
+from gristmill.takedowns.places import TRAINED, Area, FoundPlace, Search
+from gristmill.takedowns.wanted import Wanted
+from gristmill.tracing.raw import Shelves
+
+State = Literal["listed", "absent", "found", "not proven", "remains"]
+_NAMED = 3
+"""Places that a line names."""
+
+_KEPT: Sequence[tuple[str, tuple[Area, ...], Area]] = (
+    ("versions and sets", ("documents", "attributes", "columns", "dedupe"), "documents"),
+    ("excerpts and labels", ("examples", "labels"), "attributes"),
+    ("quarantine", ("quarantine",), "documents"),
+    ("raw", ("raw",), "documents"),
+)
+"""What a takedown leaves: lines of the proof, their areas, and the area whose partitions were searched for them."""
+
+
+class ProofLine(msgspec.Struct, frozen=True):
+    """What is proven of a part of the lake.
+
+    Attributes:
+        what: the part of the lake.
+        state: `listed` on the blocklist; `absent`; `found`, where it must not be; `not proven`; or `remains`, where a takedown leaves it.
+        why: what was searched, or the places.
+    """
+
+    what: str
+    state: State
+    why: str
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is left to do before training may go on."""
+        return self.state in {"listed", "absent", "remains"}
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.state}: {self.why}"
+
+
+def proof(store: Store, wanted: Wanted, blocklist: str, shelves: Shelves) -> Iterator[ProofLine]:
+    """The lines of the proof.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        blocklist: name of the list that must name them.
+        shelves: recipes.
+
+    Raises:
+        DataError: the blocklist is wrong.
+        StoreError: the lake does not answer.
+    """
+    yield _listed(store, wanted, blocklist)
+    search = Finder(store, wanted, shelves, proven=True).run()
+    yield _live(search)
+    old = unaccounted(store)
+    yield _old(old)
+    yield _releases(store, old)
+    for what, areas, searched in _KEPT:
+        yield _kept(what, search, areas, searched)
+
+
+def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
+    path = blocklist_path(name)
+    try:
+        reasons = read_blocklist(store, name).reasons
+    except RecipeError as error:
+        return ProofLine("blocklist", "not proven", str(error))
+    missing = [f"{id_!r} of {source!r}" for source, id_ in wanted.reasons if (source, id_) not in reasons]
+    if missing:
+        return ProofLine("blocklist", "not proven", f"{path} does not name {_some(missing)}; take them down first")
+    return ProofLine("blocklist", "listed", f"{path} names all {len(wanted)}, so mixes that name it leave them out")
+
+
+def _live(search: Search) -> ProofLine:
+    what = "live lake"
+    found = [each for each in search.found if each.area in TRAINED]
+    if found:
+        return ProofLine(what, "found", f"{_places(found)}; make these slices")
+    skipped = search.skipped(("documents", *TRAINED))
+    if skipped:
+        return ProofLine(what, "not proven", _some(skipped))
+    searched = ", ".join(f"{search.searched.get(area, 0)} of {area}" for area in TRAINED)
+    return ProofLine(what, "absent", f"no shard of the finished slices has them: {searched}")
+
+
+def _old(old: Mapping[str, str]) -> ProofLine:
+    what = "old parts and releases of exports"
+    if old:
+        return ProofLine(what, "not proven", _some([f"{path}: {why}" for path, why in old.items()]))
+    return ProofLine(what, "absent", "ledgers that are current name every object of mixes, token caches and exports")
+
+
+def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
+    """Which releases name an old part: `gc` keeps it for them."""
+    files = [entry.path for entry in store.list("releases/")]
+    names = [path.rstrip("/").rpartition("/")[2].encode() for path in old]
+    pinning = [path for path in files if any(name in store.read(path) for name in names)]
+    if pinning:
+        why = f"{_some(pinning)}: they name old parts, which may have them; withdraw them, then run gristmill gc"
+        return ProofLine("releases", "not proven", why)
+    return ProofLine("releases", "absent", f"{len(files)} releases in the lake, which name no old part")
+
+
+def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:
+    found = [each for each in search.found if each.area in areas]
+    if found:
+        return ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these")
+    skipped = search.skipped((*areas, searched))
+    if skipped:
+        return ProofLine(what, "not proven", _some(skipped))
+    count = f"{search.searched.get(searched, 0)} partitions of {searched}"
+    if what == "raw":
+        why = f"no row of {count} was made of them. Not searched: raw objects that were not converted, data outside of the"
+        return ProofLine(what, "absent", f"{why} lake, earlier versions of objects that a bucket keeps")
+    return ProofLine(what, "absent", f"searched with {count}")
+
+
+def _places(found: Sequence[FoundPlace]) -> str:
+    return _some([each.where for each in found])
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f"; and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+    return "; ".join(words[:_NAMED]) + more
