@@ -45,6 +45,7 @@ BENCHES = {
     "s3": "bench.lakes.s3",
     "sensor": "bench.lakes.sensor",
     "trace": "bench.lakes.trace",
+    "takedown": "bench.mixing.takedown",
     "near-duplicates": "bench.dedupe.near",
     "energon-indexing": "bench.energon.indexing",
     "energon-media": "bench.energon.media",

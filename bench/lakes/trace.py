@@ -10,7 +10,7 @@ indexes are read 64 at once.
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,10 +163,10 @@ def _requests(lake: Path, words: list[str]) -> dict[str, int]:
 
 
 class Maker:
-    """Writes the lake, shard by shard."""
+    """Writes the lake, shard by shard. `lists`: names of the blocklists that the mix names."""
 
-    def __init__(self, store: FolderStore, shards: int, rows: int) -> None:
-        self._store, self._rows = store, rows
+    def __init__(self, store: FolderStore, shards: int, rows: int, lists: Sequence[str] = ()) -> None:
+        self._store, self._rows, self._lists = store, rows, list(lists)
         self._names = [f"{number:03d}" for number in range(shards)]
         self._tables: dict[str, list[Shard]] = {here.asset: [] for here in (V0, SET, V1, STREAM)}
 
@@ -177,7 +177,7 @@ class Maker:
         v0 = self._seal(V0, {"shards": ["one-to-one"], "select": None}, [Upstream(RAW, "2024", "")])
         beside = self._seal(SET, {}, [v0])
         v1 = self._seal(V1, SELECTION, [v0, beside])
-        self._seal(STREAM, {**SELECTION, "exclude": [], "columns": []}, [v1])
+        self._seal(STREAM, {**SELECTION, "exclude": [], "columns": [], "blocklists": self._lists}, [v1])
         self._spell()
 
     def _shard(self, name: str, first: int) -> None:

@@ -23,6 +23,11 @@ State = Literal["listed", "absent", "found", "not proven", "remains"]
 _NAMED = 3
 """Places that a line names."""
 
+NOT_SEARCHED = (
+    "raw objects that were not converted, data outside of the lake, earlier versions of objects that a bucket keeps"
+)
+"""What no proof covers."""
+
 _KEPT: Sequence[tuple[str, tuple[Area, ...], Area]] = (
     ("versions and sets", ("documents", "attributes", "columns", "dedupe"), "documents"),
     ("excerpts and labels", ("examples", "labels"), "attributes"),
@@ -37,7 +42,8 @@ class ProofLine(msgspec.Struct, frozen=True):
 
     Attributes:
         what: the part of the lake.
-        state: `listed` on the blocklist; `absent`; `found`, where it must not be; `not proven`; or `remains`, where a takedown leaves it.
+        state: `listed` on the blocklist; `absent`; `found`, where it must not be; `not proven`; or `remains`, where a
+            takedown leaves it.
         why: what was searched, or the places.
     """
 
@@ -128,8 +134,8 @@ def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) ->
         return ProofLine(what, "not proven", _some(skipped))
     count = f"{search.searched.get(searched, 0)} partitions of {searched}"
     if what == "raw":
-        why = f"no row of {count} was made of them. Not searched: raw objects that were not converted, data outside of the"
-        return ProofLine(what, "absent", f"{why} lake, earlier versions of objects that a bucket keeps")
+        why = f"no row of {count} was made of them; not searched: {NOT_SEARCHED}"
+        return ProofLine(what, "absent", why)
     return ProofLine(what, "absent", f"searched with {count}")
 
 
