@@ -36,7 +36,17 @@ def _row(work: Path, lake: Path, numbers: list[int], documents: int, rows: int, 
     ids.write_text("".join(json.dumps({"source": "pages", "id": f"doc-{number}"}) + "\n" for number in numbers))
     costs: list[Cost] = []
     agree = True
-    command = [sys.executable, "-m", "gristmill", "takedown", lake, "--ids", ids, "--dry-run", "--json"]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "gristmill",
+        "takedown",
+        lake,
+        "--ids",
+        ids,
+        "--dry-run",
+        "--json",
+    ]
     for turn in range(3):
         log = work / f"takedown-{turn}.log"
         costs.append(timed([*command, "--shelves", "gristmill"], log))
