@@ -18,7 +18,7 @@ from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at
 from gristmill.lake.asset_kind import expression_of
-from gristmill.lake.asset_kinds import ATTRIBUTES, KINDS, PARTITIONED, RAW, in_ledgers, kinds_below
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, KINDS, PARTITIONED, RAW, in_ledgers, kinds_below
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
@@ -174,7 +174,7 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
     blocked = listed_pairs(store)
     for place in _places(store):
         left = [path for path in read_run_note(store, place).left if owns(place, path)]
-        left += _derived(store, place, blocked) if place.kind is ATTRIBUTES else []
+        left += _derived(store, place, blocked) if place.kind in {ATTRIBUTES, DOCUMENTS} else []
         entries = tuple(entry for path in left if (entry := store.head(path)) is not None)
         if not entries:
             continue

@@ -22,7 +22,7 @@ from gristmill.reading.lake_contents import lake_contents
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.reading.partitions import partitions_of
 from gristmill.scores.column_file import ColumnsFile, open_columns
-from gristmill.scores.label_columns import PLACES, columns_of_label, make_columns
+from gristmill.scores.label_columns import PLACES, ColumnsHead, columns_of_label, make_columns
 
 LEDGERS = "ledgers"
 _ORIGINS = (("snapshot", pa.string()), ("shard", pa.string()))
@@ -119,7 +119,7 @@ class Tables:
         folder, because a query writes nothing to the lake.
         """
         name = names_of(address)["set"]
-        files: list[tuple[Place, Shard, ColumnsFile]] = []
+        files: list[tuple[Place, Shard, ColumnsFile[ColumnsHead]]] = []
         missing = 0
         for partition in partitions_of(self._store, address, self._snapshots):
             for _, shard in sorted(partition.shards.items()):
@@ -139,7 +139,7 @@ class Tables:
         fields = {each: field for field, each in shown.items()}
         return LakeTable(schema, lambda names: _batches(files, schema, fields, names))
 
-    def _make(self, partition: Place, shard: Shard, name: str) -> ColumnsFile:
+    def _make(self, partition: Place, shard: Shard, name: str) -> ColumnsFile[ColumnsHead]:
         target = open_store(self._made.name, {})
         make_columns(self._store, partition, shard, self._lake.kinds(name), target)
         found = open_columns(target, partition, shard)
@@ -162,7 +162,10 @@ def _shown(fields: Sequence[str], prefix: str) -> dict[str, str]:
 
 
 def _batches(
-    files: Sequence[tuple[Place, Shard, ColumnsFile]], schema: Any, fields: dict[str, str], names: Sequence[str]
+    files: Sequence[tuple[Place, Shard, ColumnsFile[ColumnsHead]]],
+    schema: Any,
+    fields: dict[str, str],
+    names: Sequence[str],
 ) -> Iterator[Any]:
     """Record batches of some columns of a set."""
     wanted = pa.schema([schema.field(name) for name in names])

@@ -1,7 +1,7 @@
 """Reads a shard's columns, if they are there and were made from the shard as it is now."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -13,9 +13,12 @@ from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
+from gristmill.scores.document_columns import DOCUMENT_FORMAT, DocumentColumnsHead
 from gristmill.scores.label_columns import FORMAT, KEY, ColumnsHead
 
 _TAIL = 1 << 16
+
+Head = TypeVar("Head", ColumnsHead, DocumentColumnsHead)
 
 
 class _Ranges:
@@ -55,15 +58,16 @@ class _Ranges:
         """Nothing is open."""
 
 
-class ColumnsFile:
+class ColumnsFile(Generic[Head]):
     """The columns of a shard.
 
     Attributes:
         head: what the file says of itself.
     """
 
-    def __init__(self, where: str, file: Any, head: ColumnsHead) -> None:
-        self._where, self._file, self.head = where, file, head
+    def __init__(self, where: str, file: Any, head: Head) -> None:
+        self._where, self._file = where, file
+        self.head: Head = head
 
     @property
     def names(self) -> list[str]:
@@ -91,8 +95,8 @@ class ColumnsFile:
         )
 
 
-def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile | None:
-    """The columns of a shard; None if there are none, or if they are of another content, format, or no parquet.
+def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[ColumnsHead] | None:
+    """The columns of a shard of a set; None if there are none, if they are of another content or format, or no parquet.
 
     Args:
         store: the lake.
@@ -102,6 +106,19 @@ def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile | 
     Raises:
         StoreError: the lake does not answer.
     """
+    return _opened(store, partition, shard, ColumnsHead, FORMAT)
+
+
+def open_document_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[DocumentColumnsHead] | None:
+    """The columns of a shard of documents; None as for open_columns(), whose arguments it has.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    return _opened(store, partition, shard, DocumentColumnsHead, DOCUMENT_FORMAT)
+
+
+def _opened(store: Store, partition: Place, shard: Shard, kind: type[Head], form: int) -> ColumnsFile[Head] | None:
     path = columns_path(partition, shard.name)
     entry = store.head(path)
     if entry is None:
@@ -110,11 +127,11 @@ def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile | 
         file = pq.ParquetFile(
             pa.PythonFile(_Ranges(store, path, entry.size), mode="r"), page_checksum_verification=True
         )
-        head = msgspec.json.decode((file.schema_arrow.metadata or {}).get(KEY, b""), type=ColumnsHead)
+        head = msgspec.json.decode((file.schema_arrow.metadata or {}).get(KEY, b""), type=kind)
     except StoreError:
         raise
     except (pa.ArrowException, OSError, *NOT_DECODED):
         return None
-    if (head.format, head.content, file.metadata.num_rows) != (FORMAT, shard.content, shard.rows):
+    if (head.format, head.content, file.metadata.num_rows) != (form, shard.content, shard.rows):
         return None
     return ColumnsFile(f"{store.url}/{path}", file, head)

@@ -5,7 +5,7 @@ is not shown from a file that is older than the list, and `gc` removes such a fi
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -13,20 +13,14 @@ from gristmill.errors import DataError
 from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.attribute import parse_rows
-from gristmill.lake.rows.batches import TextRow, decode_rows
 from gristmill.lake.rows.blocklist import listed_pairs
-from gristmill.lake.rows.shard_file import rows_around
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import Described
-
-EXCERPT = 300
-"""Code points of an excerpt."""
+from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -82,7 +76,7 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
     sets = {shard.name: shard for shard in shards}
     blocked = listed_pairs(store)
     examples: list[Example] = []
-    texts: dict[tuple[str, int], TextRow] = {}
+    texts = {}
     ends: tuple[Literal["lowest", "highest"], ...] = ("lowest", "highest")
     for label in described.shown:
         for end in ends if label.least < label.most else ends[1:]:
@@ -90,12 +84,12 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
                 if shard not in beside or beside[shard].ids != sets[shard].ids:
                     raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
                 if (shard, row) not in texts:
-                    texts[shard, row] = _document(store, documents, beside[shard], row)
+                    texts[shard, row] = document_at(store, documents, beside[shard], row)
                 found = texts[shard, row]
                 if found.pair in blocked:
                     continue
-                spans = _spans(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
-                excerpt, marks, others = _excerpt(found.text, spans)
+                spans = spans_at(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
+                excerpt, marks, others = excerpt_of(found.text, spans)
                 examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
     file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
     store.put(examples_path(described.place), msgspec.json.encode(file))
@@ -133,45 +127,3 @@ def holds_listed(store: Store, partition: Place, blocked: set[Pair]) -> bool:
     except NOT_DECODED:
         return True
     return any((each.source, each.id) in blocked for each in file.examples)
-
-
-def _line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
-    where, path = shard_file(store, partition, shard)
-    first, rows = rows_around(where, path, list(shard.members), shard.bytes, row)
-    return path, rows[row - first]
-
-
-def _document(store: Store, documents: Place, shard: Shard, row: int) -> TextRow:
-    path, line = _line(store, documents, shard, row)
-    return decode_rows(msgspec.json.Decoder(TextRow), line + b"\n", path, row)[0]
-
-
-def _spans(store: Store, partition: Place, shard: Shard, row: int, label: str) -> Sequence[Any]:
-    path, line = _line(store, partition, shard, row)
-    [found] = parse_rows([line], names_of(partition.asset)["set"], path, row)
-    return found.labels.get(label, [])
-
-
-def _excerpt(text: str, spans: Sequence[Any]) -> tuple[str, tuple[int, int] | None, tuple[tuple[int, int], ...]]:
-    """An excerpt, the place of the first span in it, and those of the others."""
-    if not spans:
-        return text[:EXCERPT], None, ()
-    start, end, _ = spans[0]
-    begin = max(0, start - EXCERPT // 4)
-    excerpt = text[begin : begin + EXCERPT]
-    first = (start - begin, min(end - begin, len(excerpt)))
-    return excerpt, first, tuple(_covered(spans[1:], begin, len(excerpt), first))
-
-
-def _covered(spans: Sequence[Any], begin: int, size: int, first: tuple[int, int]) -> list[tuple[int, int]]:
-    """The stretches of an excerpt in spans, beside the first. Spans that touch stay apart."""
-    places = sorted({(max(start - begin, 0), min(end - begin, size)) for start, end, _ in spans})
-    found: list[tuple[int, int]] = []
-    at = 0
-    for start, end in places:
-        free = max(start, at)
-        for piece in ((free, min(end, first[0])), (max(free, first[1]), end)):
-            if piece[0] < piece[1]:
-                found.append(piece)
-                at = piece[1]
-    return found

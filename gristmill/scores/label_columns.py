@@ -2,22 +2,21 @@
 
 `<ledger>.columns/<shard>.parquet` has `id`, `source`, `row`, and for each label `<set>__<label>`: a score as a double;
 of spans their number (`<set>__<label>__spans`), the code points in
-them (`...__characters`) and the highest score (`...__score`).
+them (`...__characters`) and the highest score (`...__score`). Labels whose spans a rule reads have them as lists too
+(`...__list`), if they were asked for.
 The file is derived: it names the `content` of its shard, and whoever reads it compares. A stale one counts as absent.
 """
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from gristmill.errors import Conflict
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_of
 from gristmill.lake.ledger.adopted import shard_file
@@ -27,15 +26,20 @@ from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.label_values import declared_as
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.protocol import Store
+from gristmill.scores.parquet_upload import write_parquet
 from gristmill.scores.statistics import LabelStatistics, added, numbers_of
 
-FORMAT = 1
+FORMAT = 2
 """Of the files. Files of another format count as absent."""
 MOST_LABELS = 1000
 """Labels of a file. Of a shard with more, those that most rows have."""
 CHUNK = 1 << 16
 """Rows that are turned into columns together."""
 KEY = b"gristmill"
+WHOLE_TEXT = -(1 << 62)
+"""The end of a span in a list if the row has a bare number: such a span ends where the text ends."""
+LIST = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64()), ("score", pa.float64())]))
+"""The type of a column of lists of spans, as rules get them."""
 
 Kind = Literal["score", "spans"]
 
@@ -49,6 +53,8 @@ class ColumnsHead(msgspec.Struct, frozen=True):
         kinds: of its labels, by name; a label that no tagger declares is spans.
         statistics: of its labels, sorted by name.
         left_out: labels that the shard has, and the file has not.
+        several: labels of which a row has more than one span, sorted.
+        lists: labels whose spans the file has as lists, sorted.
     """
 
     format: int
@@ -56,10 +62,17 @@ class ColumnsHead(msgspec.Struct, frozen=True):
     kinds: dict[str, Kind]
     statistics: tuple[LabelStatistics, ...]
     left_out: int = 0
+    several: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
 
 
 def make_columns(
-    store: Store, partition: Place, shard: Shard, kinds: Mapping[str, str] | None, target: Store | None = None
+    store: Store,
+    partition: Place,
+    shard: Shard,
+    kinds: Mapping[str, str] | None,
+    target: Store | None = None,
+    lists: Collection[str] = (),
 ) -> ColumnsHead:
     """Reads a shard of an attribute set, and writes its columns.
 
@@ -69,6 +82,7 @@ def make_columns(
         shard: its row of the ledger's table.
         kinds: of labels, as their tagger declares them: a name may be a pattern. None: none is declared.
         target: where the file is written, under its path in the lake; None: in the lake.
+        lists: labels whose spans the file has as lists too. Those that the shard lacks are left out.
 
     Returns:
         What the file says of itself.
@@ -80,10 +94,12 @@ def make_columns(
     name = names_of(partition.asset)["set"]
     parts: dict[str, list[LabelStatistics]] = {}
     held: Counter[str] = Counter()
+    several = set[str]()
     with tempfile.TemporaryFile() as file:
         ends = [0]
         for first, rows in _chunks(store, partition, shard, name):
-            batch, found = _batch(rows, first, name, shard.name, kinds)
+            batch, found = _batch(rows, first, name, shard.name, kinds, lists)
+            several.update(label for row in rows for label, spans in row.labels.items() if len(spans) > 1)
             for each in found:
                 parts.setdefault(each.name, []).append(each)
                 held[each.name] += each.rows
@@ -91,9 +107,16 @@ def make_columns(
         labels = sorted(sorted(held), key=lambda label: -held[label])[:MOST_LABELS]
         statistics = tuple(added(parts[label]) for label in sorted(labels))
         head = ColumnsHead(
-            FORMAT, shard.content, {each.name: each.kind for each in statistics}, statistics, len(held) - len(labels)
+            FORMAT,
+            shard.content,
+            {each.name: each.kind for each in statistics},
+            statistics,
+            len(held) - len(labels),
+            tuple(sorted(several.intersection(labels))),
+            tuple(sorted(set(lists).intersection(labels))),
         )
-        _write(target or store, columns_path(partition, shard.name), head, name, _unpacked(file, ends))
+        schema = _schema(head, name)
+        write_parquet(target or store, columns_path(partition, shard.name), schema, _unpacked(file, ends))
     return head
 
 
@@ -101,7 +124,8 @@ def _chunks(store: Store, partition: Place, shard: Shard, name: str) -> Iterator
     where, path = shard_file(store, partition, shard)
     first, waiting = 0, list[AttributeRow]()
     for block in read_blocks(where, path, shard.sha256):
-        waiting += parse_rows(rows_of(block), name, path, first + len(waiting))
+        lines = rows_of(block)
+        waiting += parse_rows(lines, name, path, first + len(waiting), [WHOLE_TEXT] * len(lines))
         while len(waiting) >= CHUNK:
             yield first, waiting[:CHUNK]
             first, waiting = first + CHUNK, waiting[CHUNK:]
@@ -110,7 +134,12 @@ def _chunks(store: Store, partition: Place, shard: Shard, name: str) -> Iterator
 
 
 def _batch(
-    rows: Sequence[AttributeRow], first: int, name: str, shard: str, kinds: Mapping[str, str] | None
+    rows: Sequence[AttributeRow],
+    first: int,
+    name: str,
+    shard: str,
+    kinds: Mapping[str, str] | None,
+    lists: Collection[str],
 ) -> tuple[Any, list[LabelStatistics]]:
     columns: dict[str, Any] = {
         "id": pa.array([row.id for row in rows], pa.string()),
@@ -120,6 +149,8 @@ def _batch(
     statistics: list[LabelStatistics] = []
     for label in sorted({label for row in rows for label in row.labels}):
         spans = [row.labels.get(label) for row in rows]
+        if label in lists:
+            columns[f"{name}__{label}__list"] = list_array(spans)
         kind: Kind = "score" if declared_as(label, kinds or {}) == "score" else "spans"
         places = np.array([i for i, each in enumerate(spans) if (each if kind == "score" else each is not None)], int)
         present = [spans[i] or [] for i in places]
@@ -129,7 +160,7 @@ def _batch(
             statistics.append(numbers_of(label, kind, highest, first + places, shard))
             continue
         counts = np.array([len(each) for each in present], np.int64)
-        sizes = np.array([sum(end - start for start, end, _ in each) for each in present], np.int64)
+        sizes = np.array([sum(_size(*span) for span in each) for each in present], np.int64)
         columns[f"{name}__{label}__spans"] = _spread(counts, places, len(rows), pa.int64())
         columns[f"{name}__{label}__characters"] = _spread(sizes, places, len(rows), pa.int64())
         columns[f"{name}__{label}__score"] = _spread(highest, places, len(rows), pa.float64())
@@ -137,6 +168,25 @@ def _batch(
             numbers_of(label, kind, counts.astype(np.float64), first + places, shard, characters=int(sizes.sum()))
         )
     return pa.record_batch(columns), statistics
+
+
+def _size(start: int, end: int, _: float) -> int:
+    """The code points of a span; 0 if it is the whole text, whose length the set does not say."""
+    return 0 if end == WHOLE_TEXT else end - start
+
+
+def list_array(rows: Sequence[Sequence[tuple[int, int, float]] | None]) -> Any:
+    """The spans of rows as a column of type LIST; None becomes null."""
+    flat = [span for spans in rows for span in spans or ()]
+    starts, ends, scores = zip(*flat, strict=True) if flat else ((), (), ())
+    items = pa.StructArray.from_arrays(
+        [pa.array(starts, pa.int64()), pa.array(ends, pa.int64()), pa.array(scores, pa.float64())],
+        names=["start", "end", "score"],
+    )
+    lengths = np.array([len(spans or ()) for spans in rows], np.int64)
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+    missing = pa.array([spans is None for spans in rows], pa.bool_())
+    return pa.ListArray.from_arrays(offsets, items, type=LIST, mask=missing)
 
 
 def _spread(values: Any, places: Any, count: int, kind: Any) -> Any:
@@ -179,47 +229,9 @@ PLACES = (("id", pa.string()), ("source", pa.string()), ("row", pa.int64()))
 """The columns of a file that belong to no label."""
 
 
-class _Sink:
-    """An upload as the file that pyarrow writes to."""
-
-    closed = False
-
-    def __init__(self, upload: Any) -> None:
-        self._upload = upload
-
-    def write(self, data: Any) -> int:
-        held = bytes(data)
-        self._upload.write(held)
-        return len(held)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def close(self) -> None:
-        """The upload is closed by its owner."""
-
-
-def _write(store: Store, path: str, head: ColumnsHead, name: str, batches: Iterator[Any]) -> None:
+def _schema(head: ColumnsHead, name: str) -> Any:
     fields = list(PLACES)
     for label, kind in head.kinds.items():
         fields += columns_of_label(name, label, kind)
-    schema = pa.schema(fields, metadata={KEY: msgspec.json.encode(head)})
-    upload = store.upload(path)
-    try:
-        with pq.ParquetWriter(
-            _Sink(upload), schema, compression="zstd", compression_level=1, write_page_checksum=True
-        ) as writer:
-            for batch in batches:
-                absent = (pa.nulls(batch.num_rows, field.type) for field in schema)
-                here = set(batch.schema.names)
-                arrays = [
-                    batch.column(field.name) if field.name in here else empty
-                    for field, empty in zip(schema, absent, strict=True)
-                ]
-                writer.write_batch(pa.record_batch(arrays, schema=schema))
-        upload.close()
-    except Conflict:
-        return  # another writer was first; its file says what it was made from
-    except BaseException:
-        upload.abort()
-        raise
+    fields += [(f"{name}__{label}__list", LIST) for label in head.lists]
+    return pa.schema(fields, metadata={KEY: msgspec.json.encode(head)})

@@ -34,7 +34,13 @@ class Sketch(msgspec.Struct, frozen=True):
         """The sketch of finite numbers."""
         sizes = np.abs(numbers)
         kept = np.where(sizes < _TINY, 0.0, np.copysign(np.minimum(sizes, _HUGE), numbers))
-        keys, counts = np.unique((kept + 0.0).view(np.uint64) >> np.uint64(_BITS), return_counts=True)
+        buckets = (kept + 0.0).view(np.uint64) >> np.uint64(_BITS)
+        if len(buckets) < _SIGN:
+            keys, counts = np.unique(buckets, return_counts=True)
+        else:  # counting is faster than sorting if there are more numbers than buckets
+            filled = np.bincount(buckets.astype(np.int64), minlength=2 * _SIGN)
+            keys = np.flatnonzero(filled).astype(np.uint64)
+            counts = filled[filled > 0]
         signed = np.where(keys >= _SIGN, _SIGN - keys.astype(np.int64), keys.astype(np.int64))
         order = np.argsort(signed)
         return cls(dict(zip(signed[order].tolist(), counts[order].tolist(), strict=True)))

@@ -25,6 +25,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import CHANGED, changes_rows
 from gristmill.stages.adoption.before import RowsBefore, VersionBefore
 from gristmill.stages.conversion.parts import parts_meet
+from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.ledger import LedgerProof, input_of
 from gristmill.verification.shard import ShardProof, prove_object
 
@@ -58,6 +59,8 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
         yield from _quarantine(store, partition, shard)
     yield from _unique(store, partition, readable, rebuilt)
     yield from proof.strays(say)
+    if partition.kind is DOCUMENTS:
+        yield from derived_findings(store, partition, proof.shards, say)
 
 
 def _compared(store: Store, head: Ledger) -> tuple[Place, list[Shard]] | None:

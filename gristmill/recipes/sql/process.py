@@ -103,7 +103,7 @@ def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAns
         rows: the rows of EvaluateRules as an Arrow stream.
 
     Returns:
-        The answer, and the decisions of EvaluateRules: int16, one per row.
+        The answer, and the decisions of EvaluateRules: one per row, of the type that its query gives them.
 
     Raises:
         RuleStopped: the rules passed their limits, or broke DuckDB.

@@ -56,7 +56,7 @@ class CheckRules(msgspec.Struct, frozen=True, tag=True):
 
 
 class EvaluateRules(msgspec.Struct, frozen=True, tag=True):
-    """Asks for a query's column `decision` (SMALLINT) over the rows that follow as an Arrow stream.
+    """Asks for a query's column `decision` (an integer) over the rows that follow as an Arrow stream.
 
     Attributes:
         query: a SELECT from TABLE.

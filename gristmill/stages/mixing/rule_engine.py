@@ -4,7 +4,7 @@ The values of a batch become an Arrow table with the declared types, and DuckDB 
 process of its own with limits of time and memory. A limit fails the batch; it never decides about a row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +177,13 @@ def _span_array(items: list[Any]) -> Any:
     return pa.StructArray.from_arrays(parts, names=["start", "end", "score"])
 
 
+def slices(table: "pa.Table") -> "Iterator[tuple[int, pa.Table]]":
+    """A table in pieces for DuckDB: the number of the first row of each, and its rows. An empty table is one piece."""
+    rows = max(1, table.num_rows * _SLICE // max(1, table.nbytes))
+    for first in range(0, max(1, table.num_rows), rows):
+        yield first, table.slice(first, rows)
+
+
 class RuleEngine:
     """A checked set of rules. A worker makes one engine, for many batches.
 
@@ -209,8 +216,7 @@ class RuleEngine:
         self._limits = limits or LIMITS
         self.reasons = tuple(rule.name for rule in self._rules)
         """The names of the rules. A decision k > 0 means that `reasons[k - 1]` dropped the row."""
-        drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
-        drops += [f"(\n{rule.where}\n) IS TRUE" for rule in exclude]
+        drops = drop_conditions(include, exclude)
         cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(drops, 1))
         self._query = _select(f"CASE {cases} ELSE 0 END" if cases else "0")
         self._queries = [_select(drop) for drop in drops]
@@ -230,7 +236,6 @@ class RuleEngine:
             RulesStopped: a rule passes the limits.
             DataError: a column is missing, unknown, or of another length.
         """
-        import numpy as np  # noqa: PLC0415 - comes with pyarrow
         import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
         names = {column.name for column in self._columns}
@@ -240,10 +245,16 @@ class RuleEngine:
         if len(set(lengths.values())) > 1:
             raise DataError(f"a batch's columns are not equally long: {lengths}")
         arrays = [typed_array(column, rows[column.name]) for column in self._columns]
-        table = pa.table(arrays, names=[column.name for column in self._columns])
-        slice_rows = max(1, table.num_rows * _SLICE // max(1, table.nbytes))
-        starts = range(0, max(1, table.num_rows), slice_rows)
-        return np.concatenate([self._evaluate(table.slice(start, slice_rows), start) for start in starts])
+        return self.decisions_of(pa.table(arrays, names=[column.name for column in self._columns]))
+
+    def decisions_of(self, table: "pa.Table") -> "NDArray[np.int16]":
+        """Applies the rules to a batch as an Arrow table, whose columns are those of typed_array().
+
+        Returns and raises: see `decisions`.
+        """
+        import numpy as np  # noqa: PLC0415 - comes with pyarrow
+
+        return np.concatenate([self._evaluate(piece, first) for first, piece in slices(table)])
 
     def _evaluate(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
         """The decisions of a slice of the batch.
@@ -300,15 +311,29 @@ class RuleEngine:
         return RulesStopped(rows, ", ".join(self.reasons), reason_of_all)
 
     def _ask(self, query: str, table: "pa.Table") -> tuple[str, bytes]:
-        """What is wrong, or the decisions about a slice."""
-        import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+        return ask_about(query, table, self._limits)
 
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
-        answer, decisions = ask(EvaluateRules(query, self._limits), sink.getvalue())
-        limit = f" (its limit is {self._limits.memory >> 20:,} MiB)" if answer.wrong == "memory" else ""
-        return answer.words + limit, decisions
+
+def ask_about(query: str, table: "pa.Table", limits: RuleLimits) -> tuple[str, bytes]:
+    """What is wrong, or the values of the query's column `decision` for a slice of rows.
+
+    Raises:
+        RuleStopped: the rules pass the limits.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    answer, decisions = ask(EvaluateRules(query, limits), sink.getvalue())
+    limit = f" (its limit is {limits.memory >> 20:,} MiB)" if answer.wrong == "memory" else ""
+    return answer.words + limit, decisions
+
+
+def drop_conditions(include: Sequence[Rule], exclude: Sequence[Rule]) -> list[str]:
+    """The SQL condition under which each rule drops a row, include rules first."""
+    drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
+    return [*drops, *(f"(\n{rule.where}\n) IS TRUE" for rule in exclude)]
 
 
 def _select(decision: str) -> str:

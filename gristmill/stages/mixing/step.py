@@ -101,7 +101,7 @@ class MixingStep:
             head, rows = read_ledger(store, self.attributes(name))
             sets[name] = {row.name: row for row in rows}
             upstream.append(head.upstream)
-            _check_aligned(shards, sets[name], self.attributes(name))
+            check_aligned(shards, sets[name], self.attributes(name))
         blocklists: dict[str, Blocklist] = {}
         for name in self.selection.blocklists:
             blocklists[name] = read_blocklist(store, name)
@@ -165,8 +165,17 @@ class MixingPlan:
         return [Item(body.documents.name, body.documents.length, raw(body)) for body in bodies]
 
 
-def _check_aligned(documents: Sequence[Shard], rows: Mapping[str, Shard], attributes: Place) -> None:
-    """Checks by the ledgers that a set matches its documents. The rows themselves are compared while they are read."""
+def check_aligned(documents: Sequence[Shard], rows: Mapping[str, Shard], attributes: Place) -> None:
+    """Checks by the ledgers that a set matches its documents. The rows themselves are compared while they are read.
+
+    Args:
+        documents: the rows of the documents' table.
+        rows: those of the set's, by name.
+        attributes: the partition of the set.
+
+    Raises:
+        DataError: a shard is missing, or has other rows.
+    """
     for shard in documents:
         row = rows.get(shard.name)
         if row is None:

@@ -9,7 +9,7 @@ from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.scores.described import describe
-from gristmill.scores.examples import Example, _excerpt, holds_listed, read_examples, write_examples
+from gristmill.scores.examples import Example, holds_listed, read_examples, write_examples
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
@@ -34,16 +34,6 @@ def test_examples_are_the_documents_at_the_ends(whole: Mill) -> None:
     first = next(each for each in written(whole) if each.label == "first")
     assert (first.end, first.marks, first.excerpt[:4]) == ("highest", (0, 4), "word")  # each row has one span
     assert read_examples(whole.store, WORDS, table(whole, WORDS)) == written(whole)
-
-
-def test_the_other_spans_of_an_excerpt_have_their_places_without_overlaps() -> None:
-    text = "x" * 500
-    excerpt, first, others = _excerpt(
-        text, [[100, 110, 1.0], [90, 104, 1.0], [105, 120, 1.0], [118, 130, 1.0], [499, 500, 1.0]]
-    )
-    assert (len(excerpt), first) == (300, (75, 85))
-    assert others == ((65, 75), (85, 95), (95, 105))
-    assert _excerpt(text, []) == (text[:300], None, ())
 
 
 def test_a_document_that_is_taken_down_is_neither_shown_nor_written(whole: Mill) -> None:

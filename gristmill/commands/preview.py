@@ -1,0 +1,140 @@
+"""`preview [LAKE] MIX`: shows what a mix would keep and drop, by rule and by stream, before anything is built."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.errors import RecipeError
+from gristmill.lake.store.protocol import Store
+from gristmill.previews.changed_selection import changed
+from gristmill.previews.mix_preview import OpenedStream, finished_documents, open_stream, preview_stream
+from gristmill.previews.token_ratio import TokenRatio, token_ratio
+from gristmill.previews.words import lines_of
+from gristmill.reading.label_kinds import declared_kinds
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
+from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
+from gristmill.text.natural_order import newest
+
+HELP = "show what a mix (or a version, as in wiki/v1) would keep and drop, before it is built"
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[LAKE] MIX",
+        help="a mix, or <source>/<version>; before it the lake: -, s3://bucket/prefix, or a folder; by default that of"
+        " the project or GRISTMILL_LAKE",
+    )
+    add_options(parser)
+    parser.add_argument("--where", default="", metavar="SQL", help="a condition that documents must meet too")
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        metavar="NAME=SQL",
+        help="another condition for a rule of the mix; may be repeated",
+    )
+    parser.add_argument("--stream", help="only this stream")
+    parser.add_argument("--snapshot", help="only this snapshot; by default all that the mix takes")
+    parser.add_argument("--rows", type=int, default=3, metavar="N", help="examples of each reason (%(default)s)")
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Shows the preview. Returns 0.
+
+    Raises:
+        RecipeError: there is no such mix, stream, version or rule, or a condition is wrong.
+        DataError: the documents or a set are not finished; or what the build would raise.
+        StoreError: the lake does not answer.
+    """
+    if arguments.rows < 0:
+        raise RecipeError(f"--rows {arguments.rows}: give a number, 0 or more")
+    words = list(arguments.words)
+    arguments.lake = words.pop(0) if len(words) > 1 and is_path(words[0]) else "-"
+    if len(words) != 1:
+        raise RecipeError(f"{' '.join(words)}: name a mix or a version, as in wiki/v1, after the lake or alone")
+    store = lake_of(arguments).store()
+    streams = _opened(store, arguments, words[0])
+    _show_needed(streams)
+    for each in streams:
+        for line in lines_of(preview_stream(store, each, arguments.rows)):
+            show(line)
+        show()
+    return 0
+
+
+def _show_needed(streams: Sequence[OpenedStream]) -> None:
+    needed = [each.needed() for each in streams]
+    columns, text = sum(each.columns for each in needed), sum(each.text for each in needed)
+    if columns:
+        show(f"columns are missing: {columns:,} bytes are read once, and their columns are kept for the next preview")
+    if text:
+        show(f"rules read the text: {text:,} bytes of documents are read")
+
+
+def _opened(store: Store, arguments: Namespace, name: str) -> list[OpenedStream]:
+    """The streams that were asked for, with the rules that were asked for."""
+    shelves = shelves_of(arguments)
+    steps = _steps(store, arguments, name, shelves)
+    rules = dict(_rule(each) for each in arguments.rule)
+    selections = changed([each[0].selection for each in steps], arguments.where, rules)
+    lake = lake_of(arguments).url
+    mix = None if "/" in name else find("mixes", Mix, shelves, name)
+    opened: list[OpenedStream] = []
+    for each, selection in zip(steps, selections, strict=True):
+        kinds = {name: declared_kinds(shelves, name, lake) for name in selection.sets}
+        ratio = token_ratio(store, mix, each[0].asset.rpartition("/")[2]) if mix else TokenRatio()
+        opened.append(open_stream(store, [replace(step, selection=selection) for step in each], kinds, ratio))
+    return opened
+
+
+def _rule(argument: str) -> tuple[str, str]:
+    name, equals, where = argument.partition("=")
+    if not name or not equals or not where.strip():
+        raise RecipeError(f"--rule {argument}: give NAME=SQL, such as --rule 'too-short=words < 80'")
+    return name, where
+
+
+def _steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ...]) -> list[list[MixingStep]]:
+    """The steps of each stream: one for each of its snapshots."""
+    name, slash, version = word.partition("/")
+    if slash:
+        source = find("sources", Source, shelves, name)
+        if version not in source.versions[1:]:
+            names = ", ".join(source.versions[1:]) or "none"
+            raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; such versions: {names}")
+        if arguments.stream:
+            raise RecipeError(f"--stream {arguments.stream}: {word} is a version, it has no streams")
+        before = source.versions[source.versions.index(version) - 1]
+        snapshots = _snapshots(store, source, before, arguments.snapshot)
+        return [[revision_step(source, version, snapshot, shelves) for snapshot in snapshots]]
+    mix = find("mixes", Mix, shelves, name)
+    streams = [mix.stream(arguments.stream)] if arguments.stream else mix.streams
+    return [
+        [
+            stream_step(mix, stream.key, snapshot, shelves)
+            for snapshot in _snapshots(
+                store, find("sources", Source, shelves, stream.source), stream.version, arguments.snapshot
+            )
+        ]
+        for stream in streams
+    ]
+
+
+def _snapshots(store: Store, source: Source, version: str, asked: str | None) -> list[str]:
+    """The snapshots that are judged: the one that was asked for, or those that an index would take."""
+    finished = finished_documents(store, source.name, version)
+    if asked is not None:
+        if asked not in finished:
+            raise RecipeError(
+                f"--snapshot {asked}: not finished for {source.name}/{version}; {', '.join(finished)} are"
+            )
+        return [asked]
+    return [newest(finished)] if source.snapshots == "replace" else finished

@@ -1,0 +1,158 @@
+"""MixPreview: what a mix, or a version of a source, keeps and drops, stream by stream, before it is built."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gristmill.errors import DataError
+from gristmill.lake.address import Place, attributes_beside, documents_asset, ledger_folder
+from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.rows.blocklist import listed_pairs
+from gristmill.lake.store.protocol import Store
+from gristmill.previews.row_batches import Kinds, NeededBytes
+from gristmill.previews.slice_preview import SlicePreview
+from gristmill.previews.tally import SliceTally
+from gristmill.previews.token_ratio import TokenRatio
+from gristmill.recipes.selection import Selection, label_of, set_of
+from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
+from gristmill.stages.mixing.step import MixingStep
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row as people are shown it.
+
+    Attributes:
+        reason: why it is dropped; empty if it is kept.
+        where: snapshot, shard and row.
+        id: of the document.
+        excerpt: of its text.
+        marks: begin and end of the stretches of the excerpt that spans cover, in order.
+    """
+
+    reason: str
+    where: str
+    id: str
+    excerpt: str
+    marks: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class StreamPreview:
+    """The preview of one stream.
+
+    Attributes:
+        title: address of what would be made.
+        selection: what was judged.
+        snapshots: those that were judged.
+        reasons: all reasons for which rows are dropped, in the order of evaluation.
+        tally: the counts.
+        ratio: for estimates of tokens.
+        rows: examples.
+    """
+
+    title: str
+    selection: Selection
+    snapshots: tuple[str, ...]
+    reasons: tuple[str, ...]
+    tally: SliceTally
+    ratio: TokenRatio
+    rows: tuple[ShownRow, ...]
+
+
+@dataclass(frozen=True)
+class OpenedStream:
+    """A stream whose slices are ready to be judged.
+
+    Attributes:
+        title: address of what would be made.
+        ratio: for estimates of tokens.
+        slices: one for each snapshot.
+    """
+
+    title: str
+    ratio: TokenRatio
+    slices: tuple[SlicePreview, ...]
+
+    def needed(self) -> NeededBytes:
+        """What must be read."""
+        each = [one.needed() for one in self.slices]
+        return NeededBytes(sum(one.columns for one in each), sum(one.text for one in each))
+
+
+def open_stream(store: Store, steps: Sequence[MixingStep], kinds: Kinds, ratio: TokenRatio) -> OpenedStream:
+    """Opens a stream.
+
+    Args:
+        store: the lake.
+        steps: one for each snapshot; at least one.
+        kinds: of the labels of its sets.
+        ratio: for estimates of tokens.
+
+    Raises:
+        DataError: the documents or a set of a snapshot are not finished, or do not match.
+    """
+    return OpenedStream(steps[0].asset, ratio, tuple(SlicePreview(store, step, kinds) for step in steps))
+
+
+def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamPreview:
+    """Judges the rows of a stream.
+
+    Args:
+        store: the lake.
+        opened: the stream.
+        examples: rows of each reason that are shown, at most.
+
+    Raises:
+        DataError: what the build would raise.
+        StoreError: the lake does not answer, or is being rebuilt.
+    """
+    tally = SliceTally()
+    for each in opened.slices:
+        tally = tally.plus(each.tally(examples), examples)
+    first = opened.slices[0]
+    snapshots = tuple(each.step.snapshot for each in opened.slices)
+    rows = tuple(_shown(store, opened.slices, tally, [*first.reasons]))
+    return StreamPreview(opened.title, first.step.selection, snapshots, tuple(first.reasons), tally, opened.ratio, rows)
+
+
+def finished_documents(store: Store, source: str, version: str) -> list[str]:
+    """The finished snapshots of a dataset version, sorted.
+
+    Raises:
+        DataError: none is finished.
+    """
+    asset = documents_asset(source, version)
+    found = sorted(each.snapshot for each in list_ledgers(store, ledger_folder(asset)) if each.asset == asset)
+    if not found:
+        raise DataError(f"{asset}: no snapshot is finished; make it first: gristmill make {source}/{version}")
+    return found
+
+
+def _shown(
+    store: Store, slices: Sequence[SlicePreview], tally: SliceTally, reasons: Sequence[str]
+) -> Iterator[ShownRow]:
+    """The examples with their texts. A document that any blocklist of the lake names is not shown."""
+    by_snapshot = {each.step.snapshot: each for each in slices}
+    blocked = listed_pairs(store) if tally.examples else set()
+    for reason in ("", *reasons):
+        for _, snapshot, shard, row in tally.examples.get(reason, ()):
+            part = by_snapshot[snapshot]
+            held = next(each for each in part.shards if each.name == shard)
+            document = document_at(store, part.step.documents, held, row)
+            if document.pair in blocked:
+                continue
+            spans = _spans(store, part, part.step.documents, shard, row)
+            excerpt, first, others = excerpt_of(document.text, spans)
+            marks = tuple(sorted([*([first] if first else []), *others]))
+            yield ShownRow(reason, f"{snapshot} {shard} row {row}", document.pair[1], excerpt, marks)
+
+
+def _spans(store: Store, part: SlicePreview, documents: Place, shard: str, row: int) -> list[tuple[int, int, float]]:
+    """The spans of all columns that read spans, sorted."""
+    found: list[tuple[int, int, float]] = []
+    for column in part.step.selection.columns:
+        if column.type == "spans":
+            name = set_of(column)
+            beside = part.beside(shard)[name]
+            found += spans_at(store, attributes_beside(documents, name), beside, row, label_of(column))
+    return sorted(span for span in found if span[0] < span[1])

@@ -1,0 +1,240 @@
+"""RowReader: the rows of a shard as rules get them, from the columns beside its ledgers; the text only where it must.
+
+A shard's columns are made when they are missing or stale, and kept. A shard is read as the build reads it if a rule
+needs the text, or if its columns cannot say what the build would: then the values, and the errors, are the build's own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
+from gristmill.lake.address import Place, attributes_beside
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.rules import Column
+from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
+from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
+from gristmill.scores.document_columns import DocumentColumnsHead, Field, column_of, make_document_columns
+from gristmill.scores.label_columns import LIST, WHOLE_TEXT, ColumnsHead, make_columns
+from gristmill.stages.mixing.row_filter import ABSENT, RowFilter
+from gristmill.stages.mixing.rule_engine import ValueRefused, typed_array
+
+BATCH = 1 << 18
+"""Rows that are judged together, if they come from columns."""
+
+Kinds = Mapping[str, Mapping[str, str] | None]
+"""The kinds of the labels of each set, as its tagger declares them; None: no recipe declares them."""
+
+
+class RowBatch(NamedTuple):
+    """Some rows of a shard.
+
+    Attributes:
+        first: number of the first row in the shard.
+        values: the declared columns, as typed_array() gives them.
+        places: `source`, `id`, `bytes` (of the line) and `characters` (of the text) of each row.
+    """
+
+    first: int
+    values: Any
+    places: Any
+
+
+class NeededBytes(NamedTuple):
+    """What must be read of a shard, in bytes of its files.
+
+    Attributes:
+        columns: of files whose columns are missing or stale: they are read once, and their columns are kept.
+        text: of documents that are read in each preview.
+    """
+
+    columns: int
+    text: int
+
+
+class RowReader:
+    """Reads the rows of the shards of one snapshot of a dataset version.
+
+    Args:
+        store: the lake.
+        documents: the partition.
+        selection: its columns are read.
+        kinds: of the labels of the sets that the columns name.
+    """
+
+    def __init__(self, store: Store, documents: Place, selection: Selection, kinds: Kinds) -> None:
+        self._store, self._documents, self._kinds = store, documents, kinds
+        self._columns = selection.columns
+        self._fields = _fields(selection.columns)
+        self._lists = {
+            name: {label_of(c) for c in selection.columns if c.type == "spans" and set_of(c) == name}
+            for name in selection.sets
+        }
+        self._of_text = any(column.path == "text" for column in selection.columns)
+        bare = replace(selection, include=(), exclude=(), blocklists=(), rate=1.0)
+        self._as_built = RowFilter(store, documents, bare, ())
+
+    def needed(self, shard: Shard, sets: Mapping[str, Shard]) -> NeededBytes:
+        """What must be read of a shard and its sets before the columns are there.
+
+        Args:
+            shard: the documents.
+            sets: its shard of each set.
+        """
+        missing = 0 if self._opened(shard) else shard.bytes
+        labels = {name: self._opened_set(name, row) for name, row in sets.items()}
+        missing += sum(sets[name].bytes for name, file in labels.items() if file is None)
+        known = {name: file.head for name, file in labels.items() if file is not None}
+        return NeededBytes(missing, shard.bytes if self._must_read(known) else 0)
+
+    def batches(self, shard: Shard, sets: Mapping[str, Shard], counts: dict[str, int]) -> Iterator[RowBatch]:
+        """The rows of a shard, in order.
+
+        Args:
+            shard: the documents.
+            sets: its shard of each set.
+            counts: receives the number of rows that lack a column, by ABSENT and the column's name. If a set lacks a
+                label, that is all its rows; else its rows are not counted.
+
+        Raises:
+            DataError: a row is wrong, a set does not match, or a value does not have the declared type.
+            StoreError: a shard is not the one that its ledger names, or the lake does not answer.
+        """
+        file = self._opened(shard) or self._made(shard)
+        labels = {name: self._opened_set(name, row) or self._made_set(name, row) for name, row in sets.items()}
+        places = file.table(["source", "id", "bytes", "characters"])
+        if self._must_read({name: each.head for name, each in labels.items()}):
+            yield from self._as_built_batches(shard, sets, places, counts)
+            return
+        values = self._values(file, labels, places, counts)
+        for first in range(0, shard.rows, BATCH):
+            yield RowBatch(first, values.slice(first, BATCH), places.slice(first, BATCH))
+
+    def _must_read(self, labels: Mapping[str, ColumnsHead]) -> bool:
+        """Whether a shard is read as the build reads it: a rule needs the text, or the columns cannot say enough."""
+        if self._of_text:
+            return True
+        for column in filter(is_attribute, self._columns):
+            head, label = labels.get(set_of(column)), label_of(column)
+            if head is None:
+                continue
+            if label not in head.kinds and head.left_out:  # of a shard with very many labels the file has some
+                return True
+            if column.type == "score" and label in head.several:  # an error, which the build can tell best
+                return True
+        return False
+
+    def _values(
+        self,
+        file: ColumnsFile[DocumentColumnsHead],
+        labels: Mapping[str, ColumnsFile[ColumnsHead]],
+        places: Any,
+        counts: dict[str, int],
+    ) -> Any:
+        rows = places.num_rows
+        fields = file.table([column_of(*field) for field in self._fields])
+        sets = {name: each.table(self._of_set(name, each.head)) for name, each in labels.items()}
+        arrays = []
+        for column in self._columns:
+            if not is_attribute(column):
+                name = column_of(column.path, column.type)
+                arrays.append(fields.column(name))
+                counts[f"{ABSENT}{column.name}"] = file.head.absent.get(name, 0)
+                continue
+            found = _stored(column, labels[set_of(column)].head)
+            if found is None:
+                counts[f"{ABSENT}{column.name}"] = rows
+                arrays.append(pa.nulls(rows, pa.float64() if column.type == "score" else LIST))
+            else:
+                stored = sets[set_of(column)].column(found)
+                arrays.append(stored if column.type == "score" else _ended(stored, places.column("characters")))
+        return pa.table(arrays, names=[column.name for column in self._columns])
+
+    def _of_set(self, name: str, head: ColumnsHead) -> list[str]:
+        """The columns of a set's file that are read; one at least, so that the table has rows."""
+        mine = [column for column in self._columns if is_attribute(column) and set_of(column) == name]
+        return sorted({found for column in mine if (found := _stored(column, head))}) or ["row"]
+
+    def _as_built_batches(
+        self, shard: Shard, sets: Mapping[str, Shard], places: Any, counts: dict[str, int]
+    ) -> Iterator[RowBatch]:
+        _, path = shard_file(self._store, self._documents, shard)
+        for block in self._as_built.blocks(shard, sets, counts):
+            try:
+                arrays = [typed_array(column, block.values[column.name]) for column in self._columns]
+            except ValueRefused as error:
+                mend = "mend the data, the rule or the column"
+                raise MalformedRow(path, block.first + error.row, str(error), mend) from error
+            values = pa.table(arrays, names=[column.name for column in self._columns])
+            yield RowBatch(block.first, values, places.slice(block.first, len(block.pairs)))
+
+    def _opened(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead] | None:
+        """The columns of a shard, if they have all fields that are wanted."""
+        file = open_document_columns(self._store, self._documents, shard)
+        return file if file and set(self._fields) <= set(file.head.fields) else None
+
+    def _opened_set(self, name: str, shard: Shard) -> ColumnsFile[ColumnsHead] | None:
+        file = open_columns(self._store, attributes_beside(self._documents, name), shard)
+        return file if file and self._lists[name] & set(file.head.kinds) <= set(file.head.lists) else None
+
+    def _made(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead]:
+        """Makes the columns of a shard. Fields that other selections have asked for are kept, if they still can be."""
+        before = open_document_columns(self._store, self._documents, shard)
+        held = set(before.head.fields) if before else set()
+        try:
+            make_document_columns(self._store, self._documents, shard, sorted(held | set(self._fields)))
+        except (DataError, RecipeError):
+            if not held:
+                raise
+            make_document_columns(self._store, self._documents, shard, self._fields)
+        made = self._opened(shard)
+        return made or self._lost(shard)
+
+    def _made_set(self, name: str, shard: Shard) -> ColumnsFile[ColumnsHead]:
+        partition = attributes_beside(self._documents, name)
+        before = open_columns(self._store, partition, shard)
+        lists = self._lists[name] | set(before.head.lists if before else ())
+        make_columns(self._store, partition, shard, self._kinds.get(name), lists=lists)
+        made = self._opened_set(name, shard)
+        return made or self._lost(shard)
+
+    def _lost(self, shard: Shard) -> NoReturn:
+        raise StoreError(f"{self._documents.asset}: shard {shard.name}: others write its columns too; try again")
+
+
+def _fields(columns: Sequence[Column]) -> list[Field]:
+    return sorted({(c.path, c.type) for c in columns if not is_attribute(c) and c.path != "text"})
+
+
+def _stored(column: Column, head: ColumnsHead) -> str | None:
+    """The column of a set's file that has the values of a declared column; None if no row has the label."""
+    kind = head.kinds.get(label_of(column))
+    if kind is None:
+        return None
+    if column.type == "spans":
+        return f"{column.path}__list"
+    return column.path if kind == "score" else f"{column.path}__score"
+
+
+def _ended(lists: Any, characters: Any) -> Any:
+    """Lists of spans, in which bare numbers end where the text ends."""
+    column = lists.combine_chunks()
+    column = column if isinstance(column, pa.Array) else pa.concat_arrays(column.chunks)
+    items = column.flatten()
+    ends = items.field("end").to_numpy()
+    if not (ends == WHOLE_TEXT).any():
+        return lists
+    rows = pc.list_parent_indices(column).to_numpy()
+    ends = np.where(ends == WHOLE_TEXT, characters.to_numpy()[rows], ends)
+    spans = pa.StructArray.from_arrays(
+        [items.field("start"), pa.array(ends), items.field("score")], names=["start", "end", "score"]
+    )
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, spans, type=LIST, mask=pc.is_null(column))

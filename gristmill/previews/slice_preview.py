@@ -1,0 +1,197 @@
+"""SlicePreview: one snapshot of a stream, judged as its build would judge it, without writing documents."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
+from gristmill.lake.rows.draw import fraction
+from gristmill.lake.store.protocol import Store
+from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader
+from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
+from gristmill.scores.sketch import Sketch
+from gristmill.stages.mixing.absent_columns import AbsentColumns
+from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
+from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
+from gristmill.stages.mixing.step import MixingStep, check_aligned
+
+KEPT = ""
+"""The reason of rows that are kept."""
+AT_ONCE = 2
+"""Shards that are judged at the same time. Each has a process for its rules."""
+_OPENED_AT_ONCE = 16
+_NUMBERS = ("score", "DOUBLE", "BIGINT")
+
+
+class JudgedBatch(NamedTuple):
+    """Some rows of a shard, and what a selection does with them.
+
+    Attributes:
+        batch: the rows.
+        decisions: 0 for a row that is kept, else 1 + the index of its reason (n).
+        drops: which rule drops which row (rules, n).
+        free: rows that no blocklist names (n).
+    """
+
+    batch: RowBatch
+    decisions: NDArray[np.int64]
+    drops: Bits
+    free: Bits
+
+
+class SlicePreview:
+    """What a selection keeps of one snapshot.
+
+    Args:
+        store: the lake.
+        step: the step that would make the slice.
+        kinds: of the labels of its sets.
+
+    Raises:
+        DataError: the documents or a set are not finished, or do not match each other.
+        RecipeError: a blocklist is missing, or a rule is wrong.
+    """
+
+    def __init__(self, store: Store, step: MixingStep, kinds: Kinds) -> None:
+        self.step, self._store = step, store
+        self._selection = step.selection
+        _, self.shards = read_ledger(store, step.documents)
+        self._sets: dict[str, dict[str, Shard]] = {}
+        for name in self._selection.sets:
+            self._sets[name] = {row.name: row for row in read_ledger(store, step.attributes(name))[1]}
+            check_aligned(self.shards, self._sets[name], step.attributes(name))
+        self._reader = RowReader(store, step.documents, self._selection, kinds)
+        self._rules = [rule.name for rule in (*self._selection.include, *self._selection.exclude)]
+        self._verdicts = RuleVerdicts(self._selection) if self._rules else None
+        self._blocklists: list[Blocklist] = [read_blocklist(store, name) for name in sorted(self._selection.blocklists)]
+        listed = [BLOCKED.format(each.name) for each in self._blocklists]
+        self.reasons = [*listed, *self._rules, *([SAMPLED_OUT] if self._selection.rate < 1 else [])]
+        optional = [column.name for column in self._selection.columns if column.optional]
+        self._absence = AbsentColumns(store, step.documents, self._selection.columns, optional, step.shelves)
+
+    def beside(self, shard: str) -> Mapping[str, Shard]:
+        """The shard of each set, beside a shard of documents."""
+        return {name: rows[shard] for name, rows in self._sets.items()}
+
+    def needed(self) -> NeededBytes:
+        """What must be read, in bytes of files."""
+        with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
+            each = list(pool.map(lambda shard: self._reader.needed(shard, self.beside(shard.name)), self.shards))
+        return NeededBytes(sum(one.columns for one in each), sum(one.text for one in each))
+
+    def tally(self, examples: int) -> SliceTally:
+        """Judges all rows.
+
+        Args:
+            examples: rows of each reason that people may be shown, at most.
+
+        Raises:
+            DataError: what the build would raise too: a row is wrong, a rule fails, or a shard lacks a column.
+            StoreError: a shard is being rebuilt, or the lake does not answer.
+        """
+        total = SliceTally()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for tally in pool.map(lambda shard: self._shard(shard, examples), self.shards):
+                total = total.plus(tally, examples)
+        return total
+
+    def judged(self, shard: Shard) -> Iterator[JudgedBatch]:
+        """The rows of a shard with the decisions about them.
+
+        Raises:
+            DataError: see `tally`.
+            StoreError: see `tally`.
+        """
+        counts: dict[str, int] = {}
+        for batch in self._reader.batches(shard, self.beside(shard.name), counts):
+            yield self._judged(batch)
+        self._absence.check(shard, counts, self.beside(shard.name))
+
+    def _judged(self, batch: RowBatch) -> JudgedBatch:
+        """Blocklists decide first, then rules, then the rate: see RowFilter."""
+        rows = batch.places.num_rows
+        decisions = np.zeros(rows, np.int64)
+        for number, blocklist in enumerate(self._blocklists, start=1):
+            decisions[_listed(batch.places, blocklist) & (decisions == 0)] = number
+        free = decisions == 0
+        drops: Bits = self._verdicts.of(batch.values) if self._verdicts else np.zeros((0, rows), np.bool_)
+        dropped = free & drops.any(axis=0)
+        if dropped.any():
+            decisions[dropped] = drops.argmax(axis=0)[dropped] + 1 + len(self._blocklists)
+        if self._selection.rate < 1:
+            left = np.flatnonzero(decisions == 0)
+            chosen = batch.places.select(["source", "id"]).take(left)
+            pairs = zip(chosen.column("source").to_pylist(), chosen.column("id").to_pylist(), strict=True)
+            seed, rate = self._selection.seed, self._selection.rate
+            out = [at for at, pair in zip(left.tolist(), pairs, strict=True) if fraction(pair, seed) >= rate]
+            decisions[out] = len(self.reasons)
+        return JudgedBatch(batch, decisions, drops, free)
+
+    def _shard(self, shard: Shard, examples: int) -> SliceTally:
+        total = SliceTally()
+        for judged in self.judged(shard):
+            total = total.plus(self._counted(judged, shard.name, examples), examples)
+        return total
+
+    def _counted(self, judged: JudgedBatch, shard: str, examples: int) -> SliceTally:
+        batch, decisions = judged.batch, judged.decisions
+        places = batch.places
+        sizes = RowSizes(places.column("bytes").to_numpy(), places.column("characters").to_numpy())
+        tally = SliceTally(sizes.amount(np.ones(len(decisions), np.bool_)), sizes.amount(decisions == 0))
+        for number in np.unique(decisions[decisions > 0]).tolist():
+            tally.dropped[self.reasons[number - 1]] = sizes.amount(decisions == number)
+        count_rules(tally, self._rules, judged.drops, judged.free, sizes)
+        for column in self._selection.columns:
+            if column.type in _NUMBERS:
+                tally.curves[column.name] = _curve(batch.values.column(column.name), decisions == 0)
+        tally.examples = _examples(decisions, [KEPT, *self.reasons], (self.step.snapshot, shard, batch.first), examples)
+        return tally
+
+
+def _listed(places: Any, blocklist: Blocklist) -> Bits:
+    """Which rows a blocklist names."""
+    import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
+    import pyarrow.compute as pc  # noqa: PLC0415 - takes 0.4 s to import
+
+    found = np.zeros(places.num_rows, np.bool_)
+    ids = pa.array([id_ for _, id_ in blocklist.reasons], pa.string())
+    for row in np.flatnonzero(pc.is_in(places.column("id"), value_set=ids).to_numpy()).tolist():
+        found[row] = (places.column("source")[row].as_py(), places.column("id")[row].as_py()) in blocklist
+    return found
+
+
+def _curve(values: Any, kept: Bits) -> ScoreCurve:
+    import pyarrow.compute as pc  # noqa: PLC0415 - takes 0.4 s to import
+
+    there = pc.is_valid(values).to_numpy()
+    numbers = pc.fill_null(values, 0).to_numpy().astype(np.float64)
+    return ScoreCurve(Sketch.of(numbers[there]), Sketch.of(numbers[there & kept]), int((~there).sum()))
+
+
+def _examples(
+    decisions: NDArray[np.int64], reasons: Sequence[str], begin: tuple[str, str, int], most: int
+) -> dict[str, list[ExampleRow]]:
+    """Rows of each reason, drawn by a hash of snapshot, shard and number; `begin` has those of the first row."""
+    if not most or not len(decisions):
+        return {}
+    snapshot, shard, first = begin
+    seed = first + xxhash.xxh3_64_intdigest(f"{snapshot}/{shard}".encode()) % (1 << 63)
+    mixed = np.arange(seed, seed + len(decisions), dtype=np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    found: dict[str, list[ExampleRow]] = {}
+    for number in np.unique(decisions).tolist():
+        rows = np.flatnonzero(decisions == number)
+        if len(rows) > most:
+            rows = rows[np.argpartition(mixed[rows], most - 1)[:most]]
+        found[reasons[number]] = sorted(
+            ExampleRow(int(mixed[row]), snapshot, shard, first + int(row)) for row in rows.tolist()
+        )
+    return found

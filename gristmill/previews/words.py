@@ -1,0 +1,83 @@
+"""A preview as lines of text."""
+
+from collections.abc import Iterator, Sequence
+
+from gristmill.errors import shorten
+from gristmill.previews.mix_preview import StreamPreview
+from gristmill.previews.retention import curve_of, thresholds_of
+from gristmill.previews.tally import NOTHING, Amount
+from gristmill.reports.score_plot import short
+from gristmill.stages.mixing.row_filter import SAMPLED_OUT
+
+MOST_PAIRS = 10
+"""Pairs of rules that are listed."""
+_HEADS = ("", "documents", "share", "bytes", "tokens", "only this rule")
+_EXCERPT = 160
+
+
+def table_rows(preview: StreamPreview) -> list[tuple[str, ...]]:
+    """The rows of the table of reasons: all documents, those that are kept, and those that each reason drops.
+
+    Columns: name, documents, their share, bytes, tokens (estimated), documents that only this rule drops.
+    """
+    tally = preview.tally
+
+    def row(name: str, amount: Amount, alone: str = "") -> tuple[str, ...]:
+        share = amount.documents / tally.rows.documents if tally.rows.documents else 0.0
+        tokens = f"{preview.ratio.tokens_of(amount):,}"
+        return name, f"{amount.documents:,}", f"{share:.2%}", f"{amount.bytes:,}", tokens, alone
+
+    rows = [row("all", tally.rows), row("kept", tally.kept)]
+    for reason in preview.reasons:
+        alone = f"{tally.alone[reason].documents:,}" if reason in tally.alone else ""
+        rows.append(row(reason, tally.dropped.get(reason, NOTHING), alone))
+    return rows
+
+
+def overlaps(preview: StreamPreview) -> list[tuple[str, str, int]]:
+    """The pairs of rules that would drop the same documents: both names and how many; the most first."""
+    found = [(a, b, count) for (a, b), count in preview.tally.both.items()]
+    return sorted(found, key=lambda pair: (-pair[2], pair[0], pair[1]))[:MOST_PAIRS]
+
+
+def lines_of(preview: StreamPreview) -> Iterator[str]:
+    """The lines that the command shows about a stream."""
+    yield f"{preview.title} ({', '.join(preview.snapshots)})"
+    yield from _aligned([_HEADS, *table_rows(preview)])
+    yield f"  tokens: {preview.ratio}"
+    if SAMPLED_OUT in preview.reasons:
+        yield f"  {SAMPLED_OUT}: the rate {preview.selection.rate:g} leaves them out; no rule does"
+    thresholds = thresholds_of(preview.selection)
+    for name, curve in sorted(preview.tally.curves.items()):
+        if curve.rows.total:
+            points = ", ".join(f"{short(at)}: {share:.0%}" for at, share in curve_of(curve.rows, 8))
+            today = "".join(
+                f"; {each.rule}: {each.order} {each.number:g}" for each in thresholds if each.column == name
+            )
+            missing = f"; {curve.missing:,} without it" if curve.missing else ""
+            yield f"  {name}, documents at or above: {points}{missing}{today}"
+    for a, b, count in overlaps(preview):
+        yield f"  {a} and {b} both drop {count:,} documents"
+    for row in preview.rows:
+        yield f"  {f'dropped by {row.reason}' if row.reason else 'kept'}: {row.where}  {row.id}"
+        yield f"    | {marked(row.excerpt, row.marks)}"
+
+
+def marked(excerpt: str, marks: Sequence[tuple[int, int]]) -> str:
+    """An excerpt on one line, with its spans in brackets.
+
+    >>> marked("call 555 now", [(5, 8)])
+    'call [[555]] now'
+    """
+    parts, at = [], 0
+    for start, end in marks:
+        parts += [excerpt[at:start], f"[[{excerpt[start:end]}]]"]
+        at = end
+    return shorten(" ".join("".join([*parts, excerpt[at:]]).split()), _EXCERPT)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[number]) for row in rows) for number in range(len(rows[0]))]
+    for first, *others in rows:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+        yield f"  {'  '.join(cells)}".rstrip()

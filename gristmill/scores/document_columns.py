@@ -1,0 +1,182 @@
+"""Columns of documents: for each shard a parquet file beside the ledger, made from the shard's bytes alone.
+
+`<ledger>.columns/<shard>.parquet` has `id`, `source`, `row`, the `bytes` of the row's line, the `characters` of its
+text, `url` (`metadata.url`), `created`, and each field that a rule has asked for, as in `BIGINT metadata.stars`.
+The file is derived: it names the `content` of its shard, and whoever reads it compares. A stale one counts as absent.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from gristmill.errors import DataError, MalformedRow, RecipeError
+from gristmill.lake.address import Place
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.counts import add_counts
+from gristmill.lake.ledger.derived import columns_path
+from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.shard_file import read_blocks
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.rules import Column
+from gristmill.scores.label_columns import KEY
+from gristmill.scores.parquet_upload import write_parquet
+from gristmill.stages.mixing.column_reader import ColumnReader
+from gristmill.stages.mixing.rule_engine import ValueRefused, typed_array
+
+DOCUMENT_FORMAT = 1
+"""Of the files. Files of another format count as absent."""
+
+PLAIN = {
+    "id": pa.string(),
+    "source": pa.string(),
+    "row": pa.int64(),
+    "bytes": pa.int64(),
+    "characters": pa.int64(),
+    "url": pa.string(),
+    "created": pa.string(),
+}
+"""The columns of each file, with their types. `url` and `created` are null where they are no text."""
+
+_ARROW = {
+    "VARCHAR": pa.string(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "BOOLEAN": pa.bool_(),
+    "VARCHAR[]": pa.list_(pa.string()),
+}
+_KNOWN = {"url": "metadata.url", "created": "created"}
+"""Where the columns are read that each file has, and that not each row must have."""
+_MEND = "mend the data, or the type that the column declares"
+
+Field = tuple[str, str]
+"""Path and SQL type of a column."""
+
+
+class DocumentColumnsHead(msgspec.Struct, frozen=True):
+    """What a file says of itself.
+
+    Attributes:
+        format: see DOCUMENT_FORMAT.
+        content: of the shard that it was made from.
+        fields: path and type of each field that a rule asked for, sorted.
+        absent: rows that lack a field's key, by the name of its column; null is a value.
+    """
+
+    format: int
+    content: str
+    fields: tuple[Field, ...]
+    absent: dict[str, int]
+
+
+def column_of(path: str, kind: str) -> str:
+    """The name of a field's column.
+
+    >>> column_of("metadata.stars", "BIGINT")
+    'BIGINT metadata.stars'
+    """
+    return f"{kind} {path}"
+
+
+def make_document_columns(
+    store: Store, partition: Place, shard: Shard, wanted: Sequence[Field], target: Store | None = None
+) -> DocumentColumnsHead:
+    """Reads a shard of documents, and writes its columns.
+
+    Args:
+        store: the lake.
+        partition: of the documents.
+        shard: its row of the ledger's table.
+        wanted: path and type of each field that the file has beside the plain columns. `text` is not allowed.
+        target: where the file is written, under its path in the lake; None: in the lake.
+
+    Returns:
+        What the file says of itself.
+
+    Raises:
+        DataError: a row is wrong, or a value does not have the declared type.
+        StoreError: the shard is not the one that its ledger names.
+    """
+    fields = tuple(sorted(set(wanted)))
+    where, path = shard_file(store, partition, shard)
+    absent: dict[str, int] = {}
+    rows = _Rows(fields, path)
+    batches = [rows.batch(block, absent) for block in read_blocks(where, path, shard.sha256)]
+    head = DocumentColumnsHead(DOCUMENT_FORMAT, shard.content, fields, dict(sorted(absent.items())))
+    types = [*PLAIN.items(), *((column_of(*each), _ARROW[each[1]]) for each in fields)]
+    schema = pa.schema(types, metadata={KEY: msgspec.json.encode(head)})
+    write_parquet(target or store, columns_path(partition, shard.name), schema, _joined(batches, schema))
+    return head
+
+
+def _joined(batches: Sequence[Any], schema: Any) -> Iterator[Any]:
+    """The batches in larger pieces: a group of rows has a head of its own in the file."""
+    if batches:
+        yield from pa.Table.from_batches(batches, schema.remove_metadata()).combine_chunks().to_batches()
+
+
+class _Rows:
+    """Turns blocks of rows into record batches, in order."""
+
+    def __init__(self, fields: Sequence[Field], path: str) -> None:
+        self._fields, self._path, self._first = fields, path, 0
+        declared = [Column(f"c{number}", *field) for number, field in enumerate(fields)]
+        text = Column("text", "text", "VARCHAR")
+        self._strict = ColumnReader([*declared, text])
+        free = [Column(name, at, "VARCHAR") for name, at in _KNOWN.items()]
+        try:
+            self._full: ColumnReader | None = ColumnReader([*declared, text, *free])
+        except RecipeError:  # a field lies at or below one of these paths, with another type
+            self._full = None
+
+    def batch(self, block: bytes, absent: dict[str, int]) -> Any:
+        values, pairs, lacking = self._read(block)
+        columns: dict[str, Any] = {
+            "id": pa.array([id_ for _, id_ in pairs], pa.string()),
+            "source": pa.array([source for source, _ in pairs], pa.string()),
+            "row": pa.array(np.arange(self._first, self._first + len(pairs)), pa.int64()),
+            "bytes": pa.array(_line_bytes(block), pa.int64()),
+            "characters": pa.array([len(text or "") for text in values["text"]], pa.int64()),
+        }
+        for name in _KNOWN:
+            columns[name] = pa.array(values.get(name, [None] * len(pairs)), pa.string())
+        for number, field in enumerate(self._fields):
+            columns[column_of(*field)] = self._array(Column(f"c{number}", *field), values[f"c{number}"])
+            add_counts(absent, {column_of(*field): lacking.get(f"c{number}", 0)})
+        self._first += len(pairs)
+        return pa.record_batch(columns)
+
+    def _read(self, block: bytes) -> tuple[dict[str, list[Any]], Sequence[tuple[str, str]], dict[str, int]]:
+        """The values of all columns, the pairs, and how many rows lack a column."""
+        if self._full is not None:
+            try:
+                return self._values(self._full, block)
+            except MalformedRow:  # a url that is no text is no error, if no rule reads it
+                pass
+        return self._values(self._strict, block)
+
+    def _values(
+        self, reader: ColumnReader, block: bytes
+    ) -> tuple[dict[str, list[Any]], Sequence[tuple[str, str]], dict[str, int]]:
+        rows = decode_rows(reader.decoder, block, self._path, self._first, _MEND)
+        pairs = reader.pairs(rows, self._path, self._first)
+        lacking: dict[str, int] = {}
+        return reader.fields(rows, lacking), pairs, lacking
+
+    def _array(self, column: Column, values: Sequence[Any]) -> Any:
+        try:
+            array = typed_array(column, values)
+        except ValueRefused as error:
+            raise MalformedRow(self._path, self._first + error.row, str(error), _MEND) from error
+        if isinstance(array, pa.ChunkedArray):
+            raise DataError(f"{self._path}: the values of {column.path} are too large for columns")
+        return array
+
+
+def _line_bytes(block: bytes) -> Any:
+    """The bytes of each line of a block, with its line feed."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+    return np.diff(ends, prepend=0)

@@ -1,0 +1,35 @@
+import pytest
+from streams import rule, stream
+
+from gristmill.errors import RecipeError
+from gristmill.previews.changed_selection import changed
+from gristmill.recipes.rules import field
+
+NUMBER = (field("metadata.number", "BIGINT"),)
+BOTH = stream(columns=NUMBER, include=rule("number > 1", "large"), exclude=rule("number > 9", "huge"))
+ONE = stream(columns=NUMBER, exclude=rule("number > 8", "huge"))
+
+
+def test_a_rule_changes_in_each_stream_that_has_it_and_keeps_its_side() -> None:
+    both, one = changed([BOTH, ONE], "", {"huge": "number > 5"})
+    assert [each.where for each in (*both.include, *both.exclude, *one.exclude)] == [
+        "number > 1",
+        "number > 5",
+        "number > 5",
+    ]
+    assert (both.source, both.version) == (BOTH.source, BOTH.version)
+
+
+def test_a_condition_is_added_to_each_stream() -> None:
+    assert [each.include[-1].where for each in changed([BOTH, ONE], "number % 2 = 0", {})] == ["number % 2 = 0"] * 2
+
+
+def test_nothing_asked_for_changes_nothing() -> None:
+    assert changed([BOTH, ONE], "", {}) == [BOTH, ONE]
+
+
+def test_an_unknown_rule_and_a_wrong_condition_are_refused() -> None:
+    with pytest.raises(RecipeError, match=r"no rule 'hug' to change; .*huge"):
+        changed([BOTH, ONE], "", {"hug": "TRUE"})
+    with pytest.raises(RecipeError, match="no column 'letters'"):
+        changed([BOTH], "", {"huge": "letters > 5"})

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from gristmill.previews.retention import curve_of, thresholds_of
+from gristmill.recipes.rules import Rule, score
+from gristmill.recipes.selection import Selection
+from gristmill.scores.sketch import Sketch
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ("words >= 80", [("words", ">=", 80.0)]),
+        ("words>=.5 AND words < 1e3", [("words", ">=", 0.5), ("words", "<", 1000.0)]),
+        ("-2 <= words", [("words", ">=", -2.0)]),
+        ("more_words > 3 OR words_more > 4", []),
+        ("words > 3 * rows", [("words", ">", 3.0)]),
+        ("words = 3 OR words IS NULL", []),
+        ("coalesce(words, 0) < 3", []),
+    ],
+)
+def test_thresholds_are_found_where_a_column_is_compared_with_a_number(
+    where: str, found: list[tuple[str, str, float]]
+) -> None:
+    columns = (score("a-1__words", "words"), score("a-1__more_words", "more_words"), score("a-1__x", "words_more"))
+    selection = Selection(columns=(*columns, score("a-1__rows", "rows")), exclude=(Rule("rule", where, "a test"),))
+    assert [each[1:] for each in thresholds_of(selection) if each.column == "words"] == found
+
+
+def test_a_curve_falls_from_all_to_the_share_of_the_greatest_number() -> None:
+    numbers = np.arange(1000.0) / 8
+    curve = curve_of(Sketch.of(numbers), 10)
+    assert (curve[0], curve[-1][0]) == ((0.0, 1.0), 124.0)
+    assert 10 <= len(curve) <= 13
+    for threshold, share in curve:
+        assert share == (numbers >= threshold).mean()
+
+
+def test_no_numbers_have_no_curve() -> None:
+    assert curve_of(Sketch()) == []

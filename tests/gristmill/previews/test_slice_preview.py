@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+from previewed import KINDS, make_previewed, mix_of, random_stream
+from testkit import SHELVES, SNAPSHOT, Mill, link
+
+from gristmill.previews.slice_preview import KEPT, SlicePreview
+from gristmill.recipes.mix import Stream
+from gristmill.stages.mixing.step import stream_step
+
+
+@pytest.fixture(scope="module")
+def previewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_previewed(tmp_path_factory.mktemp("previewed") / "lake").root
+
+
+@pytest.fixture
+def mill(previewed: Path, tmp_path: Path) -> Mill:
+    return Mill(link(previewed, tmp_path / "lake"))
+
+
+def preview_of(mill: Mill, stream: Stream) -> SlicePreview:
+    return SlicePreview(mill.store, stream_step(mix_of(stream), "pages", SNAPSHOT, SHELVES), KINDS)
+
+
+def check_equal_to_build(mill: Mill, stream: Stream) -> None:
+    """The preview counts what the build then makes: rows, bytes, characters, reasons; the rows are the same."""
+    preview = preview_of(mill, stream)
+    tally = preview.tally(100)
+    ledger = mill.make(stream_step(mix_of(stream), "pages", SNAPSHOT, SHELVES))
+    built = [row for shard in "abc" for row in mill.rows(mill.stream().shard(shard))]
+    assert tally.kept == (ledger.totals["rows"], ledger.totals["length"], sum(len(row["text"]) for row in built))
+    assert {reason: amount.documents for reason, amount in tally.dropped.items()} == ledger.dropped
+    every = {shard: mill.rows(mill.documents().shard(shard)) for shard in "abc"}
+    kept = [every[each.shard][each.row]["id"] for each in tally.examples.get(KEPT, ())]
+    assert sorted(kept) == [row["id"] for row in built]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_preview_is_what_the_build_then_makes(mill: Mill, seed: int) -> None:
+    check_equal_to_build(mill, random_stream(seed, text=seed == 3))
+
+
+@pytest.mark.slow
+def test_fifty_random_previews_are_what_their_builds_make(mill: Mill) -> None:
+    for seed in range(4, 50):
+        check_equal_to_build(mill, random_stream(seed, text=seed % 7 == 0))
