@@ -110,9 +110,10 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
     for each in opened.slices:
         tally = tally.plus(each.tally(examples), examples)
     first = opened.slices[0]
+    reasons = (*first.reasons, *sorted(tally.dropped.keys() - set(first.reasons)))  # edits have reasons of their own
     snapshots = tuple(each.step.snapshot for each in opened.slices)
-    rows = tuple(_shown(store, opened.slices, tally, [*first.reasons]))
-    return StreamPreview(opened.title, first.step.selection, snapshots, tuple(first.reasons), tally, opened.ratio, rows)
+    rows = tuple(_shown(store, opened.slices, tally, reasons))
+    return StreamPreview(opened.title, first.step.selection, snapshots, reasons, tally, opened.ratio, rows)
 
 
 def finished_documents(store: Store, source: str, version: str) -> list[str]:
@@ -150,7 +151,7 @@ def _shown(
 def _spans(store: Store, part: SlicePreview, documents: Place, shard: str, row: int) -> list[tuple[int, int, float]]:
     """The spans of all columns that read spans, sorted."""
     found: list[tuple[int, int, float]] = []
-    for column in part.step.selection.columns:
+    for column in part.step.selection.read_columns:
         if column.type == "spans":
             name = set_of(column)
             beside = part.beside(shard)[name]

@@ -13,7 +13,7 @@ POINTS = 60
 """Points of a curve, at most."""
 
 
-class Threshold(NamedTuple):
+class RuleThreshold(NamedTuple):
     """A number that a rule compares a column with.
 
     Attributes:
@@ -29,7 +29,7 @@ class Threshold(NamedTuple):
     number: float
 
 
-def thresholds_of(selection: Selection) -> list[Threshold]:
+def thresholds_of(selection: Selection) -> list[RuleThreshold]:
     """The thresholds that stand in the rules of a selection as `column >= number` or `number < column`.
 
     >>> from gristmill.recipes.rules import Rule, score
@@ -38,14 +38,14 @@ def thresholds_of(selection: Selection) -> list[Threshold]:
     >>> [tuple(each) for each in thresholds_of(Selection(columns=columns, include=(rule,)))]
     [('long', 'words', '>=', 80.0), ('long', 'share', '<', 0.5)]
     """
-    found: list[Threshold] = []
+    found: list[RuleThreshold] = []
     for rule in (*selection.include, *selection.exclude):
         for column in selection.columns:
             name = rf"(?<![\w.]){re.escape(column.name)}(?![\w.(\[])"
             for order, number in re.findall(rf"{name}\s*{_ORDER}\s*{_NUMBER}(?![\w.])", rule.where):
-                found.append(Threshold(rule.name, column.name, order, float(number)))
+                found.append(RuleThreshold(rule.name, column.name, order, float(number)))
             for number, order in re.findall(rf"(?<![\w.]){_NUMBER}\s*{_ORDER}\s*{name}", rule.where):
-                found.append(Threshold(rule.name, column.name, _MIRRORED[order], float(number)))
+                found.append(RuleThreshold(rule.name, column.name, _MIRRORED[order], float(number)))
     return found
 
 

@@ -1,7 +1,8 @@
 """RowReader: the rows of a shard as rules get them, from the columns beside its ledgers; the text only where it must.
 
 A shard's columns are made when they are missing or stale, and kept. A shard is read as the build reads it if a rule
-needs the text, or if its columns cannot say what the build would: then the values, and the errors, are the build's own.
+needs the text, if edits or transforms change it, or if the columns cannot say what the build would: then the values,
+the edits and the errors are the build's own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +17,15 @@ from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
 from gristmill.scores.document_columns import DocumentColumnsHead, Field, column_of, make_document_columns
 from gristmill.scores.label_columns import LIST, WHOLE_TEXT, ColumnsHead, make_columns
+from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.row_filter import ABSENT, RowFilter
 from gristmill.stages.mixing.rule_engine import ValueRefused, typed_array
 
@@ -39,11 +43,13 @@ class RowBatch(NamedTuple):
         first: number of the first row in the shard.
         values: the declared columns, as typed_array() gives them.
         places: `source`, `id`, `bytes` (of the line) and `characters` (of the text) of each row.
+        built: the rows as the build decides about them and edits them; None without edits and transforms.
     """
 
     first: int
     values: Any
     places: Any
+    built: FilteredBlock | None = None
 
 
 class NeededBytes(NamedTuple):
@@ -51,7 +57,7 @@ class NeededBytes(NamedTuple):
 
     Attributes:
         columns: of files whose columns are missing or stale: they are read once, and their columns are kept.
-        text: of documents that are read in each preview.
+        text: of documents, and of sets beside them, that are read in each preview.
     """
 
     columns: int
@@ -66,9 +72,19 @@ class RowReader:
         documents: the partition.
         selection: its columns are read.
         kinds: of the labels of the sets that the columns name.
+        blocklists: those that it names.
+        transforms: those that it names, in its order.
     """
 
-    def __init__(self, store: Store, documents: Place, selection: Selection, kinds: Kinds) -> None:
+    def __init__(
+        self,
+        store: Store,
+        documents: Place,
+        selection: Selection,
+        kinds: Kinds,
+        blocklists: Sequence[Blocklist] = (),
+        transforms: Sequence[Transform] = (),
+    ) -> None:
         self._store, self._documents, self._kinds = store, documents, kinds
         self._columns = selection.columns
         self._fields = _fields(selection.columns)
@@ -76,9 +92,13 @@ class RowReader:
             name: {label_of(c) for c in selection.columns if c.type == "spans" and set_of(c) == name}
             for name in selection.sets
         }
-        self._of_text = any(column.path == "text" for column in selection.columns)
-        bare = replace(selection, include=(), exclude=(), blocklists=(), rate=1.0)
-        self._as_built = RowFilter(store, documents, bare, ())
+        self._changed = selection.changes_text
+        self._of_text = self._changed or any(column.path == "text" for column in selection.columns)
+        if self._changed:
+            self._as_built = RowFilter(store, documents, selection, blocklists, transforms)
+        else:
+            bare = replace(selection, include=(), exclude=(), blocklists=(), rate=1.0)
+            self._as_built = RowFilter(store, documents, bare, ())
 
     def needed(self, shard: Shard, sets: Mapping[str, Shard]) -> NeededBytes:
         """What must be read of a shard and its sets before the columns are there.
@@ -88,10 +108,13 @@ class RowReader:
             sets: its shard of each set.
         """
         missing = 0 if self._opened(shard) else shard.bytes
+        text = shard.bytes + sum(each.bytes for each in sets.values())
+        if self._of_text:
+            return NeededBytes(missing, text)
         labels = {name: self._opened_set(name, row) for name, row in sets.items()}
         missing += sum(sets[name].bytes for name, file in labels.items() if file is None)
         known = {name: file.head for name, file in labels.items() if file is not None}
-        return NeededBytes(missing, shard.bytes if self._must_read(known) else 0)
+        return NeededBytes(missing, text if self._must_read(known) else 0)
 
     def batches(self, shard: Shard, sets: Mapping[str, Shard], counts: dict[str, int]) -> Iterator[RowBatch]:
         """The rows of a shard, in order.
@@ -107,9 +130,10 @@ class RowReader:
             StoreError: a shard is not the one that its ledger names, or the lake does not answer.
         """
         file = self._opened(shard) or self._made(shard)
-        labels = {name: self._opened_set(name, row) or self._made_set(name, row) for name, row in sets.items()}
+        read = {} if self._of_text else sets
+        labels = {name: self._opened_set(name, row) or self._made_set(name, row) for name, row in read.items()}
         places = file.table(["source", "id", "bytes", "characters"])
-        if self._must_read({name: each.head for name, each in labels.items()}):
+        if self._of_text or self._must_read({name: each.head for name, each in labels.items()}):
             yield from self._as_built_batches(shard, sets, places, counts)
             return
         values = self._values(file, labels, places, counts)
@@ -117,9 +141,7 @@ class RowReader:
             yield RowBatch(first, values.slice(first, BATCH), places.slice(first, BATCH))
 
     def _must_read(self, labels: Mapping[str, ColumnsHead]) -> bool:
-        """Whether a shard is read as the build reads it: a rule needs the text, or the columns cannot say enough."""
-        if self._of_text:
-            return True
+        """Whether the columns of sets cannot say what the build would."""
         for column in filter(is_attribute, self._columns):
             head, label = labels.get(set_of(column)), label_of(column)
             if head is None:
@@ -172,7 +194,8 @@ class RowReader:
                 mend = "mend the data, the rule or the column"
                 raise MalformedRow(path, block.first + error.row, str(error), mend) from error
             values = pa.table(arrays, names=[column.name for column in self._columns])
-            yield RowBatch(block.first, values, places.slice(block.first, len(block.pairs)))
+            built = block if self._changed else None
+            yield RowBatch(block.first, values, places.slice(block.first, len(block.pairs)), built)
 
     def _opened(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead] | None:
         """The columns of a shard, if they have all fields that are wanted."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowRead
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
 from gristmill.scores.sketch import Sketch
 from gristmill.stages.mixing.absent_columns import AbsentColumns
+from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
 from gristmill.stages.mixing.step import MixingStep, check_aligned
@@ -35,12 +37,14 @@ class JudgedBatch(NamedTuple):
     Attributes:
         batch: the rows.
         decisions: 0 for a row that is kept, else 1 + the index of its reason (n).
+        reasons: the reasons.
         drops: which rule drops which row (rules, n).
         free: rows that no blocklist names (n).
     """
 
     batch: RowBatch
     decisions: NDArray[np.int64]
+    reasons: Sequence[str]
     drops: Bits
     free: Bits
 
@@ -66,14 +70,15 @@ class SlicePreview:
         for name in self._selection.sets:
             self._sets[name] = {row.name: row for row in read_ledger(store, step.attributes(name))[1]}
             check_aligned(self.shards, self._sets[name], step.attributes(name))
-        self._reader = RowReader(store, step.documents, self._selection, kinds)
         self._rules = [rule.name for rule in (*self._selection.include, *self._selection.exclude)]
         self._verdicts = RuleVerdicts(self._selection) if self._rules else None
         self._blocklists: list[Blocklist] = [read_blocklist(store, name) for name in sorted(self._selection.blocklists)]
+        transforms = transforms_named(self._selection.transforms, step.shelves)
+        self._reader = RowReader(store, step.documents, self._selection, kinds, self._blocklists, transforms)
         listed = [BLOCKED.format(each.name) for each in self._blocklists]
         self.reasons = [*listed, *self._rules, *([SAMPLED_OUT] if self._selection.rate < 1 else [])]
-        optional = [column.name for column in self._selection.columns if column.optional]
-        self._absence = AbsentColumns(store, step.documents, self._selection.columns, optional, step.shelves)
+        optional = [column.name for column in self._selection.read_columns if column.optional]
+        self._absence = AbsentColumns(store, step.documents, self._selection.read_columns, optional, step.shelves)
 
     def beside(self, shard: str) -> Mapping[str, Shard]:
         """The shard of each set, beside a shard of documents."""
@@ -124,6 +129,8 @@ class SlicePreview:
         dropped = free & drops.any(axis=0)
         if dropped.any():
             decisions[dropped] = drops.argmax(axis=0)[dropped] + 1 + len(self._blocklists)
+        if batch.built is not None:
+            return JudgedBatch(batch, batch.built.decisions, batch.built.reasons, drops, free)
         if self._selection.rate < 1:
             left = np.flatnonzero(decisions == 0)
             chosen = batch.places.select(["source", "id"]).take(left)
@@ -131,7 +138,7 @@ class SlicePreview:
             seed, rate = self._selection.seed, self._selection.rate
             out = [at for at, pair in zip(left.tolist(), pairs, strict=True) if fraction(pair, seed) >= rate]
             decisions[out] = len(self.reasons)
-        return JudgedBatch(batch, decisions, drops, free)
+        return JudgedBatch(batch, decisions, self.reasons, drops, free)
 
     def _shard(self, shard: Shard, examples: int) -> SliceTally:
         total = SliceTally()
@@ -143,15 +150,29 @@ class SlicePreview:
         batch, decisions = judged.batch, judged.decisions
         places = batch.places
         sizes = RowSizes(places.column("bytes").to_numpy(), places.column("characters").to_numpy())
-        tally = SliceTally(sizes.amount(np.ones(len(decisions), np.bool_)), sizes.amount(decisions == 0))
+        after = _after_edits(batch, sizes)
+        tally = SliceTally(sizes.amount(np.ones(len(decisions), np.bool_)), after.amount(decisions == 0))
         for number in np.unique(decisions[decisions > 0]).tolist():
-            tally.dropped[self.reasons[number - 1]] = sizes.amount(decisions == number)
+            tally.dropped[judged.reasons[number - 1]] = sizes.amount(decisions == number)
         count_rules(tally, self._rules, judged.drops, judged.free, sizes)
         for column in self._selection.columns:
             if column.type in _NUMBERS:
                 tally.curves[column.name] = _curve(batch.values.column(column.name), decisions == 0)
-        tally.examples = _examples(decisions, [KEPT, *self.reasons], (self.step.snapshot, shard, batch.first), examples)
+        tally.examples = _examples(
+            decisions, [KEPT, *judged.reasons], (self.step.snapshot, shard, batch.first), examples
+        )
         return tally
+
+
+def _after_edits(batch: RowBatch, sizes: RowSizes) -> RowSizes:
+    """The sizes of rows after edits and transforms."""
+    if batch.built is None or not batch.built.edits:
+        return sizes
+    lengths, characters = sizes.bytes.copy(), sizes.characters.copy()
+    for number, line in batch.built.edits.items():
+        lengths[number] = len(line) + 1
+        characters[number] = len(msgspec.json.decode(line).get("text") or "")
+    return RowSizes(lengths, characters)
 
 
 def _listed(places: Any, blocklist: Blocklist) -> Bits:

@@ -103,7 +103,7 @@ def make_document_columns(
     fields = tuple(sorted(set(wanted)))
     where, path = shard_file(store, partition, shard)
     absent: dict[str, int] = {}
-    rows = _Rows(fields, path)
+    rows = _RowColumns(fields, path)
     batches = [rows.batch(block, absent) for block in read_blocks(where, path, shard.sha256)]
     head = DocumentColumnsHead(DOCUMENT_FORMAT, shard.content, fields, dict(sorted(absent.items())))
     types = [*PLAIN.items(), *((column_of(*each), _ARROW[each[1]]) for each in fields)]
@@ -118,7 +118,7 @@ def _joined(batches: Sequence[Any], schema: Any) -> Iterator[Any]:
         yield from pa.Table.from_batches(batches, schema.remove_metadata()).combine_chunks().to_batches()
 
 
-class _Rows:
+class _RowColumns:
     """Turns blocks of rows into record batches, in order."""
 
     def __init__(self, fields: Sequence[Field], path: str) -> None:

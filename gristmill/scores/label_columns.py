@@ -104,20 +104,31 @@ def make_columns(
                 parts.setdefault(each.name, []).append(each)
                 held[each.name] += each.rows
             ends.append(ends[-1] + file.write(_packed(batch)))
-        labels = sorted(sorted(held), key=lambda label: -held[label])[:MOST_LABELS]
-        statistics = tuple(added(parts[label]) for label in sorted(labels))
-        head = ColumnsHead(
-            FORMAT,
-            shard.content,
-            {each.name: each.kind for each in statistics},
-            statistics,
-            len(held) - len(labels),
-            tuple(sorted(several.intersection(labels))),
-            tuple(sorted(set(lists).intersection(labels))),
-        )
+        head = _head(shard.content, parts, held, several, lists)
         schema = _schema(head, name)
         write_parquet(target or store, columns_path(partition, shard.name), schema, _unpacked(file, ends))
     return head
+
+
+def _head(
+    content: str,
+    parts: Mapping[str, Sequence[LabelStatistics]],
+    held: Counter[str],
+    several: Collection[str],
+    lists: Collection[str],
+) -> ColumnsHead:
+    labels = sorted(sorted(held), key=lambda label: -held[label])[:MOST_LABELS]
+    statistics = tuple(added(parts[label]) for label in sorted(labels))
+    kinds: dict[str, Kind] = {each.name: each.kind for each in statistics}
+    return ColumnsHead(
+        FORMAT,
+        content,
+        kinds,
+        statistics,
+        len(held) - len(labels),
+        tuple(sorted(set(several).intersection(labels))),
+        tuple(sorted(set(lists).intersection(labels))),
+    )
 
 
 def _chunks(store: Store, partition: Place, shard: Shard, name: str) -> Iterator[tuple[int, list[AttributeRow]]]:

@@ -8,6 +8,7 @@ from labelrows import write_labels
 from testkit import SNAPSHOT, Mill
 
 from gristmill.lake.address import place
+from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule, field, score, spans
 
@@ -87,7 +88,7 @@ def _labels(random: Random) -> dict[str, Any]:
     return labels
 
 
-def random_stream(seed: int, *, text: bool = False) -> Stream:
+def random_stream(seed: int, *, text: bool = False, edits: bool = False) -> Stream:
     """A stream with some rules, blocklists and a rate."""
     random = Random(seed)
     columns = (*COLUMNS, *((field("text"),) if text else ()))
@@ -106,7 +107,18 @@ def random_stream(seed: int, *, text: bool = False) -> Stream:
         blocklists=tuple(random.sample(("gone", "exams"), random.randrange(3))),
         rate=random.choice((1.0, 1.0, 0.5)),
         seed=random.randrange(3),
+        **_edits(random) if edits else {},
     )
+
+
+def _edits(random: Random) -> dict[str, Any]:
+    """Edits of the first word, which drop what is left too short."""
+    replacement = random.choice(("", "|||WORD|||"))
+    return {
+        "edits": (Edit(spans="words-1__first", replacement=replacement),),
+        "least_kept": random.choice((0.0, 0.5)),
+        "shortest": random.choice((0, 8)),
+    }
 
 
 def mix_of(*streams: Stream) -> Mix:
