@@ -1,5 +1,7 @@
 """`takedown LAKE --ids FILE`: finds every place of documents, and adds them to a blocklist.
 
+Documents are chosen by their ids, their URL, or the digest of their text; and with --near also what is near to them.
+
 With --prove it shows, after the mixes were made again, that the documents are gone. Exit codes: 0 if all places were
 searched, and a blocklist reaches every mix with a document; 1 if not, or if a document was found nowhere; 2 if the
 command could not run.
@@ -17,7 +19,7 @@ from gristmill.lake.rows.blocklist import add_to_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.due import DueSlice, due_slices
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.places import Search
+from gristmill.takedowns.places import Search, Unsearched
 from gristmill.takedowns.proof import proof
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.tracing.raw import Shelves
@@ -30,12 +32,12 @@ BLOCKLIST = "takedowns"
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
     add_lake(parser, alone=True)
-    parser.add_argument(
-        "--ids",
-        metavar="FILE",
-        required=True,
-        help='the documents: JSON lines {"source","id"}, with "reason" if you like',
-    )
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--ids", metavar="FILE", help='JSON lines {"source","id"}, with "reason" if you like')
+    which.add_argument("--url", metavar="PATTERN", help="documents whose metadata.url is this; * is any text")
+    which.add_argument("--content", metavar="DIGEST", help="documents with this text: its XXH3-128 in hexadecimal")
+    parser.add_argument("--near", action="store_true", help="also the near duplicates of these documents")
+    parser.add_argument("--scan", action="store_true", help="with --url and --content: read rows that have no index")
     parser.add_argument("--blocklist", default=BLOCKLIST, metavar="NAME", help="the list to add to (%(default)s)")
     parser.add_argument("--reason", default=REASON, help="of lines that have none (%(default)s)")
     parser.add_argument("--prove", action="store_true", help="prove that the documents are gone, and add nothing")
@@ -55,30 +57,59 @@ def run(arguments: Namespace) -> int:
     name = check_name(arguments.blocklist, "blocklist")
     lake = chosen_lake(arguments)
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
-    wanted = Wanted(read_wanted(arguments.ids, arguments.reason))
+    wanted, skipped = _wanted(arguments, store, shelves)
     if arguments.prove:
-        return _prove(store, wanted, name, shelves, as_json=arguments.json)
+        return _prove(store, wanted, skipped, name, shelves, as_json=arguments.json)
     search = Finder(store, wanted, shelves).run()
+    search.unsearched += skipped
     due = list(due_slices(store, search, name))
     new = [] if arguments.dry_run else add_to_blocklist(store, name, wanted.reasons)
     nowhere = [pair for pair in wanted.reasons if not search.of(pair)]
     if arguments.json:
-        for each in search.found:
-            show(msgspec.json.encode(each).decode())
+        for found in search.found:
+            show(msgspec.json.encode(found).decode())
     for line in () if arguments.json else (*_places(wanted, search), *_due(due, name)):
         show(line)
-    for skipped in search.unsearched:
-        show(f"not searched: {skipped.what}")
+    for each in search.unsearched:
+        show(f"not searched: {each.what}")
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
         count = len(wanted) if arguments.dry_run else len(new)
         show(f"{count} of {len(wanted)} documents {verb} {blocklist_path(name)}")
-    return 1 if search.unsearched or nowhere or any(not each.by for each in due) else 0
+    return 1 if search.unsearched or nowhere or not wanted or any(not slice_.by for slice_ in due) else 0
 
 
-def _prove(store: Store, wanted: Wanted, blocklist: str, shelves: Shelves, *, as_json: bool) -> int:
+def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wanted, list[Unsearched]]:
+    """The documents that the arguments choose, and what was not searched for them.
+
+    Raises:
+        DataError: the file of ids is wrong.
+        RecipeError: the digest is wrong.
+    """
+    search = Search()
+    if arguments.ids:
+        reasons = read_wanted(arguments.ids, arguments.reason)
+    else:
+        from gristmill.takedowns.chosen import by_content, by_url  # noqa: PLC0415 - needs numpy's and Arrow's readers
+
+        choose, what = (by_url, arguments.url) if arguments.url is not None else (by_content, arguments.content)
+        reasons = dict.fromkeys(choose(store, what, search, scan=arguments.scan), str(arguments.reason))
+    if arguments.near:
+        from gristmill.takedowns.near import near_documents  # noqa: PLC0415 - the same
+
+        first = Finder(store, Wanted(reasons), shelves).run()
+        search.found = first.found
+        reasons |= dict.fromkeys(near_documents(store, search) - reasons.keys(), f"near: {arguments.reason}")
+    return Wanted(reasons), search.unsearched
+
+
+def _prove(
+    store: Store, wanted: Wanted, skipped: Sequence[Unsearched], blocklist: str, shelves: Shelves, *, as_json: bool
+) -> int:
     """Shows the lines of the proof. Returns 0 if the documents are nowhere where training could read them, else 1."""
-    code = 0
+    for each in skipped:
+        show(f"not searched: {each.what}")
+    code = bool(skipped) or not wanted
     for line in proof(store, wanted, blocklist, shelves):
         show(msgspec.json.encode(line).decode() if as_json else str(line))
         code |= not line.good

@@ -1,0 +1,97 @@
+"""Documents chosen by URL and by content: through columns and fingerprints, by a scan, and where neither is allowed."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import xxhash
+from dedupelake import resolved
+from testkit import SNAPSHOT, Mill
+
+from gristmill.errors import RecipeError
+from gristmill.lake.ledger.derived import columns_path
+from gristmill.scores.label_columns import KEY
+from gristmill.takedowns.chosen import by_content, by_url
+from gristmill.takedowns.places import Search
+
+URLS = {"a0": "https://a.example/1", "a1": "https://a.example/2?x=*", "a2": "http://b.example/a.example/", "a3": None}
+
+
+@pytest.fixture
+def mill(tmp_path: Path) -> Mill:
+    (tmp_path / "lake").mkdir()
+    mill = Mill(tmp_path / "lake")
+    mill.raw("a.jsonl.gz", [_row(name, url, f"text {name}") for name, url in URLS.items()])
+    return mill
+
+
+def _row(name: str, url: str | None, text: str) -> dict[str, object]:
+    return {"id": name, "text": text, "source": "pages", "metadata": {"url": url, "language": "en"}}
+
+
+def put_columns(mill: Mill, content: str) -> None:
+    rows = [json.loads(line) for line in mill.lines(mill.documents().shard("a"))]
+    columns = {key: [row[key] for row in rows] for key in ("source", "id")}
+    table = pa.table({**columns, "url": [row["metadata"]["url"] for row in rows]})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({KEY: json.dumps({"content": content})}), sink)
+    mill.store.put(columns_path(mill.documents(), "a"), bytes(sink.getvalue()))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("https://a.example/*", {"a0", "a1"}),
+        ("*a.example*", {"a0", "a1", "a2"}),
+        ("https://a.example/2?x=*", {"a1"}),
+        ("https://a.example", set()),
+        ("https://a.exampl./1", set()),
+    ],
+)
+def test_urls_are_found_by_columns_and_by_a_scan(mill: Mill, pattern: str, expected: set[str]) -> None:
+    mill.convert()
+    search = Search()
+    assert by_url(mill.store, pattern, search, scan=False) == set()
+    assert [each.what for each in search.unsearched] == [
+        "sources/pages/v0/documents (2024), shard a: it has no columns of its URLs; --scan reads its rows"
+    ]
+    found = {("pages", each) for each in expected}
+    assert by_url(mill.store, pattern, search := Search(), scan=True) == found
+    assert not search.unsearched
+    put_columns(mill, mill.table(mill.documents())["a"].content)
+    assert by_url(mill.store, pattern, search := Search(), scan=False) == found
+    assert not search.unsearched
+    put_columns(mill, "older")
+    by_url(mill.store, pattern, search := Search(), scan=False)
+    assert len(search.unsearched) == 1
+
+
+def test_texts_are_found_by_fingerprints_and_by_a_scan(mill: Mill) -> None:
+    mill.raw("b.jsonl.gz", [_row("b0", None, "text a2"), _row("b1", None, "other"), _row("b2", None, "")])
+    mill.convert()
+    digest = xxhash.xxh3_128_hexdigest(b"text a2")
+    found = {("pages", "a2"), ("pages", "b0")}
+    assert by_content(mill.store, digest, search := Search(), scan=False) == set()
+    assert len(search.unsearched) == 2
+    assert by_content(mill.store, digest, search := Search(), scan=True) == found
+    assert not search.unsearched
+    resolved(mill, "dedupe/texts-1")
+    assert by_content(mill.store, digest, search := Search(), scan=False) == found
+    assert by_content(mill.store, "0" * 32, search, scan=False) == set()
+    assert not search.unsearched
+
+
+@pytest.mark.parametrize("digest", ["", "0" * 31, "G" * 32, "0" * 64])
+def test_what_is_no_digest_is_refused(mill: Mill, digest: str) -> None:
+    with pytest.raises(RecipeError, match="32 digits"):
+        by_content(mill.store, digest, Search(), scan=True)
+
+
+def test_a_shard_that_cannot_be_read_was_not_searched(mill: Mill) -> None:
+    mill.convert()
+    mill.store.delete([mill.documents().shard("a")])
+    by_url(mill.store, "*", search := Search(), scan=True)
+    assert [each.area for each in search.unsearched] == ["documents"]
+    assert SNAPSHOT in search.unsearched[0].what
