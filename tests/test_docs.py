@@ -45,6 +45,7 @@ SHELVES = (
     "models",
     "exports",
     "watched_folders",
+    "transforms",
     "lake",
     "stages",
 )
@@ -182,7 +183,7 @@ def test_the_snippets_of_a_page_are_python_and_name_only_what_the_page_defines(p
 
 
 PUBLIC = re.compile(
-    r"gristmill\.(recipes|readers|text|taggers)(\.\w+)+|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))"
+    r"gristmill\.(recipes|readers|text|taggers|transforms)(\.\w+)+|gristmill\.(errors|api|lake\.rows\.(document|raw_spans))"
 )
 OURS = {"gristmill", "resources", "assets", "sensors", "definitions"}
 

@@ -113,8 +113,9 @@ def test_the_pages_declare_sound_recipes(project: Path) -> None:
     assert project.exists()
     catalogue = read_catalogue()
     assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "tales"]
-    assert sorted(catalogue.taggers) == ["c4-1", "length-1", "shouting-1", "toxic-1"]
-    assert sorted(catalogue.mixes) == ["bedtime", "once", "polite", "quiet", "talks"]
+    assert sorted(catalogue.taggers) == ["c4-1", "length-1", "pii-1", "shouting-1", "toxic-1"]
+    assert sorted(catalogue.mixes) == ["bedtime", "calm", "masked", "once", "polite", "quiet", "talks"]
+    assert sorted(catalogue.transforms) == ["calmer-1", "whitespace-1"]
     assert sorted(catalogue.tokenizers) == ["bedtime-bpe-1", "brought-1", "talks-bpe-1"]
     assert [type(each[name]) for each, name in (
         (catalogue.sources, "tales"), (catalogue.taggers, "shouting-1"), (catalogue.mixes, "quiet"),
@@ -164,6 +165,7 @@ def test_sources_mixes_and_tokenizers_of_the_pages_make_what_one_can_count(rows:
     assert rows["sources/tales/v1/documents"] == 2  # the title is too short
     assert rows["mixes/bedtime/documents/tales"] == 2
     assert rows["mixes/quiet/documents/tales"] == 1  # the other shouts twice
+    assert rows["mixes/masked/documents/tales"] == rows["mixes/calm/documents/tales"] == 2
     assert rows["sources/tales/v1/attributes/toxic-1"] == rows["mixes/polite/documents/tales"] == 2
     assert rows["token_caches/bedtime/bedtime-bpe-1/tales"] == 2
     assert rows["token_caches/talks/talks-bpe-1/helpdesk"] == 8

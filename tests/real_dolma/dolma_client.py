@@ -4,6 +4,7 @@ Jobs: {"do": "tag", "taggers", "rows"}: for each row, for each tagger, its label
           by label, or {"error": text} if the tagger raised. A row is a text, or an object with the fields of a document
       {"do": "names"}: the names of all its taggers
       {"do": "dedupe", "config"}: runs `dolma dedupe` with a configuration file
+      {"do": "mix", "config"}: runs `dolma mix` with a configuration file
 """
 
 import json
@@ -61,7 +62,15 @@ def dedupe(job: Job) -> Labels:
     return {}
 
 
-DO = {"tag": tag, "names": names, "dedupe": dedupe}
+def mix(job: Job) -> Labels:
+    """Runs its mixer as its command line does."""
+    os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"}
+    sys.argv = ["dolma", "-c", job["config"], "mix"]
+    import_module("dolma.cli.main").main()
+    return {}
+
+
+DO = {"tag": tag, "names": names, "dedupe": dedupe, "mix": mix}
 
 
 def main() -> None:

@@ -72,7 +72,7 @@ class Edit:
         return (self.least is None or score >= self.least) and (self.below is None or score < self.below)
 
     def written(self, length: int) -> str:
-        """What takes the place of a stretch of so many code points."""
+        """The text that takes the place of a stretch of so many code points."""
         return self.replacement if self.replacement is not None else (self.mask or "") * length
 
     def parameters(self) -> dict[str, Any]:

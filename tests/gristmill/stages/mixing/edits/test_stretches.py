@@ -5,7 +5,10 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marked import edited, row, texts
+from spancases import AN_ERROR, SpanCase, span_cases
+from spancases import EDITS as WORKED
 
+from gristmill.errors import DataError
 from gristmill.recipes.edits.edit import Edit
 from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
 
@@ -90,3 +93,13 @@ def test_code_points_are_counted_and_neither_bytes_nor_utf_16() -> None:
     line = json.dumps(row("😀é me@x 漢")).encode()
     block = edited([line], [{"a": [[3, 7, 1]]}], edits=EDITS[:1])
     assert texts(block) == ["😀é <A> 漢"]
+
+
+@pytest.mark.parametrize("case", span_cases(), ids=str)
+def test_the_worked_cases_are_what_the_page_says(case: SpanCase) -> None:
+    line = json.dumps(row(case.text)).encode()
+    if case.ours == AN_ERROR:
+        with pytest.raises(DataError, match="but the text has 6 code points"):
+            edited([line], [case.labels], edits=WORKED)
+    else:
+        assert texts(edited([line], [case.labels], edits=WORKED)) == [case.ours]
