@@ -99,7 +99,7 @@ def rows(project: Path) -> dict[str, int]:
     lake = open_lake(str(project / "lake"))
     made: dict[str, int] = {}
 
-    for target in ("tales", "letters", "helpdesk", "bedtime", "quiet", "talks", "polite", "once"):
+    for target in ("tales", "letters", "helpdesk", "bedtime", "quiet", "talks", "polite", "once", "masked", "calm"):
         made.update((ledger.asset, ledger.totals["rows"]) for ledger in make(lake, target))
     catalogue = read_catalogue()
     packed = plan_cache(
