@@ -9,9 +9,11 @@ from gristmill.execution.finding import Finding
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.lake_id import LAKE_FILE, read_lake_id
 from gristmill.lake.ledger.receipts import read_run_note
-from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.plain_files import NoFile, Unlisted
 from gristmill.lake.store.protocol import Store
+from gristmill.releases.pinned import PinnedRelease
+from gristmill.releases.proof import pinned_findings
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
 
@@ -39,7 +41,9 @@ def lake_file_findings(store: Store) -> Iterator[Finding]:
 
 
 def release_findings(store: Store) -> Iterator[Finding]:
-    """A finding for each release that is not a JSON object. `gc` keeps the parts that releases name.
+    """Findings on the releases: one that is not a JSON object, or names objects that are lost or changed.
+
+    `gc` keeps the parts that releases name. A file that people wrote by hand needs no more than to be JSON.
 
     Args:
         store: the lake.
@@ -49,7 +53,20 @@ def release_findings(store: Store) -> Iterator[Finding]:
     yield from (Finding(each.path, None, each.reason) for each in unfit)
     for entry in entries:
         if entry.path.endswith(".json"):
+            data = store.read(entry.path)
             try:
-                msgspec.json.decode(store.read(entry.path), type=dict[str, msgspec.Raw])
+                found = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
             except NOT_DECODED as error:
                 yield Finding(entry.path, None, f"not a JSON object ({error})", "restore it from a copy")
+                continue
+            if "schema" in found and entry.path.count("/") == 1:
+                yield from _pinned(store, entry.path, data)
+
+
+def _pinned(store: Store, path: str, data: bytes) -> Iterator[Finding]:
+    try:
+        release = decode_object(data, PinnedRelease, path, "a release")
+    except DataError as error:
+        yield Finding(path, None, str(error).removeprefix(f"{path}: "), "restore it from a copy")
+        return
+    yield from pinned_findings(store, release)

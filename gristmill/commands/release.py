@@ -1,0 +1,123 @@
+"""`release [LAKE] MIX TOKENIZER NAME` pins what a training run uses, under a name: ledgers, objects, configuration.
+`release diff [LAKE] A B` shows what differs between two releases. `release list [LAKE]` shows all of them.
+
+A release never changes. `gc` keeps all that it names. Its data card and the trainer's configuration lie in
+`releases/<name>/` of the lake.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+import msgspec
+
+from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
+from gristmill.errors import RecipeError
+from gristmill.lake.address import place
+from gristmill.lake.asset_kinds import MIX, kind_of
+from gristmill.lake.ledger.files import read_table
+from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.recipes.shelf import known
+from gristmill.releases.card import card_of
+from gristmill.releases.card_text import card_text
+from gristmill.releases.croissant import croissant_of
+from gristmill.releases.difference import differences
+from gristmill.releases.pinned import RELEASES, PinnedRelease, read_pinned
+from gristmill.releases.pinning import pinned_release, trainer_files, write_release
+
+HELP = "pin what a training run uses under a name, with a data card; compare releases"
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[LAKE] MIX TOKENIZER NAME, or diff [LAKE] A B, or list [LAKE]",
+        help="what is released, and the name of the release; before it the lake: -, s3://bucket/prefix, or a folder; by"
+        " default that of the project or GRISTMILL_LAKE",
+    )
+    add_options(parser)
+    parser.add_argument("--export", action="append", default=[], metavar="NAME", help="an export that belongs to it")
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Writes the release, or shows differences. Returns 0.
+
+    Raises:
+        RecipeError: the words are none of the three forms, there is no such mix, or a draft made a part of it.
+        DataError: an index is missing, or the lake has another release of this name.
+        StoreError: the lake does not answer.
+    """
+    words = list(arguments.words)
+    verb = words[0] if words[0] in {"diff", "list"} else ""
+    if verb:
+        words.pop(0)
+    wanted = {"diff": 2, "list": 0}.get(verb, 3)
+    if len(words) not in {wanted, wanted + 1} or (len(words) == wanted and words and is_path(words[0])):
+        raise RecipeError(
+            f"{' '.join(arguments.words)}: give MIX TOKENIZER NAME, or diff A B, or list; the lake comes before names"
+        )
+    arguments.lake = words.pop(0) if len(words) > wanted else "-"
+    store = lake_of(arguments).store()
+    if verb == "list":
+        _show_all(store)
+    elif verb == "diff":
+        lines = list(differences(*(read_pinned(store, name) for name in words)))
+        for line in lines:
+            show(line)
+        if not lines:
+            show(f"{words[0]} and {words[1]}: the same data, made in the same way")
+    else:
+        _release(store, arguments, *words)
+    return 0
+
+
+def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name: str) -> None:
+    catalogue = read_catalogue(shelves_of(arguments))
+    known("mix", catalogue.mixes, mix, "release")
+    release = pinned_release(store, name, mix, tokenizer, tuple(arguments.export))
+    card = card_of(release, catalogue)
+    folder = f"{RELEASES}{name}"
+    files = trainer_files(store, release)
+    files[f"{folder}/card.json"] = _pretty(msgspec.to_builtins(card))
+    files[f"{folder}/card.md"] = card_text(card).encode()
+    files[f"{folder}/croissant.json"] = _pretty(croissant_of(card, _shards(store, release)))
+    written = write_release(store, release, files)
+    show(
+        f"{folder}.json: {card.documents:,} documents, {card.tokens:,} tokens; {len(release.objects):,} objects pinned"
+    )
+    show(f"{folder}/card.md: the data card" if written else "the lake has this release already; nothing was written")
+    show(f"{folder}/data.yaml: the configuration for Levanter")
+
+
+def _shards(store: Store, release: PinnedRelease) -> dict[str, tuple[str, int]]:
+    """The shards of the mix's documents."""
+    found: dict[str, tuple[str, int]] = {}
+    for ledger in release.ledgers:
+        if kind_of(ledger.asset) is MIX:
+            partition = place(ledger.asset, ledger.snapshot)
+            for row in read_table(store, partition):
+                named = (each for each in objects_of(row, partition) if each[0] == partition.shard(row.name))
+                found |= {path: (sha256, size or 0) for path, sha256, size in named}
+    return found
+
+
+def _pretty(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _show_all(store: Store) -> None:
+    names = [
+        entry.path.removeprefix(RELEASES).removesuffix(".json")
+        for entry in store.list(RELEASES)
+        if entry.path.count("/") == 1 and entry.path.endswith(".json")
+    ]
+    for name in sorted(names):
+        release = read_pinned(store, name)
+        counts = f"{len(release.slices)} slices, {len(release.objects):,} objects"
+        show(f"{name}: {release.mix}, {release.tokenizer}, {counts}")
+    if not names:
+        show("the lake has no releases")

@@ -1,0 +1,250 @@
+"""The data card of a release: what is in it, where it comes from, and what was left out and why, as JSON."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from gristmill.errors import RecipeError
+from gristmill.lake.address import cache_asset, documents_asset, mix_asset
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, kind_of, names_of
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Stream
+from gristmill.recipes.selection import Selection
+from gristmill.releases.pinned import PinnedLedger, PinnedRelease
+
+UNKNOWN = "not declared"
+"""The licence of a source whose recipe declares none."""
+
+
+class DroppedRows(msgspec.Struct, frozen=True):
+    """Rows that a step left out for one reason.
+
+    Attributes:
+        reason: name of the rule, `blocklist: <name>`, `quarantine: <why>` or `sampled out`.
+        rows: how many.
+        where: the rule's condition; empty for other reasons.
+        because: why the rule was declared; empty if the recipe on the shelf has no such rule.
+    """
+
+    reason: str
+    rows: int
+    where: str = ""
+    because: str = ""
+
+
+class StepCard(msgspec.Struct, frozen=True):
+    """What one step kept, over all snapshots of the release.
+
+    Attributes:
+        asset: address of what it made: a dataset version, or a stream of the mix.
+        kept: rows that it wrote.
+        dropped: rows that it left out, by reason.
+    """
+
+    asset: str
+    kept: int
+    dropped: tuple[DroppedRows, ...]
+
+
+class SetCard(msgspec.Struct, frozen=True):
+    """An attribute set that a rule read.
+
+    Attributes:
+        asset: its address.
+        what: `tagger`, `classifier` (it has a model) or `duplicates`.
+        description: of its recipe on the shelf; empty if it is not there.
+        made_from: the models or dedupe recipes behind it.
+    """
+
+    asset: str
+    what: str
+    description: str
+    made_from: tuple[str, ...]
+
+
+class StreamCard(msgspec.Struct, frozen=True):
+    """A stream of the mix, with its source.
+
+    Attributes:
+        stream: its name.
+        source: name of the source.
+        version: the dataset version.
+        snapshots: keys of the snapshots.
+        documents: rows of the token cache.
+        tokens: of the token cache, both splits.
+        validation_tokens: those of the validation split.
+        weight: weight in training, relative to the other streams.
+        description: of the source.
+        licence: of the source; UNKNOWN if its recipe declares none.
+        terms: of the source.
+        homepage: of the source.
+    """
+
+    stream: str
+    source: str
+    version: str
+    snapshots: tuple[str, ...]
+    documents: int
+    tokens: int
+    validation_tokens: int
+    weight: float
+    description: str
+    licence: str
+    terms: str
+    homepage: str
+
+
+class DataCard(msgspec.Struct, frozen=True):
+    """The data card of a release.
+
+    Attributes:
+        name: of the release.
+        mix: name of the mix.
+        description: of the mix.
+        owners: of the mix.
+        tokenizer: name of the tokenizer.
+        tokenizer_sha256: fingerprint of the tokenizer.
+        documents: rows of the token caches.
+        tokens: of the token caches.
+        licences: tokens by licence.
+        streams: see StreamCard.
+        steps: see StepCard, in the order in which they are made.
+        sets: see SetCard.
+        fingerprint: of the token cache's index: equal fingerprints mean equal tokens.
+    """
+
+    name: str
+    mix: str
+    description: str
+    owners: tuple[str, ...]
+    tokenizer: str
+    tokenizer_sha256: str
+    documents: int
+    tokens: int
+    licences: dict[str, int]
+    streams: tuple[StreamCard, ...]
+    steps: tuple[StepCard, ...]
+    sets: tuple[SetCard, ...]
+    fingerprint: str
+
+
+def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
+    """The data card of a release.
+
+    Args:
+        release: the release.
+        catalogue: the recipes: descriptions, licences and reasons of rules come from it, all counts from the ledgers.
+
+    Raises:
+        RecipeError: a selection on the shelf has changed since its rows were selected.
+    """
+    mix = catalogue.mixes[release.mix]
+    streams = tuple(_stream(release, catalogue, stream) for stream in mix.streams)
+    licences: Counter[str] = Counter()
+    for stream in streams:
+        licences[stream.licence] += stream.tokens
+    tokenizer = next(each for each in release.ledgers if names_of(each.asset).get("tokenizer") == release.tokenizer)
+    return DataCard(
+        name=release.name,
+        mix=release.mix,
+        description=mix.description,
+        owners=mix.owners,
+        tokenizer=release.tokenizer,
+        tokenizer_sha256=tokenizer.fingerprint,
+        documents=sum(stream.documents for stream in streams),
+        tokens=sum(stream.tokens for stream in streams),
+        licences=dict(sorted(licences.items(), key=lambda pair: (-pair[1], pair[0]))),
+        streams=streams,
+        steps=_steps(release, catalogue),
+        sets=_sets(release, catalogue),
+        fingerprint=release.index,
+    )
+
+
+def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream) -> StreamCard:
+    source = catalogue.sources[stream.source]
+    asset = cache_asset(release.mix, release.tokenizer, stream.key)
+    caches = [each for each in release.ledgers if each.asset == asset]
+    totals: Counter[str] = Counter()
+    for cache in caches:
+        totals.update(cache.totals)
+    return StreamCard(
+        stream=stream.key,
+        source=stream.source,
+        version=stream.version,
+        snapshots=tuple(cache.snapshot for cache in caches),
+        documents=totals["rows"],
+        tokens=totals["tokens"],
+        validation_tokens=totals["validation tokens"],
+        weight=stream.weight,
+        description=source.description,
+        licence=source.licence or UNKNOWN,
+        terms=source.terms,
+        homepage=source.homepage,
+    )
+
+
+def _steps(release: PinnedRelease, catalogue: Catalogue) -> tuple[StepCard, ...]:
+    """The steps that write documents: versions of sources, and streams of the mix."""
+    selections = _selections(release.mix, catalogue)
+    kept: Counter[str] = Counter()
+    dropped: dict[str, Counter[str]] = {}
+    for ledger in release.ledgers:
+        if kind_of(ledger.asset) is DOCUMENTS or ledger.asset in selections:
+            _check_same_rules(ledger, selections.get(ledger.asset))
+            kept[ledger.asset] += ledger.totals.get("rows", 0)
+            dropped.setdefault(ledger.asset, Counter()).update(ledger.dropped)
+    return tuple(
+        StepCard(asset, kept[asset], tuple(_dropped(reasons, selections.get(asset))))
+        for asset, reasons in dropped.items()
+    )
+
+
+def _check_same_rules(ledger: PinnedLedger, selection: Selection | None) -> None:
+    """Checks that the rules on the shelf are those that the rows were selected by."""
+    if selection is None:
+        return
+    made_by = msgspec.json.decode(ledger.recipe["parameters"])
+    if made_by != msgspec.to_builtins(selection.parameters()):
+        raise RecipeError(
+            f"{ledger.asset} ({ledger.snapshot}): its recipe on the shelf is not the one that it was made by;"
+            " make the mix again, then the release"
+        )
+
+
+def _selections(mix: str, catalogue: Catalogue) -> dict[str, Selection]:
+    """The selections of the shelves by the address of what they make."""
+    found: dict[str, Selection] = {mix_asset(mix, each.key): each for each in catalogue.mixes[mix].streams}
+    for source in catalogue.sources.values():
+        found |= {documents_asset(source.name, each.version): each for each in source.revisions}
+    return found
+
+
+def _dropped(reasons: Mapping[str, int], selection: Selection | None) -> list[DroppedRows]:
+    """The rules in their order, then other reasons by name. A rule that drops no row is listed too."""
+    rules = () if selection is None else (*selection.include, *selection.exclude)
+    listed = [DroppedRows(rule.name, reasons.get(rule.name, 0), rule.where, rule.because) for rule in rules]
+    names = {rule.name for rule in rules}
+    return listed + [DroppedRows(name, rows) for name, rows in sorted(reasons.items()) if name not in names]
+
+
+def _sets(release: PinnedRelease, catalogue: Catalogue) -> tuple[SetCard, ...]:
+    by_asset: dict[str, PinnedLedger] = {}
+    for ledger in release.ledgers:
+        if kind_of(ledger.asset) is ATTRIBUTES:
+            by_asset.setdefault(ledger.asset, ledger)
+    return tuple(_set(ledger, catalogue) for ledger in by_asset.values())
+
+
+def _set(ledger: PinnedLedger, catalogue: Catalogue) -> SetCard:
+    name = names_of(ledger.asset)["set"]
+    behind = {kind_of(asset): asset for asset, _, _ in ledger.inputs}
+    if MARKS in behind:
+        dedupe = names_of(behind[MARKS])["dedupe"]
+        recipe = catalogue.dedupes.get(dedupe)
+        return SetCard(ledger.asset, "duplicates", recipe.description if recipe else "", (f"dedupe/{dedupe}",))
+    tagger = catalogue.taggers.get(name)
+    models = tuple(sorted(asset for asset, _, _ in ledger.inputs if kind_of(asset) is MODEL))
+    words = tagger.description if tagger else ""
+    return SetCard(ledger.asset, "classifier" if models else "tagger", words, models)

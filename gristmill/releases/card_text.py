@@ -1,0 +1,113 @@
+"""The data card of a release as Markdown, for people."""
+
+from collections.abc import Iterator, Sequence
+
+from gristmill.errors import visible
+from gristmill.releases.card import DataCard, StepCard, StreamCard
+
+
+def card_text(card: DataCard) -> str:
+    """The card as Markdown. Words of recipes cannot break its tables.
+
+    Args:
+        card: the card.
+    """
+    return "\n".join(_lines(card)) + "\n"
+
+
+def _lines(card: DataCard) -> Iterator[str]:
+    yield f"# {_cell(card.name)}"
+    yield ""
+    yield (
+        f"{card.documents:,} documents of the mix `{card.mix}`, {card.tokens:,} tokens of the tokenizer"
+        f" `{card.tokenizer}`. {_cell(card.description)}".rstrip()
+    )
+    yield ""
+    if card.owners:
+        yield f"Owners: {', '.join(map(_cell, card.owners))}."
+        yield ""
+    yield "## Sources"
+    yield ""
+    yield from _table(
+        ("stream", "source", "snapshots", "documents", "tokens", "share", "weight", "licence"),
+        [_stream_row(stream, card.tokens) for stream in card.streams],
+    )
+    for stream in card.streams:
+        told = [_cell(each) for each in (stream.description, stream.terms, stream.homepage) if each]
+        if told:
+            yield f"- **{stream.source}**: {' '.join(told)}"
+    yield ""
+    yield "## Licences"
+    yield ""
+    yield from _table(
+        ("licence", "tokens", "share"),
+        [(_cell(name), f"{tokens:,}", _share(tokens, card.tokens)) for name, tokens in card.licences.items()],
+    )
+    yield "## What was left out"
+    yield ""
+    for step in card.steps:
+        yield from _step(step)
+    if card.sets:
+        yield "## What the rules read"
+        yield ""
+        rows = [
+            (f"`{each.asset}`", each.what, ", ".join(each.made_from), _cell(each.description)) for each in card.sets
+        ]
+        yield from _table(("attribute set", "made by", "from", "description"), rows)
+    yield "## Proof"
+    yield ""
+    yield f"- Tokenizer `{card.tokenizer}`: {card.tokenizer_sha256}"
+    yield f"- Token cache: {card.fingerprint}. Equal fingerprints mean equal tokens."
+
+
+def _stream_row(stream: StreamCard, tokens: int) -> tuple[str, ...]:
+    snapshots = stream.snapshots
+    shown = f"{len(snapshots)}, {snapshots[0]} to {snapshots[-1]}" if len(snapshots) > 2 else ", ".join(snapshots)
+    return (
+        stream.stream,
+        f"{stream.source}/{stream.version}",
+        shown,
+        f"{stream.documents:,}",
+        f"{stream.tokens:,}",
+        _share(stream.tokens, tokens),
+        f"{stream.weight:g}",
+        _cell(stream.licence),
+    )
+
+
+def _step(step: StepCard) -> Iterator[str]:
+    total = step.kept + sum(each.rows for each in step.dropped)
+    yield f"### `{step.asset}`"
+    yield ""
+    yield f"{step.kept:,} of {total:,} rows were kept ({_share(step.kept, total)})."
+    yield ""
+    if step.dropped:
+        rows = [(_cell(each.reason), f"{each.rows:,}", _code(each.where), _cell(each.because)) for each in step.dropped]
+        yield from _table(("reason", "rows", "condition", "because"), rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{' --- |' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _cell(words: str) -> str:
+    """Words on one line, without what would end a cell of a table or begin markup."""
+    line = visible(" ".join(words.split()))
+    for character in "\\|<>`":
+        line = line.replace(character, f"\\{character}")
+    return line
+
+
+def _code(words: str) -> str:
+    """Words as code in a cell of a table; in code, nothing but a bar and a backtick has a meaning."""
+    line = visible(" ".join(words.split())).replace("|", "\\|")
+    ticks = "``" if "`" in line else "`"
+    return f"{ticks}{line}{ticks}" if line else ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"

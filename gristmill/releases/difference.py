@@ -1,0 +1,87 @@
+"""What differs between two releases: slices, tokens, recipes and dropped rows."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from gristmill.lake.address import cache_asset
+from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
+from gristmill.lake.ledger.files import told_change
+from gristmill.releases.pinned import PinnedLedger, PinnedRelease
+
+
+def differences(before: PinnedRelease, after: PinnedRelease) -> Iterator[str]:
+    """Yields a line for each difference; nothing if both releases have the same data, made in the same way.
+
+    Args:
+        before: one release.
+        after: the other.
+    """
+    for what, old, new in (("mix", before.mix, after.mix), ("tokenizer", before.tokenizer, after.tokenizer)):
+        if old != new:
+            yield f"{what}: {old} -> {new}"
+    old_tokens, new_tokens = _tokens(before), _tokens(after)
+    if old_tokens.total() != new_tokens.total():
+        yield f"tokens: {_changed(old_tokens.total(), new_tokens.total())}"
+    streams = dict.fromkeys([*(stream for stream, _ in before.slices), *(stream for stream, _ in after.slices)])
+    for stream in streams:
+        if old_tokens[stream] != new_tokens[stream]:
+            yield f"stream {stream}: {_changed(old_tokens[stream], new_tokens[stream])} tokens"
+    yield from (f"slice {stream} ({key}): only in {before.name}" for stream, key in _only(before, after))
+    yield from (f"slice {stream} ({key}): only in {after.name}" for stream, key in _only(after, before))
+    yield from _ledgers(before, after)
+
+
+def _ledgers(before: PinnedRelease, after: PinnedRelease) -> Iterator[str]:
+    """What differs in the ledgers that both have, and the assets that only one has."""
+    old_assets = dict.fromkeys(ledger.asset for ledger in before.ledgers)
+    new_assets = dict.fromkeys(ledger.asset for ledger in after.ledgers)
+    yield from (f"{asset}: only in {before.name}" for asset in old_assets if asset not in new_assets)
+    yield from (f"{asset}: only in {after.name}" for asset in new_assets if asset not in old_assets)
+    told: set[str] = set()
+    for new in after.ledgers:
+        old = before.ledger(new.asset, new.snapshot)
+        if old is None or old.fingerprint == new.fingerprint:
+            continue
+        for line in _recipe(old, new):
+            if line not in told:  # all snapshots of an asset have one recipe
+                told.add(line)
+                yield line
+        yield from _counts(old, new)
+
+
+def _recipe(old: PinnedLedger, new: PinnedLedger) -> Iterator[str]:
+    for key in sorted(old.recipe.keys() | new.recipe.keys()):
+        was, is_ = (msgspec.json.decode(each.recipe.get(key, msgspec.Raw(b"null"))) for each in (old, new))
+        if was != is_:
+            yield f"{new.asset}: recipe: {told_change(key, was, is_)}"
+
+
+def _counts(old: PinnedLedger, new: PinnedLedger) -> Iterator[str]:
+    where = f"{new.asset} ({new.snapshot})" if new.snapshot else new.asset
+    rows = old.totals.get("rows", 0), new.totals.get("rows", 0)
+    yield f"{where}: {_changed(*rows)} rows" if rows[0] != rows[1] else f"{where}: other content, as many rows"
+    for reason in sorted(old.dropped.keys() | new.dropped.keys()):
+        counts = old.dropped.get(reason, 0), new.dropped.get(reason, 0)
+        if counts[0] != counts[1]:
+            yield f"{where}: dropped by {reason}: {_changed(*counts)}"
+
+
+def _tokens(release: PinnedRelease) -> Counter[str]:
+    """The tokens of each stream."""
+    found: Counter[str] = Counter()
+    assets = {cache_asset(release.mix, release.tokenizer, stream): stream for stream, _ in release.slices}
+    for ledger in release.ledgers:
+        if kind_of(ledger.asset) is TOKEN_CACHE and ledger.asset in assets:
+            found[assets[ledger.asset]] += ledger.totals.get("tokens", 0)
+    return found
+
+
+def _only(one: PinnedRelease, other: PinnedRelease) -> list[tuple[str, str]]:
+    there = set(other.slices)
+    return [each for each in one.slices if each not in there]
+
+
+def _changed(old: int, new: int) -> str:
+    return f"{old:,} -> {new:,} ({new - old:+,})"

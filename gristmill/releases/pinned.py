@@ -1,0 +1,103 @@
+"""PinnedRelease: what a training run used, by name: ledgers, objects and the trainer's configuration.
+
+It lies in `releases/<name>.json` and is never changed. `gc` keeps every part that it names, and `verify` compares them.
+"""
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.address import check_name
+from gristmill.lake.store.json_object import Integer, decode_object
+from gristmill.lake.store.protocol import Store
+
+RELEASES = "releases/"
+"""The folder of all releases."""
+
+
+class PinnedLedger(msgspec.Struct, frozen=True):
+    """The ledger of one partition, or of one tokenizer or model, as it was.
+
+    Attributes:
+        asset: address of the asset.
+        snapshot: key of the snapshot; empty if the asset has none.
+        fingerprint: of what the ledger describes.
+        recipe: name, version and parameters that it was made with.
+        totals: of a partition, such as `rows`.
+        dropped: number of rows that were left out, by reason.
+        inputs: `asset`, `snapshot` and `fingerprint` of each input.
+    """
+
+    asset: str
+    snapshot: str
+    fingerprint: str
+    recipe: dict[str, msgspec.Raw]
+    totals: dict[str, Integer]
+    dropped: dict[str, Integer]
+    inputs: tuple[tuple[str, str, str], ...]
+
+    @property
+    def parameters(self) -> str:
+        """The recipe as JSON, for comparisons."""
+        return msgspec.json.encode(self.recipe, order="sorted").decode()
+
+
+class PinnedRelease(msgspec.Struct, frozen=True):
+    """A release.
+
+    Attributes:
+        schema: 1.
+        name: of the release.
+        mix: name of the mix.
+        tokenizer: name of the tokenizer.
+        index: fingerprint of the index of the token cache that it was made from.
+        slices: (stream, snapshot) of each slice, in the order of the index.
+        ledgers: all ledgers from the raw data to the token caches, in the order in which they are made.
+        objects: (sha256, size in bytes) of each object of the token caches, exports and tokenizer, by its path.
+        files: digest of each file of the release, by its path, with the lake's root taken out: see content_digest.
+    """
+
+    schema: int
+    name: str
+    mix: str
+    tokenizer: str
+    index: str
+    slices: tuple[tuple[str, str], ...]
+    ledgers: tuple[PinnedLedger, ...]
+    objects: dict[str, tuple[str, Integer]]
+    files: dict[str, str]
+
+    def ledger(self, asset: str, snapshot: str) -> PinnedLedger | None:
+        """The ledger of a partition; None if the release does not have it."""
+        found = (each for each in self.ledgers if (each.asset, each.snapshot) == (asset, snapshot))
+        return next(found, None)
+
+
+def pinned_path(name: str) -> str:
+    """The path of a release.
+
+    >>> pinned_path("blend-2024")
+    'releases/blend-2024.json'
+    """
+    return f"{RELEASES}{check_name(name, 'release')}.json"
+
+
+def read_pinned(store: Store, name: str) -> PinnedRelease:
+    """A release of the lake.
+
+    Args:
+        store: the lake.
+        name: of the release.
+
+    Raises:
+        DataError: the lake has no such release, or its file is damaged.
+    """
+    path = pinned_path(name)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        names = sorted(
+            entry.path.removeprefix(RELEASES).removesuffix(".json")
+            for entry in store.list(RELEASES)
+            if entry.path.count("/") == 1 and entry.path.endswith(".json")
+        )
+        raise DataError(f"{path}: the lake has no such release; it has: {', '.join(names) or 'none'}")
+    return decode_object(tagged[0], PinnedRelease, path, "a release")

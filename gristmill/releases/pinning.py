@@ -1,0 +1,203 @@
+"""Pins a release: reads the ledgers of a token cache up to the raw data, and lists every object that trainers read."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from gristmill.errors import Conflict, DataError, RecipeError
+from gristmill.lake.address import Place, cache_index, place, tokenizer_asset
+from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, ledger_of_asset, rank_of
+from gristmill.lake.ledger.files import dump, read_head, read_table
+from gristmill.lake.ledger.index_ledger import IndexLedger, content_digest, read_index_ledger
+from gristmill.lake.ledger.model import Recipe, Upstream
+from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.protocol import Store
+from gristmill.releases.pinned import RELEASES, PinnedLedger, PinnedRelease, pinned_path
+from gristmill.stages.export.index import release_folder
+from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
+
+_AGAIN = "make the mix again, then the release"
+
+
+class _WholeLedger(msgspec.Struct, frozen=True):
+    """What the ledgers of tokenizers, models and labelled sets have in common."""
+
+    fingerprint: str
+    recipe: Recipe
+    inputs: tuple[tuple[str, str, str], ...]
+    files: dict[str, str]
+
+
+def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: Sequence[str] = ()) -> PinnedRelease:
+    """The release of a token cache as the lake has it now, not yet written; its `files` are empty.
+
+    Args:
+        store: the lake.
+        name: of the release.
+        mix: name of the mix.
+        tokenizer: name of the tokenizer.
+        exports: names of exports of the mix that belong to it.
+
+    Raises:
+        DataError: an index or a ledger is missing, or one does not agree with those that it was made from.
+        RecipeError: something was made by a draft, which may change under its name.
+    """
+    index = _index_at(store, cache_index(mix, tokenizer))
+    indexes = [index, *(_index_at(store, EXPORT_INDEX.at(mix=mix, export=each)) for each in exports)]
+    ledgers: dict[tuple[str, str], PinnedLedger] = {}
+    objects: dict[str, tuple[str, int]] = {}
+    for each in indexes:
+        for upstream in each.inputs:
+            _collect(store, upstream, each.asset, ledgers)
+            objects |= dict(_objects(store, place(upstream.asset, upstream.snapshot)))
+        objects |= dict(_release_objects(store, each))
+    for asset, _ in list(ledgers):
+        if asset == tokenizer_asset(tokenizer):
+            objects |= dict(_folder_objects(store, asset))
+    ordered = sorted(ledgers.values(), key=lambda ledger: (rank_of(ledger.asset), ledger.asset, ledger.snapshot))
+    slices = tuple((upstream.asset.rpartition("/")[2], upstream.snapshot) for upstream in index.inputs)
+    return PinnedRelease(
+        1, name, mix, tokenizer, index.fingerprint, slices, tuple(ordered), dict(sorted(objects.items())), {}
+    )
+
+
+def trainer_files(store: Store, release: PinnedRelease) -> dict[str, bytes]:
+    """The trainer's configuration of a release, by path: `data.yaml` and the catalogue that it names.
+
+    The catalogue holds the ledgers of all parts, so that a trainer reads none that a later run replaces.
+
+    Args:
+        store: the lake.
+        release: the release.
+
+    Raises:
+        DataError: a file of the index is missing or damaged.
+    """
+    index, folder = cache_index(release.mix, release.tokenizer), f"{RELEASES}{release.name}"
+    recorded = _index_at(store, index)
+    files: dict[str, bytes] = {}
+    for name in (DATA_YAML, CATALOG):
+        path = f"{index}/{name}"
+        tagged = store.read_tagged(path)
+        if tagged is None or content_digest(tagged[0], path, store.url) != recorded.files.get(path):
+            raise DataError(f"{path}: is not the file that the index names; {_AGAIN}")
+        files[f"{folder}/{name}"] = tagged[0]
+    config = json.loads(files[f"{folder}/{DATA_YAML}"])
+    config["cache_catalog"] = f"{store.url}/{folder}/{CATALOG}"
+    files[f"{folder}/{DATA_YAML}"] = json.dumps(config, indent=2).encode() + b"\n"
+    return files
+
+
+def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> bool:
+    """Writes the files of a release, and last the release itself. A run that was killed is continued by the next.
+
+    Args:
+        store: the lake.
+        release: without files.
+        files: the content of each file, by its path below `releases/<name>/`.
+
+    Returns:
+        Whether it was written; False: the lake has this release already.
+
+    Raises:
+        DataError: the lake has another release of this name.
+        Conflict: another run writes a release of this name.
+    """
+    digests = {path: content_digest(data, path, store.url) for path, data in sorted(files.items())}
+    whole = dump(msgspec.structs.replace(release, files=digests))
+    path = pinned_path(release.name)
+    tagged = store.read_tagged(path)
+    if tagged is not None:
+        if tagged[0] != whole:
+            raise DataError(f"{path}: a release never changes, and the mix or its token cache did; give another name")
+        return False
+    for name, data in files.items():
+        store.put(name, data)
+    try:
+        store.put_if(path, whole, None)
+    except Conflict as error:
+        raise Conflict(f"{path}: another run wrote a release of this name; give another name") from error
+    return True
+
+
+def _index_at(store: Store, asset: str) -> IndexLedger:
+    ledger = read_index_ledger(store, ledger_of_asset(asset))
+    if ledger is None:
+        raise DataError(f"{asset}: not made yet; make it first (gristmill make)")
+    return ledger
+
+
+def _collect(store: Store, upstream: Upstream, by: str, found: dict[tuple[str, str], PinnedLedger]) -> None:
+    """Adds the ledger of an input, and those of all its inputs. Raw data and blocklists have no ledger."""
+    waiting = [(upstream, by)]
+    while waiting:
+        each, reader = waiting.pop()
+        kind = kind_of(each.asset)
+        if (each.asset, each.snapshot) in found or kind is None or not kind.ledger:
+            continue
+        pinned = _pinned(store, each)
+        if pinned.fingerprint != each.fingerprint:
+            where = f"{each.asset} ({each.snapshot})" if each.snapshot else each.asset
+            raise DataError(f"{where}: has changed since {reader} was made from it; {_AGAIN}")
+        found[each.asset, each.snapshot] = pinned
+        if kind.partitioned:  # a tokenizer or a model stays as it is when what it was trained on changes
+            waiting += [(Upstream(*named), each.asset) for named in pinned.inputs]
+
+
+def _pinned(store: Store, upstream: Upstream) -> PinnedLedger:
+    """The ledger of an input as the lake has it now."""
+    kind = kind_of(upstream.asset)
+    totals: dict[str, int] = {}
+    dropped: dict[str, int] = {}
+    if kind is not None and kind.partitioned:
+        head = read_head(store, place(upstream.asset, upstream.snapshot))
+        if head is None:
+            raise DataError(f"{upstream.asset} ({upstream.snapshot}): has no ledger any more; {_AGAIN}")
+        recipe, fingerprint, totals, dropped = head.recipe, head.fingerprint, head.totals, head.dropped
+        inputs = tuple((each.asset, each.snapshot, each.fingerprint) for each in head.inputs)
+    else:
+        whole = _whole(store, upstream.asset)
+        recipe, fingerprint, inputs = whole.recipe, whole.fingerprint, whole.inputs
+    if recipe.draft:
+        raise RecipeError(f"{upstream.asset}: made by a draft, which may change under its name; remove draft=True")
+    told = {"name": recipe.name, "version": recipe.version, "parameters": recipe.parameters}
+    raw = {key: msgspec.Raw(msgspec.json.encode(value, order="sorted")) for key, value in told.items()}
+    return PinnedLedger(upstream.asset, upstream.snapshot, fingerprint, raw, totals, dropped, inputs)
+
+
+def _whole(store: Store, asset: str) -> _WholeLedger:
+    path = ledger_of_asset(asset)
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        raise DataError(f"{path}: there is no such ledger any more; {_AGAIN}")
+    return decode_object(tagged[0], _WholeLedger, path, "a ledger")
+
+
+def _objects(store: Store, partition: Place) -> Iterator[tuple[str, tuple[str, int]]]:
+    """The objects of the parts of a slice."""
+    for row in read_table(store, partition):
+        for path, sha256, size in objects_of(row, partition):
+            yield path, (sha256, _size(store, path) if size is None else size)
+
+
+def _release_objects(store: Store, index: IndexLedger) -> Iterator[tuple[str, tuple[str, int]]]:
+    """The files of an index that are never changed: those in the folder of an export's release."""
+    for path in index.files:
+        if release_folder(path):
+            yield path, (sha256_of(store, path), _size(store, path))
+
+
+def _folder_objects(store: Store, asset: str) -> Iterator[tuple[str, tuple[str, int]]]:
+    for name, sha256 in _whole(store, asset).files.items():
+        path = f"{asset}/{name}"
+        yield path, (sha256, _size(store, path))
+
+
+def _size(store: Store, path: str) -> int:
+    entry = store.head(path)
+    if entry is None:
+        raise DataError(f"{path}: a ledger names it, but there is no such object; {_AGAIN}")
+    return entry.size

@@ -1,0 +1,42 @@
+"""The proof of a release: its objects and files are in the lake, and have the digests that it names."""
+
+from collections.abc import Iterator
+
+from gristmill.errors import DataError
+from gristmill.execution.finding import Finding
+from gristmill.lake.ledger.index_ledger import content_digest
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.protocol import Store
+from gristmill.releases.pinned import PinnedRelease, pinned_path
+
+_MEND = "restore it from a copy: a release never changes"
+
+
+def pinned_findings(store: Store, release: PinnedRelease) -> Iterator[Finding]:
+    """A finding for each object or file of a release that is missing or changed. All of them are read.
+
+    Args:
+        store: the lake.
+        release: the release.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    where = pinned_path(release.name)
+    for path, (sha256, size) in sorted(release.objects.items()):
+        entry = store.head(path)
+        if entry is None:
+            yield Finding(path, None, f"there is no such object, but {where} names it", _MEND)
+        elif entry.size != size or sha256_of(store, path) != sha256:
+            yield Finding(path, None, f"its sha256 or size is not the one that {where} names", _MEND)
+    for path, digest in sorted(release.files.items()):
+        tagged = store.read_tagged(path)
+        if tagged is None:
+            yield Finding(path, None, f"there is no such file, but {where} names it", _MEND)
+            continue
+        try:
+            same = content_digest(tagged[0], path, store.url) == digest
+        except DataError:
+            same = False
+        if not same:
+            yield Finding(path, None, f"its content is not the one that {where} names, or it names another lake", _MEND)

@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+from testkit import Mill
+
+from gristmill.__main__ import main
+
+SHELF = ["--shelves", "gristmill,testshelf"]
+
+
+def release(whole: Mill, *words: str) -> int:
+    return (
+        main(["release", *words[:1], str(whole.root), *words[1:], *SHELF])
+        if words[0] in {"diff", "list"}
+        else main(["release", str(whole.root), *words, *SHELF])
+    )
+
+
+def test_a_release_is_made_listed_and_compared(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert release(whole, "list") == 0
+    assert capsys.readouterr().out == "the lake has no releases\n"
+    assert release(whole, "even", "tiny-1", "first") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("releases/first.json: 8 documents, ")
+    assert "releases/first/card.md: the data card" in said
+    assert (Path(whole.root) / "releases/first/card.md").read_text().startswith("# first\n")
+    assert (Path(whole.root) / "releases/first/croissant.json").read_text().startswith("{\n")
+    assert release(whole, "even", "tiny-1", "first") == 0
+    assert "the lake has this release already" in capsys.readouterr().out
+    assert release(whole, "even", "tiny-1", "second") == 0
+    capsys.readouterr()
+    assert release(whole, "diff", "first", "second") == 0
+    assert capsys.readouterr().out == "first and second: the same data, made in the same way\n"
+    assert release(whole, "list") == 0
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["first", "second"]
+    assert main(["verify", str(whole.root)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["even", "tiny-1"], "give MIX TOKENIZER NAME, or diff A B, or list"),
+        (["evne", "tiny-1", "first"], "did you mean 'even'"),
+        (["even", "tiny-2", "first"], "token_caches/even/tiny-2/index: not made yet"),
+        (["even", "tiny-1", "First!"], "First!"),
+        (["diff", "first", "second"], "the lake has no such release"),
+    ],
+)
+def test_what_is_wrong_is_said(whole: Mill, capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+    assert release(whole, *words) == 2
+    assert message in capsys.readouterr().err
+    assert whole.store.head("releases/first.json") is None

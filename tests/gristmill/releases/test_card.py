@@ -1,0 +1,43 @@
+import msgspec
+import pytest
+from releasekit import card_of_whole, release_of_whole
+from testkit import SHELVES, Mill
+
+from gristmill.errors import RecipeError
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.releases.card import DroppedRows, SetCard, card_of
+
+
+def test_the_card_counts_what_each_step_kept_and_dropped(whole: Mill) -> None:
+    card = card_of_whole(whole)
+    assert [(step.asset, step.kept, sum(each.rows for each in step.dropped)) for step in card.steps] == [
+        ("sources/pages/v0/documents", 40, 1),
+        ("sources/pages/v1/documents", 16, 24),
+        ("mixes/even/documents/pages", 8, 8),
+    ]
+    assert card.steps[2].dropped == (DroppedRows("by-four", 8, "number % 4 = 0", "a number that one can count by eye"),)
+    assert card.documents == 8
+    assert card.licences == {"not declared": card.tokens}
+    assert [(each.stream, each.source, each.version, each.snapshots) for each in card.streams] == [
+        ("pages", "pages", "v1", ("2024",))
+    ]
+
+
+def test_the_card_names_the_sets_that_rules_read(whole: Mill) -> None:
+    description = read_catalogue(SHELVES).taggers["words-1"].description
+    assert card_of_whole(whole).sets == (SetCard("sources/pages/v0/attributes/words-1", "tagger", description, ()),)
+
+
+def test_rules_that_have_changed_since_are_not_described(whole: Mill) -> None:
+    catalogue = read_catalogue(SHELVES)
+    [stream] = catalogue.mixes["even"].streams
+    object.__setattr__(stream, "rate", 0.5)
+    try:
+        with pytest.raises(RecipeError, match=r"mixes/even/documents/pages \(2024\): its recipe on the shelf is not"):
+            card_of(release_of_whole(whole), catalogue)
+    finally:
+        object.__setattr__(stream, "rate", 1.0)
+
+
+def test_the_card_is_the_same_each_time(whole: Mill) -> None:
+    assert msgspec.json.encode(card_of_whole(whole)) == msgspec.json.encode(card_of_whole(whole))

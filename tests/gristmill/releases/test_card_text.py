@@ -1,0 +1,22 @@
+import msgspec
+from releasekit import card_of_whole
+from testkit import Mill
+
+from gristmill.releases.card import DroppedRows
+from gristmill.releases.card_text import card_text
+
+
+def test_the_card_is_markdown_with_a_row_for_each_rule(whole: Mill) -> None:
+    text = card_text(card_of_whole(whole))
+    assert text.startswith("# first\n\n8 documents of the mix `even`, ")
+    assert "16 of 40 rows were kept (40.0%)." in text
+    assert "| by-four | 8 | `number % 4 = 0` | a number that one can count by eye |" in text
+
+
+def test_words_of_recipes_do_not_break_its_tables(whole: Mill) -> None:
+    card = card_of_whole(whole)
+    hostile = DroppedRows("a|b\n# c", 1, "x || '`'\n> 1", "<b>|")
+    steps = (msgspec.structs.replace(card.steps[0], dropped=(hostile,)),)
+    text = card_text(msgspec.structs.replace(card, steps=steps))
+    [row] = [line for line in text.splitlines() if "# c" in line]
+    assert row == "| a\\|b # c | 1 | ``x \\|\\| '`' > 1`` | \\<b\\>\\| |"

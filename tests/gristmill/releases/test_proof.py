@@ -1,0 +1,36 @@
+import pytest
+from releasekit import write_whole
+from testkit import Mill
+from wholelake import flip
+
+from gristmill.releases.pinned import read_pinned
+from gristmill.releases.proof import pinned_findings
+from gristmill.verification.lake_file import release_findings
+
+
+def test_a_release_is_right_as_long_as_its_objects_are_there(whole: Mill) -> None:
+    write_whole(whole)
+    assert list(pinned_findings(whole.store, read_pinned(whole.store, "first"))) == []
+    assert list(release_findings(whole.store)) == []
+
+
+@pytest.mark.parametrize("kind", ["token_caches/", "tokenizers/", "releases/first/data.yaml", "releases/first/cache_"])
+def test_each_object_that_is_lost_or_changed_is_named(whole: Mill, kind: str) -> None:
+    write_whole(whole)
+    release = read_pinned(whole.store, "first")
+    path = next(each for each in sorted([*release.objects, *release.files]) if each.startswith(kind))
+    flip(whole, path, at=-5)
+    [finding] = release_findings(whole.store)
+    assert finding.path == path
+    assert "is not the one that releases/first.json names" in finding.what
+    whole.store.delete([path])
+    [finding] = release_findings(whole.store)
+    assert (finding.path, "releases/first.json names it" in finding.what) == (path, True)
+
+
+def test_a_release_that_cannot_be_read_is_named(whole: Mill) -> None:
+    whole.store.put("releases/first.json", b'{"schema":1,"name":7}')
+    [finding] = release_findings(whole.store)
+    assert finding.path == "releases/first.json"
+    whole.store.put("releases/first.json", b'{"parts":["made by hand"]}')
+    assert list(release_findings(whole.store)) == []

@@ -1,0 +1,25 @@
+"""A release of the small lake of wholelake.py."""
+
+from testkit import SHELVES, Mill
+
+from gristmill.recipes.catalogue import read_catalogue
+from gristmill.releases.card import DataCard, card_of
+from gristmill.releases.pinned import PinnedRelease
+from gristmill.releases.pinning import pinned_release, trainer_files, write_release
+
+
+def release_of_whole(mill: Mill, name: str = "first") -> PinnedRelease:
+    """The release of the token cache, not written."""
+    return pinned_release(mill.store, name, "even", "tiny-1")
+
+
+def write_whole(mill: Mill, name: str = "first") -> PinnedRelease:
+    """Writes the release, with the trainer's files and no card."""
+    release = release_of_whole(mill, name)
+    assert write_release(mill.store, release, trainer_files(mill.store, release))
+    return release
+
+
+def card_of_whole(mill: Mill) -> DataCard:
+    """The data card of the release."""
+    return card_of(release_of_whole(mill), read_catalogue(SHELVES))
