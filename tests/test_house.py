@@ -63,7 +63,7 @@ EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
     "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
     "formats.fasttext", "previews",
-    "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns", *ACROSS,
+    "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns", "releases", *ACROSS,
 }  # fmt: skip
 
 MAY_IMPORT: dict[str, set[str]] = {
