@@ -111,10 +111,15 @@ def cache_reading(mix: Mix, index: Index) -> Reading:
     Raises:
         RecipeError: a stream's share is too small to appear in a block of sequences.
     """
+    return mix.reading(tokens_by_stream(index))
+
+
+def tokens_by_stream(index: Index) -> dict[str, int]:
+    """The tokens of the training split of each stream with a slice, by the index of a token cache."""
     tokens: dict[str, int] = {}
     for entry in index.slices:
         tokens[entry.stream] = tokens.get(entry.stream, 0) + entry.totals.get("train tokens", 0)
-    return mix.reading(tokens)
+    return tokens
 
 
 def train_weights(mix: Mix, reading: Reading) -> dict[str, float]:

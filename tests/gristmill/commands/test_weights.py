@@ -1,0 +1,31 @@
+"""`weights`: the table of a mix's streams."""
+
+import pytest
+from testkit import Mill
+from wholelake import CACHE
+
+from gristmill.__main__ import main
+from gristmill.lake.ledger.files import read_head
+
+SHELF = ["--shelves", "gristmill,testshelf"]
+
+
+def test_the_tokens_of_each_cache_are_shown_with_epochs(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    head = read_head(whole.store, CACHE)
+    assert head is not None
+    tokens = head.totals["train tokens"]
+    assert main(["weights", str(whole.root), "even", "--budget", str(5 * tokens), *SHELF]) == 0
+    title, headings, row, warning = capsys.readouterr().out.splitlines()
+    assert title == f"mix even, tokenizer tiny-1: training reads {5 * tokens:,} tokens"
+    assert headings.split() == ["stream", "tokens", "share", "read", "rate", "epochs"]
+    assert row.split() == ["pages", f"{tokens:,}", "1", f"{5 * tokens:,}", "1", "5"]
+    assert warning == "  warning: stream 'pages' is read 5 times; more than 4 times teaches little"
+
+
+def test_what_is_not_there_is_named(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weights", str(whole.root), "odd", *SHELF]) == 2
+    assert "known: even, starter" in capsys.readouterr().err
+    assert main(["weights", str(whole.root), "even", "--tokenizer", "tiny-2", *SHELF]) == 2
+    assert "tiny-1" in capsys.readouterr().err
+    assert main(["weights", str(whole.root), "even", "--budget", "0", *SHELF]) == 2
+    assert "give a number of tokens, 1 or more" in capsys.readouterr().err
