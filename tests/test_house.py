@@ -55,6 +55,7 @@ STAGES = {
         "near_duplicates",
         "decontamination",
         "dolma_dedupe",
+        "dolma_mixing",
     )
 }
 ACROSS = {"raw_data", *BELOW_STAGES, *STAGES}
@@ -109,6 +110,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
     "stages.decontamination": {"stages.models", "reports", *BELOW_STAGES},
     "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
+    "stages.dolma_mixing": {"stages.dolma_tagging", "formats.energon", *BELOW_STAGES},
     "stages.tokenization": BELOW_STAGES,
     "stages.chat_templates": {"recipes", "errors"},
     "stages.token_cache": {"stages.tokenization", "stages.chat_templates", "stages.mixing", *BELOW_STAGES},

@@ -1,9 +1,9 @@
-"""`dolma tag` tags files of documents, `dolma dedupe` marks duplicates in them, both as the Dolma toolkit does.
+"""`dolma tag` tags files of documents, `dolma dedupe` marks duplicates, `dolma mix` selects and edits documents.
 
-They work on plain paths, without a lake. Each takes the toolkit's configuration (YAML or JSON) or the same options, and
-writes the same files of attributes with the same labels. A file appears when it is complete. A run that was stopped is
-continued by the same command; files that are done stay. A file that this command has not made is never replaced without
---force.
+They work on plain paths, without a lake, as the Dolma toolkit does. Each takes the toolkit's configuration (YAML or
+JSON) or the same options, and writes the same files with the same rows. A file appears when it is complete. A run that
+was stopped is continued by the same command; files that are done stay. A file that this command has not made is never
+replaced without --force.
 """
 
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
@@ -20,17 +20,20 @@ from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
 from gristmill.stages.dolma_dedupe.deduping import plan_dedupe, run_dedupe
+from gristmill.stages.dolma_mixing.config import MIX_FIELDS, mixer_config
+from gristmill.stages.dolma_mixing.mixing import plan_mixing, run_mixing
 from gristmill.stages.dolma_tagging.config import FIELDS, TagConfig, read_config, tag_config
 from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging
 
-HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe"
+HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe, mix"
 
 _MEANINGS = {
     "documents": "paths or patterns of documents, or addresses such as s3://bucket/documents/*.gz",
     "destination": "where the attributes go, one for each of --documents",
     "taggers": "names of Dolma's taggers",
     "experiment": "first part of the labels' names, and folder below attributes/",
-    "processes": "files that are tagged at the same time",
+    "processes": "files that are made at the same time",
+    "shuffle": "gather input files to outputs of max_size_in_bytes; without it each gives one output",
     "ignore_existing": "make files again that this command has finished",
     "dryrun": "show what would be done",
     "dedupe.name": "folder below attributes/",
@@ -41,10 +44,12 @@ _MEANINGS = {
 def declare(parser: ArgumentParser) -> None:
     """Adds the subcommands."""
     parser.add_argument("-c", "--config", dest="config_before", default="", metavar="FILE", help="as of the command")
-    below = parser.add_subparsers(required=True, metavar="tag|dedupe", dest="dolma_command")
+    below = parser.add_subparsers(required=True, metavar="tag|dedupe|mix", dest="dolma_command")
     _declare_one(below.add_parser("tag", help="write attributes of documents", description=__doc__), FIELDS)
     words = "mark duplicate documents and paragraphs"
     _declare_one(below.add_parser("dedupe", help=words, description=__doc__), DEDUPE_FIELDS)
+    words = "select documents by their attributes, and replace spans"
+    _declare_one(below.add_parser("mix", help=words, description=__doc__), MIX_FIELDS)
 
 
 def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
@@ -69,7 +74,7 @@ def run(arguments: Namespace) -> int:
         DataError: a file cannot be read, or an output is not of this command.
         StoreError: a store does not answer.
     """
-    return _dedupe(arguments) if arguments.dolma_command == "dedupe" else _tag(arguments)
+    return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments)
 
 
 def _tag(arguments: Namespace) -> int:
@@ -109,6 +114,31 @@ def _dedupe(arguments: Namespace) -> int:
     finally:
         progress.end()
     show(f"{documents:,} documents in {len(plan.files):,} files compared")
+    return 0
+
+
+def _mix(arguments: Namespace) -> int:
+    options = _options(arguments)
+    path = arguments.config or arguments.config_before
+    if not path:
+        raise RecipeError("dolma mix: give the streams in a configuration, with -c")
+    config = mixer_config(_read(path, options), path, {name: getattr(arguments, name) for name in MIX_FIELDS})
+    plan = plan_mixing(config, options, force=arguments.force)
+    for pattern in plan.missed:
+        show(f"no file matches {pattern}")
+    for stream in config.streams:
+        show(f"{stream.name}: {plan.outputs[stream.name]:,} files in {stream.output.path}")
+    show(f"{len(plan.items):,} files to write, {plan.done:,} are done")
+    if config.dryrun or not plan.items:
+        return 0
+    progress = Progress()
+    engine = open_engine("local", min(config.processes, len(plan.items)))
+    try:
+        facts = run_mixing(plan, engine, options, progress)
+    finally:
+        engine.close()
+        progress.end()
+    show(f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files")
     return 0
 
 

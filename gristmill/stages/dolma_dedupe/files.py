@@ -10,9 +10,7 @@ from pathlib import Path
 
 from gristmill.errors import RecipeError
 from gristmill.stages.dolma_dedupe.config import DedupeConfig
-from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart, matches
-
-_BUCKET = "s3://"
+from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart, matches, place_in_listing
 
 
 def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[list[TaggedFile], list[str]]:
@@ -35,7 +33,7 @@ def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[li
         root, found = matches(pattern, options)
         if not found:
             missed.append(pattern)
-        for path, version in sorted(found.items(), key=lambda each: _place(each[0], pattern)):
+        for path, version in sorted(found.items(), key=lambda each: place_in_listing(each[0], pattern)):
             url = f"{root.rstrip('/')}/{path}"
             if url in files:
                 raise RecipeError(
@@ -48,10 +46,6 @@ def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[li
         raise RecipeError(f"no file matches {', '.join(config.documents)}; give paths or patterns of Dolma documents")
     check_apart(list(files.values()), [(file.output, file.name) for file in files.values()])
     return list(files.values()), missed
-
-
-def _place(path: str, pattern: str) -> list[bytes]:
-    return [path.encode()] if pattern.startswith(_BUCKET) else [part.encode() for part in path.split("/")]
 
 
 def _output(url: str, pattern: str, config: DedupeConfig) -> tuple[str, str]:

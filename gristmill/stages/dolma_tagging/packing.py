@@ -3,7 +3,7 @@
 import bz2
 import hashlib
 import lzma
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import zstandard
 
@@ -50,6 +50,11 @@ class PackedUpload:
         self.rows += 1
         if len(self._waiting) >= MEMBER:
             self._cut()
+
+    def write_all(self, rows: Sequence[bytes]) -> None:
+        """Appends rows, without their line feeds."""
+        for row in rows:
+            self.write(row)
 
     def _cut(self) -> None:
         packed = self._pack(bytes(self._waiting))

@@ -191,6 +191,19 @@ def matches(pattern: str, options: Mapping[str, str]) -> tuple[str, dict[str, Ob
     return str(Path(root).absolute()), found
 
 
+def place_in_listing(path: str, pattern: str) -> list[bytes]:
+    """What the files of a pattern are sorted by, as the toolkit's Rust programs list them.
+
+    The files of a folder come in the order of the bytes of their names, folder by folder; the objects of a bucket in
+    the order of their keys.
+
+    Args:
+        path: of a file below the root of its pattern.
+        pattern: that it matches.
+    """
+    return [path.encode()] if pattern.startswith(_BUCKET) else [part.encode() for part in path.split("/")]
+
+
 def _objects(store: Store, pattern: str) -> Iterator[tuple[str, ObjectVersion]]:
     if not _GLOB.search(pattern):
         entry = store.head(pattern) if pattern and not pattern.endswith("/") else None

@@ -1,0 +1,73 @@
+"""The grinder of `dolma mix`: it reads some files of documents with their attributes, and writes one file."""
+
+import msgspec
+
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.lake.rows.foreign_file import ForeignFile
+from gristmill.lake.rows.shard_file import suffix
+from gristmill.lake.store.open import open_store
+from gristmill.stages.dolma_mixing.config import PACKINGS, StreamSpec
+from gristmill.stages.dolma_mixing.line_feed import ForeignRows
+from gristmill.stages.dolma_mixing.mixed_files import InputFile, MixedFile, PlacedFile
+from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
+from gristmill.stages.dolma_tagging.packing import PackedUpload
+from gristmill.stages.dolma_tagging.records import FileRecord, leave_record
+
+
+class MixItem(msgspec.Struct, frozen=True):
+    """One file that is written."""
+
+    file: MixedFile
+    stream: StreamSpec
+    recipe: str
+
+
+class MixGrinder:
+    """Mixes files."""
+
+    def __init__(self, job: Job) -> None:
+        self._options = job.lake.options
+
+    def __call__(self, item: Item) -> Outcome:
+        body = msgspec.json.decode(item.body, type=MixItem)
+        one = body.file.as_one
+        store = open_store(body.file.root, self._options)
+        begun = FileRecord(one.url, one.version, body.recipe)
+        leave_record(store, body.file.name, begun)
+        mixer = StreamMixer(body.stream)
+        upload = PackedUpload(store, body.file.name)
+        read = 0
+        try:
+            for each in body.file.inputs:
+                read += self._mix(mixer, each, body.stream, upload)
+            version = upload.close()
+        except BaseException:
+            upload.abort()
+            raise
+        ended = {"input_sha256": one.version.etag, "rows": upload.rows, "sha256": upload.sha256, "output": version}
+        leave_record(store, body.file.name, msgspec.structs.replace(begun, **ended))
+        return Outcome((), facts={"documents": read, "kept": upload.rows})
+
+    def _mix(self, mixer: StreamMixer, each: InputFile, stream: StreamSpec, upload: PackedUpload) -> int:
+        documents = self._open(each.documents, stream)
+        feeds = [ForeignRows(self._open(file, stream)) for file in each.attributes]
+        name = each.documents.path.rpartition("/")[2]
+        first = 0
+        for block in documents.blocks():
+            rows, lines = mixer.mixed(block, feeds, documents.path, name, first)
+            upload.write_all(lines)
+            first += rows
+        for feed in feeds:
+            feed.finish(documents.path, first)
+        return first
+
+    def _open(self, file: PlacedFile, stream: StreamSpec) -> ForeignFile:
+        named = stream.compression.input
+        ending = suffix(file.path) if named is None else PACKINGS[named]
+        path = file.url if suffix(file.path) == ending else f"{file.url} as {ending or 'plain'}"
+        return ForeignFile(open_store(file.root, self._options).stream(file.path, file.version), path)
+
+
+def grinder(job: Job) -> MixGrinder:
+    """Opens the grinder of a job: see gristmill.execution.runner."""
+    return MixGrinder(job)

@@ -1,0 +1,53 @@
+"""ForeignRows: the rows of a file that lies beside a file of documents, as many at a time as the documents need."""
+
+from gristmill.errors import DataError
+from gristmill.lake.rows.foreign_file import ForeignFile
+from gristmill.lake.rows.shard_file import rows_of
+
+
+class ForeignRows:
+    """Rows of one file.
+
+    Args:
+        file: the file.
+    """
+
+    def __init__(self, file: ForeignFile) -> None:
+        self.path = file.path
+        self._blocks = file.blocks()
+        self._lines: list[bytes] = []
+
+    def take(self, count: int, beside: str, first: int) -> list[bytes]:
+        """The next rows.
+
+        Args:
+            count: how many.
+            beside: path of the documents, for messages.
+            first: number of the first of them.
+
+        Raises:
+            DataError: the file has fewer rows, or is truncated.
+        """
+        while len(self._lines) < count:
+            block = next(self._blocks, None)
+            if block is None:
+                raise DataError(
+                    f"{self.path}: it has {first + len(self._lines)} rows, and {beside} has more. Dolma's mixer would"
+                    " pass the others without these attributes; tag the documents again"
+                )
+            self._lines += rows_of(block)
+        taken, self._lines = self._lines[:count], self._lines[count:]
+        return taken
+
+    def finish(self, beside: str, rows: int) -> None:
+        """Checks that no row is left.
+
+        Args:
+            beside: path of the documents, for messages.
+            rows: how many the documents have.
+
+        Raises:
+            DataError: there is one.
+        """
+        if self._lines or next(self._blocks, None) is not None:
+            raise DataError(f"{self.path}: it has more rows than {beside}, which has {rows}; tag the documents again")

@@ -1,0 +1,64 @@
+"""MergedRow: a row of documents with its attributes, whose values stay as they are written until somebody needs one."""
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import msgspec
+import orjson
+
+Values = dict[str, msgspec.Raw]
+_NULL = msgspec.Raw(b"null")
+_FIELDS = msgspec.json.Decoder(Values)
+_PROVENANCE = b"provenance"
+
+
+class MergedRow:
+    """A row.
+
+    Args:
+        fields: of the document.
+        attributes: all its attributes; None if nothing needs them.
+    """
+
+    def __init__(self, fields: Values, attributes: Values | None) -> None:
+        self.fields = fields
+        if attributes:
+            fields["attributes"] = msgspec.Raw(joined(attributes))
+
+    @cached_property
+    def document(self) -> Any:
+        """The row as values."""
+        return orjson.loads(joined(self.fields))
+
+    @property
+    def text(self) -> str:
+        """The row as JSON."""
+        return joined(self.fields).decode()
+
+
+def joined(values: Values) -> bytes:
+    """An object of these values."""
+    return b"{" + b",".join([_key(key) + bytes(value) for key, value in values.items()]) + b"}"
+
+
+@lru_cache(4096)
+def _key(key: str) -> bytes:
+    return orjson.dumps(key) + b":"
+
+
+def with_provenance(metadata: msgspec.Raw, place: bytes) -> msgspec.Raw:
+    """Metadata that say where a row comes from.
+
+    Args:
+        metadata: of the row; what is no object is replaced.
+        place: JSON.
+
+    >>> bytes(with_provenance(msgspec.Raw(b'{"a": 1}'), b'"0.json.gz:1"'))
+    b'{"a": 1,"provenance":"0.json.gz:1"}'
+    """
+    written = bytes(metadata)
+    if not written.startswith(b"{"):
+        return msgspec.Raw(b'{"provenance":' + place + b"}")
+    if _PROVENANCE in written or b"\\u" in written or not written[1:-1].strip():
+        return msgspec.Raw(joined({**_FIELDS.decode(written), "provenance": msgspec.Raw(place)}))
+    return msgspec.Raw(written[:-1] + b',"provenance":' + place + b"}")

@@ -1,0 +1,143 @@
+"""One run of `dolma mix`: finds the files, leaves out what is done, mixes the others, and writes the manifests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gristmill.errors import DataError, RecipeError
+from gristmill.execution.runner import grind_all, raise_failures
+from gristmill.execution.work import Engine, Item, Job, Say, raw
+from gristmill.lake.store.open import Lake, open_store
+from gristmill.lake.store.protocol import NoFolder
+from gristmill.stages.dolma_mixing.config import MixerConfig, StreamSpec
+from gristmill.stages.dolma_mixing.grinder import MixItem
+from gristmill.stages.dolma_mixing.mixed_files import MixedFile, mixed_files
+from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
+from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
+from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart
+from gristmill.stages.dolma_tagging.records import read_manifest
+
+MADE_BY = "gristmill dolma mix"
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class MixPlan:
+    """What is to be done.
+
+    Attributes:
+        folders: the folders of outputs.
+        items: the files that are missing.
+        done: how many files are done already.
+        missed: patterns that match no file.
+        outputs: for each stream how many files it gives.
+    """
+
+    folders: Sequence[AttributeFolder]
+    items: Sequence[Item]
+    done: int
+    missed: Sequence[str]
+    outputs: Mapping[str, int]
+
+
+def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool = False) -> MixPlan:
+    """Finds the files, and what is missing.
+
+    Args:
+        config: what is mixed.
+        options: of the bucket's client.
+        force: whether files that others made are replaced, and records that do not fit are not read.
+
+    Raises:
+        RecipeError: an expression is not read, no file matches, or the outputs were made with other options.
+        DataError: a file of attributes is missing, an output is of somebody else, or a manifest was edited.
+    """
+    for stream in config.streams:
+        _check_expressions(stream)
+    missed: list[str] = []
+    roots: dict[str, list[tuple[StreamSpec, MixedFile]]] = {}
+    outputs: dict[str, int] = {}
+    for stream in config.streams:
+        files, patterns = mixed_files(stream, options, gather=config.shuffle)
+        missed += patterns
+        outputs[stream.name] = len(files)
+        for file in files:
+            roots.setdefault(file.root, []).append((stream, file))
+    _check_outputs(roots)
+    folders, items, done = [], list[Item](), 0
+    for root, made in roots.items():
+        folder = _folder(root, made, options, force=force)
+        folders.append(folder)
+        done += len(folder.done)
+        items += [
+            Item(f"{root}/{file.name}", file.size, raw(MixItem(file, stream, stream.digest)))
+            for stream, file in made
+            if file.name not in folder.done
+        ]
+    return MixPlan(folders, items, done, missed, outputs)
+
+
+def _check_expressions(stream: StreamSpec) -> None:
+    try:
+        StreamMixer(stream)
+    except RecipeError as error:
+        raise RecipeError(f"stream {stream.name!r}: {error}") from error
+
+
+def _check_outputs(roots: Mapping[str, Sequence[tuple[StreamSpec, MixedFile]]]) -> None:
+    inputs: list[TaggedFile] = []
+    places: list[tuple[str, str]] = []
+    for root, made in roots.items():
+        for _, file in made:
+            if (root, file.name) in places:
+                raise RecipeError(f"{root}/{file.name}: two streams write it; give them other outputs")
+            places.append((root, file.name))
+            for each in file.inputs:
+                inputs += [TaggedFile(f.root, f.path, f.version, "", "") for f in (each.documents, *each.attributes)]
+    check_apart(inputs, places)
+
+
+def _folder(
+    root: str, made: Sequence[tuple[StreamSpec, MixedFile]], options: Mapping[str, str], *, force: bool
+) -> AttributeFolder:
+    """The outputs below one folder. Files of an earlier run that this one would not make are an error."""
+    recipes = {file.name: stream.digest for stream, file in made}
+    streams = {stream.name: stream.digest for stream, _ in made}
+    folder = AttributeFolder(root, MADE_BY, "", streams, "", [file.as_one for _, file in made], recipes)
+    folder = folder.looked_up(options, force=force)
+    store = open_store(root, options)
+    try:
+        manifest = None if force else read_manifest(store)
+    except NoFolder:
+        manifest = None
+    older = sorted(name for name in (manifest.files if manifest else {}) if name not in recipes and store.head(name))
+    if older:
+        more = f" and {len(older) - _SHOWN} more" if len(older) > _SHOWN else ""
+        raise DataError(
+            f"{root}: an earlier run wrote {', '.join(older[:_SHOWN])}{more}, which these documents do not give any"
+            " more; remove them, or give another path"
+        )
+    return folder
+
+
+def run_mixing(plan: MixPlan, engine: Engine, options: Mapping[str, str], say: Say) -> Mapping[str, int]:
+    """Mixes the files that are missing, and writes the manifests.
+
+    Args:
+        plan: of plan_mixing().
+        engine: where the files are mixed.
+        options: of the bucket's client.
+        say: takes lines of progress.
+
+    Returns:
+        How many `documents` were read, and how many were `kept`.
+
+    Raises:
+        GristmillError: files could not be mixed. The others are done, and the next run keeps them.
+    """
+    job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
+    tally = grind_all(engine, job, plan.items, say)
+    raise_failures(tally.failed, len(plan.items))
+    if plan.items:
+        for folder in plan.folders:
+            folder.conclude(options)
+    return tally.facts

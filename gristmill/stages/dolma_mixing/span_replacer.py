@@ -1,0 +1,100 @@
+"""SpanReplacer: which spans of a row are replaced, and by what."""
+
+import math
+from typing import Any
+
+from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns, label_of_path
+from gristmill.stages.dolma_mixing.config import ReplacementSpec, Syntax
+from gristmill.stages.dolma_mixing.jq_program import JqProgram
+from gristmill.stages.dolma_mixing.merged_row import MergedRow
+from gristmill.stages.dolma_mixing.path_conditions import is_number
+from gristmill.stages.dolma_mixing.path_parser import parse_path
+from gristmill.stages.dolma_mixing.path_steps import JsonPath
+from gristmill.stages.dolma_mixing.span_replacement import Replacement
+
+_TRIPLE = 3
+
+
+class RowSelector:
+    """What an expression selects of a row: nothing, one value, or a list of several.
+
+    Args:
+        text: the expression.
+        syntax: its language.
+
+    Raises:
+        RecipeError: it is not read.
+    """
+
+    def __init__(self, text: str, syntax: Syntax) -> None:
+        self._by: JqProgram | JsonPath = JqProgram(text) if syntax == "jq" else parse_path(text)
+        self.text = text
+        self.label = label_of_path(self._by) if isinstance(self._by, JsonPath) else None
+
+    def select(self, row: MergedRow) -> Any:
+        """The value; None for nothing.
+
+        Raises:
+            ValueError: jq fails on the row.
+        """
+        by = self._by
+        found = by.values(row.text) if isinstance(by, JqProgram) else by.find(row.document, row.document)
+        return (found[0] if len(found) == 1 else list(found)) if found else None
+
+
+class SpanReplacer:
+    """One entry of `span_replacement`.
+
+    Args:
+        spec: the entry.
+
+    Attributes:
+        label: the attribute that has the spans; None if whole rows are read.
+        whole: whether it reads whole rows.
+
+    Raises:
+        RecipeError: an expression is not read.
+    """
+
+    def __init__(self, spec: ReplacementSpec) -> None:
+        self._spans = RowSelector(spec.span, spec.syntax)
+        self._text = spec.replacement
+        self._selected: RowSelector | None = None
+        if spec.replacement.startswith("$"):
+            text = spec.replacement.removeprefix("$") if spec.syntax == "jq" else spec.replacement
+            self._selected = RowSelector(text, spec.syntax)
+        self._least = -math.inf if spec.min_score is None else spec.min_score
+        self._below = math.inf if spec.max_score is None else spec.max_score
+        self.label = self._spans.label
+        self.whole = self.label is None or self._selected is not None
+
+    def replacements(self, row: MergedRow, columns: AttributeColumns, number: int) -> list[Replacement]:
+        """The spans that are replaced.
+
+        Args:
+            row: the row.
+            columns: of attributes.
+            number: of the row in the columns.
+
+        Raises:
+            ValueError: what is selected is no list of spans, or no string to put in their place.
+        """
+        value = self._spans.select(row) if self.label is None else columns.label(self.label)[number]
+        if value is None or value is ABSENT:
+            return []
+        if not isinstance(value, list):
+            raise ValueError(f"{self._spans.text!r} selects no list of spans")  # noqa: TRY004 - of the data
+        chosen = [span for span in value if self._least <= self._score(span) < self._below]
+        if not chosen:
+            return []
+        text = self._text if self._selected is None else self._selected.select(row)
+        if not isinstance(text, str):
+            raise ValueError(f"the replacement {self._text!r} selects no string")  # noqa: TRY004 - of the data
+        return [Replacement(span[0], span[1], text) for span in chosen]
+
+    def _score(self, span: Any) -> float:
+        if not isinstance(span, list) or len(span) < _TRIPLE or not is_number(span[2]):
+            raise ValueError(f"{self._spans.text!r} selects {span!r:.60}, which is no [start, end, score]")
+        if any(type(bound) is not int or bound < 0 for bound in span[:2]):
+            raise ValueError(f"{self._spans.text!r}: the bounds of {span!r:.60} are no code points")
+        return float(span[2])

@@ -1,0 +1,203 @@
+"""StreamMixer: turns rows of documents and of their attributes into the rows that a stream gives."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+import orjson
+
+from gristmill.errors import DataError, MalformedRow
+from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns
+from gristmill.stages.dolma_mixing.config import StreamSpec
+from gristmill.stages.dolma_mixing.line_feed import ForeignRows
+from gristmill.stages.dolma_mixing.merged_row import MergedRow, Values, joined, with_provenance
+from gristmill.stages.dolma_mixing.path_conditions import same
+from gristmill.stages.dolma_mixing.span_replacement import Replacement, replaced
+from gristmill.stages.dolma_mixing.span_replacer import SpanReplacer
+from gristmill.stages.dolma_mixing.stream_filter import FilteredRows, StreamFilter
+
+_NULL = msgspec.Raw(b"null")
+_QUOTE = ord('"')
+_WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+_WHITE += "\u202f\u205f\u3000"
+
+
+class StreamMixer:
+    """Mixes the rows of one stream.
+
+    Args:
+        spec: of the stream.
+
+    Raises:
+        RecipeError: an expression is not read.
+    """
+
+    def __init__(self, spec: StreamSpec) -> None:
+        self._spec = spec
+        self._filter = StreamFilter(spec.filter)
+        self._replacers = [SpanReplacer(each) for each in spec.span_replacement]
+        self._discarded = frozenset(spec.output.discard_fields)
+        labels = {replacer.label for replacer in self._replacers if replacer.label is not None}
+        self._labels = sorted(labels | self._filter.labels)
+        # Whole attributes are needed if they go to the output, or if an expression reads whole rows.
+        self._whole = (
+            self._filter.whole or any(each.whole for each in self._replacers) or "attributes" not in self._discarded
+        )
+        self._rows = msgspec.json.Decoder(Values)
+        kind = Values if self._whole else self._label_struct()
+        self._attributes: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
+        beside = msgspec.defstruct("AttributesBeside", [("id", msgspec.Raw, _NULL), ("attributes", kind)], kw_only=True)
+        self._beside: msgspec.json.Decoder[Any] = msgspec.json.Decoder(beside)
+
+    def _label_struct(self) -> type[Any]:
+        names = [f"label_{number}" for number in range(len(self._labels))]
+        return msgspec.defstruct(
+            "LabelsRead", [(name, Any, ABSENT) for name in names], rename=dict(zip(names, self._labels, strict=True))
+        )
+
+    def mixed(
+        self, block: bytes, feeds: Sequence[ForeignRows], path: str, name: str, first: int
+    ) -> tuple[int, list[bytes]]:
+        """The rows that a block of documents gives.
+
+        Args:
+            block: complete lines.
+            feeds: the rows of each attribute set.
+            path: of the documents, for messages.
+            name: of their file, for the provenance.
+            first: number of the block's first row in the file.
+
+        Returns:
+            The rows of the block, and the lines that are kept, without line feeds.
+
+        Raises:
+            DataError: a row is malformed, or attributes do not fit; names file and row.
+            MalformedRow: an expression fails on a row.
+        """
+        documents = decode_rows(self._rows, _checked(block, path, first), path, first)
+        sets = [self._read(feed, documents, path, first) for feed in feeds]
+        if self._whole:
+            rows = self._merged(documents, sets, path, first)
+            columns = self._columns_of(rows)
+        else:
+            rows = [MergedRow(document, None) for document in documents]
+            columns = self._columns(documents, sets, path, first)
+        kept = self._filter.kept(FilteredRows(rows, columns, path, first))
+        place = orjson.dumps(name)[:-1] + b":"
+        lines: list[bytes] = []
+        for number in kept:
+            try:
+                line = self._line(rows[number], columns, number, place + b'%d"' % (first + number + 1))
+            except ValueError as error:
+                raise MalformedRow(path, first + number, str(error), "mend the row or the configuration") from error
+            if line is not None:
+                lines.append(line)
+        return len(documents), lines
+
+    def _read(self, feed: ForeignRows, documents: Sequence[Values], path: str, first: int) -> list[Any]:
+        lines = feed.take(len(documents), path, first)
+        decode, found = self._beside.decode, list[Any]()
+        for number, (line, document) in enumerate(zip(lines, documents, strict=True)):
+            try:
+                row = decode(line)
+            except NOT_DECODED as error:
+                raise MalformedRow(feed.path, first + number, str(error), "tag the documents again") from error
+            id_ = document.get("id", _NULL)
+            if bytes(row.id) != bytes(id_) and not same(orjson.loads(bytes(row.id)), orjson.loads(bytes(id_))):
+                raise DataError(
+                    f"{feed.path}: row {first + number} has the id {bytes(row.id).decode():.60}, and the document in"
+                    f" {path} has {bytes(id_).decode():.60}; tag the documents again"
+                )
+            found.append(row.attributes)
+        return found
+
+    def _own(self, document: Values, path: str, row: int) -> Any:
+        """The attributes that lie in the document itself; None if it has none."""
+        written = document.get("attributes")
+        if written is None:
+            return None
+        try:
+            return self._attributes.decode(written)
+        except NOT_DECODED as error:
+            raise MalformedRow(path, row, f"attributes: {error}", "give an object, or leave it out") from error
+
+    def _merged(
+        self, documents: Sequence[Values], sets: Sequence[Sequence[Values]], path: str, first: int
+    ) -> list[MergedRow]:
+        rows = []
+        for number, document in enumerate(documents):
+            attributes: Values = self._own(document, path, first + number) or {}
+            for beside in sets:
+                attributes.update(beside[number])
+            rows.append(MergedRow(document, attributes))
+        return rows
+
+    def _columns_of(self, rows: Sequence[MergedRow]) -> AttributeColumns:
+        values: dict[str, list[Any]] = {label: [] for label in self._labels}
+        for row in rows if values else ():
+            attributes = self._rows.decode(row.fields["attributes"]) if "attributes" in row.fields else {}
+            for label, column in values.items():
+                column.append(orjson.loads(bytes(attributes[label])) if label in attributes else ABSENT)
+        return AttributeColumns(values)
+
+    def _columns(
+        self, documents: Sequence[Values], sets: Sequence[Sequence[Any]], path: str, first: int
+    ) -> AttributeColumns:
+        if not self._labels:
+            return AttributeColumns({})
+        empty = self._attributes.decode(b"{}")
+        own = [self._own(document, path, first + number) or empty for number, document in enumerate(documents)]
+        columns: dict[str, Sequence[Any]] = {}
+        for number, label in enumerate(self._labels):
+            of_label = attrgetter(f"label_{number}")
+            column = list(map(of_label, own))
+            for beside in sets:
+                newer = list(map(of_label, beside))
+                missing = newer.count(ABSENT)
+                if not missing:
+                    column = newer
+                elif missing < len(newer):
+                    column = [old if new is ABSENT else new for new, old in zip(newer, column, strict=True)]
+            columns[label] = column
+        return AttributeColumns(columns)
+
+    def _line(self, row: MergedRow, columns: AttributeColumns, number: int, place: bytes) -> bytes | None:
+        """The row as it is written; None if its text is too short."""
+        written = row.fields.get("text", _NULL)
+        if memoryview(written)[0] != _QUOTE:
+            raise ValueError("it has no text")
+        fields = dict(row.fields)
+        spans = [span for each in self._replacers for span in each.replacements(row, columns, number)]
+        least = self._spec.output.min_text_length
+        if spans or least:
+            text = str(orjson.loads(bytes(written)))
+            if spans:
+                text = _edited(text, spans)
+                fields["text"] = msgspec.Raw(orjson.dumps(text))
+            if least and len(text.strip(_WHITE).encode()) < least:
+                return None
+        for field in self._discarded:
+            fields.pop(field, None)
+        fields["metadata"] = with_provenance(fields.get("metadata", _NULL), place)
+        return joined(fields)
+
+
+def _edited(text: str, spans: Sequence[Replacement]) -> str:
+    for start, end, _ in spans:
+        if max(start, end) > len(text):
+            raise ValueError(f"the span [{start}, {end}] is not inside its {len(text)} code points of text")
+    return replaced(text, spans)
+
+
+def _checked(block: bytes, path: str, first: int) -> bytes:
+    """The block, which must be UTF-8: fields that nobody decodes are copied."""
+    if not block.isascii():
+        try:
+            block.decode()
+        except UnicodeDecodeError as error:
+            row = first + block.count(b"\n", 0, error.start)
+            raise MalformedRow(path, row, f"it is no UTF-8: {error.reason}") from error
+    return block
