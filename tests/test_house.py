@@ -241,6 +241,25 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dolma_tagging/grinder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
     "gristmill/stages/dolma_tagging/records.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
     "gristmill/stages/dolma_tagging/attribute_folder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
+    **dict.fromkeys(
+        (
+            "gristmill/stages/dolma_mixing/path_steps.py",
+            "gristmill/stages/dolma_mixing/path_conditions.py",
+        ),
+        "by tests/gristmill/stages/dolma_mixing/test_path_parser.py",
+    ),
+    **dict.fromkeys(
+        (
+            "gristmill/stages/dolma_mixing/grinder.py",
+            "gristmill/stages/dolma_mixing/line_feed.py",
+            "gristmill/stages/dolma_mixing/merged_row.py",
+            "gristmill/stages/dolma_mixing/mixed_files.py",
+            "gristmill/stages/dolma_mixing/span_replacer.py",
+            "gristmill/stages/dolma_mixing/stream_filter.py",
+            "gristmill/stages/dolma_mixing/stream_mixer.py",
+        ),
+        "by tests/gristmill/stages/dolma_mixing/test_mixing.py",
+    ),
     "gristmill/stages/dolma_dedupe/marking.py": "by tests/gristmill/stages/dolma_dedupe/test_units.py",
     "gristmill/text/overlaps/index.py": "by tests/gristmill/text/overlaps/test_finder.py",
     "gristmill/text/overlaps/text_words.py": "by tests/gristmill/text/overlaps/test_finder.py",

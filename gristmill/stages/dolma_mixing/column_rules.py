@@ -13,10 +13,10 @@ import msgspec
 from gristmill.stages.dolma_mixing.path_conditions import (
     AllHold,
     AnyHolds,
-    Comparison,
     Condition,
     FilterStep,
-    Literal,
+    PathComparison,
+    WrittenValue,
     is_number,
 )
 from gristmill.stages.dolma_mixing.path_steps import FieldStep, IndexStep, JsonPath
@@ -101,9 +101,9 @@ def _judge(condition: Condition, places: list[Place]) -> Judge | None:
             return _all([_judge(each, places) for each in _needed(condition)])
         case AnyHolds(left, right):
             return _either(_judge(left, places), _judge(right, places))
-        case Comparison(JsonPath() as left, sign, right):
+        case PathComparison(JsonPath() as left, sign, right):
             place = _place(left)
-            if place is None or not isinstance(right, Literal):
+            if place is None or not isinstance(right, WrittenValue):
                 return None
             places.append(place)
             return _compared(place, sign, right.value)
@@ -116,7 +116,7 @@ def _needed(condition: AllHold) -> list[Condition]:
     strict = [
         place
         for part in parts
-        if isinstance(part, Comparison) and part.sign in {"<", ">", "<=", ">="} and isinstance(part.left, JsonPath)
+        if isinstance(part, PathComparison) and part.sign in {"<", ">", "<=", ">="} and isinstance(part.left, JsonPath)
         if (place := _place(part.left))
     ]
     return [part for part in parts if not _follows(part, strict)]
@@ -129,7 +129,7 @@ def _parts(condition: Condition) -> list[Condition]:
 
 
 def _follows(part: Condition, strict: Sequence[Place]) -> bool:
-    if not isinstance(part, Comparison) or part.sign or not isinstance(part.left, JsonPath):
+    if not isinstance(part, PathComparison) or part.sign or not isinstance(part.left, JsonPath):
         return False
     place = _place(part.left)
     return place is not None and any(

@@ -77,7 +77,7 @@ class NotHolds:
 
 
 @dataclass(frozen=True)
-class Literal:
+class WrittenValue:
     """A number, string, list, true, false or null that is written in the path."""
 
     value: Json
@@ -87,12 +87,12 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PathComparison:
     """`left sign right`, or `left` alone: `sign` is empty then, and it holds if `left` leads to a value."""
 
-    left: JsonPath | Literal
+    left: JsonPath | WrittenValue
     sign: str = ""
-    right: JsonPath | Literal = Literal(None)
+    right: JsonPath | WrittenValue = WrittenValue(None)
 
     def holds(self, element: Json, root: Json) -> bool:
         left = self.left.find(element, root)

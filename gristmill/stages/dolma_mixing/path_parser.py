@@ -14,11 +14,11 @@ from gristmill.stages.dolma_mixing.path_conditions import (
     SIGNS,
     AllHold,
     AnyHolds,
-    Comparison,
     Condition,
     FilterStep,
-    Literal,
     NotHolds,
+    PathComparison,
+    WrittenValue,
     number_of,
 )
 from gristmill.stages.dolma_mixing.path_steps import (
@@ -26,8 +26,8 @@ from gristmill.stages.dolma_mixing.path_steps import (
     FieldStep,
     IndexStep,
     JsonPath,
+    PathStep,
     SliceStep,
-    Step,
     UnionStep,
     WildcardStep,
 )
@@ -64,7 +64,7 @@ def parse_path(text: str) -> JsonPath:
     """
     if len(text) > _LONGEST:
         raise RecipeError(f"a JSONPath of {len(text):,} characters; give one of at most {_LONGEST:,}")
-    parser = _Parser(text)
+    parser = _PathReader(text)
     path = parser.path()
     parser.space()
     if parser.at < len(text):
@@ -72,7 +72,7 @@ def parse_path(text: str) -> JsonPath:
     return path
 
 
-class _Parser:
+class _PathReader:
     def __init__(self, text: str) -> None:
         self.text, self.at, self._depth = text, 0, 0
 
@@ -107,7 +107,7 @@ class _Parser:
             steps.append(step)
         return JsonPath(self.text[begin : self.at], tuple(steps), from_root)
 
-    def step(self) -> Step | None:
+    def step(self) -> PathStep | None:
         before = self.at
         self.space()
         if found := self.take(_DESCENDANT):
@@ -128,7 +128,7 @@ class _Parser:
         self.at = before
         return None
 
-    def bracket(self) -> Step:
+    def bracket(self) -> PathStep:
         """What is between brackets, behind the first of them."""
         self.space()
         if self.text.startswith("?", self.at):
@@ -212,30 +212,30 @@ class _Parser:
         self.space()
         sign = self.take(_SIGN)
         if sign is None:
-            return Comparison(left)
+            return PathComparison(left)
         right = self.operand()
         if sign[0] == "~=":
             self._check_pattern(right)
-        return Comparison(left, sign[0], right)
+        return PathComparison(left, sign[0], right)
 
-    def operand(self) -> JsonPath | Literal:
+    def operand(self) -> JsonPath | WrittenValue:
         self.space()
         if self.text.startswith(("$", "@"), self.at):
             return self.path()
         if found := self.take(_STRING):
-            return Literal(found[1])
+            return WrittenValue(found[1])
         if found := self.take(_NUMBER):
-            return Literal(number_of(found[0]))
+            return WrittenValue(number_of(found[0]))
         if found := self.take(_WORD):
-            return Literal(_WORDS[found[0]])
+            return WrittenValue(_WORDS[found[0]])
         if found := self.take(_QUOTED):
-            return Literal([found[1]])
+            return WrittenValue([found[1]])
         if self.word("["):
-            return Literal(self.values())
+            return WrittenValue(self.values())
         return self.stop("an operand is a path from @ or $, a number, 'text' in single quotes, true, false or null")
 
-    def _check_pattern(self, right: JsonPath | Literal) -> None:
-        if not isinstance(right, Literal) or not isinstance(right.value, str):
+    def _check_pattern(self, right: JsonPath | WrittenValue) -> None:
+        if not isinstance(right, WrittenValue) or not isinstance(right.value, str):
             self.stop("the pattern of ~= is written in the path, in single quotes")
         try:
             re2.compile(right.value, QUIET)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 Json = Any
 
 
-class Step(Protocol):
+class PathStep(Protocol):
     """One step of a path."""
 
     def find(self, value: Json, root: Json) -> Sequence[Json]:
@@ -116,7 +116,7 @@ class JsonPath:
     """
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     from_root: bool = True
 
     def find(self, value: Json, root: Json) -> Sequence[Json]:
