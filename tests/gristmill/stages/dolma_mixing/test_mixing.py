@@ -14,12 +14,12 @@ from gristmill.stages.dolma_mixing.config import MixerConfig, mixer_config
 from gristmill.stages.dolma_mixing.mixing import MixPlan, plan_mixing, run_mixing
 from gristmill.stages.dolma_tagging.records import MANIFEST
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"id": "1", "text": "mail a@b.c now", "metadata": {"n": 1}, "attributes": {"own": [[0, 1, 1]]}},
     {"id": "2", "text": "  é  ", "source": "x", "metadata": {"provenance": "old", "n": 2}},
     {"id": "3", "text": "long enough"},
 ]
-SETS = {
+SETS: dict[str, list[dict[str, Any]]] = {
     "pii": [{"mail": [[5, 10, 0.9]], "words": [[0, 14, 3]]}, {"words": [[0, 5, 1]]}, {"words": [[0, 11, 2.0]]}],
     "later": [{}, {"words": [[0, 5, 7]]}, {}],
 }
