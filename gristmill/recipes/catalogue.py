@@ -171,6 +171,8 @@ class Catalogue:
         """
         _ = [known("transform", self.transforms, name, who) for name in selection.transforms]
         adopted = [each.name for each in source.adopted_sets(version)]
+        for name in selection.merge:
+            known("attribute set", dict.fromkeys([*adopted, *self.taggers, *self.dedupes]), name, who)
         for column in (column for column in selection.read_columns if is_attribute(column)):
             if set_of(column) in adopted:
                 continue

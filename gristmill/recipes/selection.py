@@ -9,6 +9,7 @@ from msgspec import Meta
 from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME, check_name, check_numbered
 from gristmill.recipes.edits.edit import Edit, is_of_edit
+from gristmill.recipes.edits.row_fields import check_fields
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.rules import Column, Rule, check_rules
 
@@ -39,6 +40,11 @@ class Selection:
             less is left is dropped.
         transforms: names of the transforms that kept rows pass through after the edits, in this order.
         shortest: a row that edits or transforms changed is dropped if its text has fewer code points.
+        keep: the fields of written rows beside id, source and text, such as `created` or `metadata.url`; empty: all.
+        discard: fields that are left out of the written rows.
+        merge: attribute sets whose labels are put into the `attributes` of the written rows.
+        origin: whether the written rows say where they come from, as `metadata.origin`: source, version, snapshot,
+            shard and row of the version that is read.
         description: for people.
     """
 
@@ -52,6 +58,10 @@ class Selection:
     least_kept: Annotated[float, Meta(ge=0, le=1)] = 0.0
     transforms: tuple[str, ...] = ()
     shortest: Annotated[int, Meta(ge=0)] = 0
+    keep: tuple[str, ...] = ()
+    discard: tuple[str, ...] = ()
+    merge: tuple[str, ...] = ()
+    origin: bool = False
     description: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -74,6 +84,12 @@ class Selection:
         self._check_changes()
 
     def _check_changes(self) -> None:
+        check_fields(self.keep, self.discard, self._title)
+        if self.merge and self.changes_text:
+            raise RecipeError(
+                f"{self._title}: merge= writes attributes of the text that is read, but edits= or transforms= change"
+                " it; make the next version, tag it, and merge that set"
+            )
         for name in self.transforms:
             check_numbered(name, f"{self._title}: transform")
             if self.transforms.count(name) > 1:
@@ -101,8 +117,8 @@ class Selection:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The names of the attribute sets that the columns read, sorted."""
-        return tuple(sorted({set_of(c) for c in self.read_columns if is_attribute(c)}))
+        """The names of the attribute sets that are read, sorted."""
+        return tuple(sorted({*self.merge, *(set_of(c) for c in self.read_columns if is_attribute(c))}))
 
     @property
     def read_columns(self) -> tuple[Column, ...]:
@@ -114,6 +130,11 @@ class Selection:
     def changes_text(self) -> bool:
         """Whether the text of a kept row may be another one than in the version that is read."""
         return bool(self.edits or self.transforms)
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether a kept row may have other bytes than in the version that is read."""
+        return changes_rows(self.parameters())
 
     def parameters(self) -> dict[str, Any]:
         """All that changes the output, as JSON, for the recipe in a ledger."""
@@ -134,6 +155,10 @@ class Selection:
             "least_kept": self.least_kept,
             "transforms": list(self.transforms),
             "shortest": self.shortest,
+            "keep": sorted(self.keep),
+            "discard": sorted(self.discard),
+            "merge": sorted(self.merge),
+            "origin": self.origin,
         }
         return {name: value for name, value in options.items() if value}
 
@@ -163,6 +188,10 @@ def selection_of(parameters: Mapping[str, Any]) -> Selection:
         least_kept=parameters.get("least_kept", 0.0),
         transforms=tuple(parameters.get("transforms", ())),
         shortest=parameters.get("shortest", 0),
+        keep=tuple(parameters.get("keep", ())),
+        discard=tuple(parameters.get("discard", ())),
+        merge=tuple(parameters.get("merge", ())),
+        origin=parameters.get("origin", False),
     )
 
 
@@ -172,7 +201,7 @@ def changes_rows(parameters: Mapping[str, Any]) -> bool:
     Args:
         parameters: those of a recipe in a ledger.
     """
-    return any(parameters.get(name) for name in ("edits", "transforms"))
+    return any(parameters.get(name) for name in ("edits", "transforms", "keep", "discard", "merge", "origin"))
 
 
 def is_attribute(column: Column) -> bool:

@@ -69,6 +69,7 @@ class ColumnReader:
 
     Args:
         columns: the declared columns.
+        measured: whether `lengths` is asked for, even if no column has spans.
 
     Attributes:
         decoder: decoder of document rows: `id`, `source`, and the fields of the columns.
@@ -78,9 +79,9 @@ class ColumnReader:
         RecipeError: two columns contradict each other.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[Column], *, measured: bool = False) -> None:
         tree: _Tree = {"id": str, "source": str}
-        self._measured = any(c.type == "spans" for c in columns)
+        self._measured = measured or any(c.type == "spans" for c in columns)
         if self._measured:
             tree["text"] = str
         fields = [c for c in columns if not is_attribute(c)]

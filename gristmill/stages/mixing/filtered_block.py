@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.identity import Pair
+from gristmill.lake.rows.attribute import AttributeRow
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 
 _NO_EDITS: Mapping[int, bytes] = {}
+_NO_LABELS: Mapping[str, Sequence[AttributeRow]] = {}
 
 
 class _EditedRow(msgspec.Struct):
@@ -32,6 +34,7 @@ class FilteredBlock(NamedTuple):
         values: the values of each declared column, one per row.
         decisions: shape (rows,): 0 for a row that is kept, else 1 + the index of the reason that drops it.
         reasons: blocklists, rules, then the rate.
+        labels: the rows of the attribute sets whose labels the selection merges, by the set's name.
         edits: new bytes of a row, without a line feed, by its number in the block. Other rows keep their bytes.
     """
 
@@ -41,6 +44,7 @@ class FilteredBlock(NamedTuple):
     values: dict[str, Sequence[Any]]
     decisions: NDArray[np.int64]
     reasons: list[str]
+    labels: Mapping[str, Sequence[AttributeRow]] = _NO_LABELS
     edits: Mapping[int, bytes] = _NO_EDITS
 
     def edited(self, edits: Mapping[int, bytes]) -> "FilteredBlock":

@@ -15,6 +15,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import RowFeed, check_same_ids, decode_rows
 from gristmill.lake.rows.blocklist import Blocklist
 from gristmill.lake.rows.draw import fraction
@@ -79,12 +80,13 @@ class RowFilter:
     ) -> None:
         self._store, self._documents = store, documents
         self._rate, self._seed = selection.rate, selection.seed
-        self._reader = ColumnReader(selection.read_columns)
+        self._reader = ColumnReader(selection.read_columns, measured=bool(selection.merge))
+        self._merge = frozenset(selection.merge)
         ruled = selection.include or selection.exclude
         self._engine = RuleEngine(selection.columns, selection.include, selection.exclude) if ruled else None
         self._ruled = [column.name for column in selection.columns]
         self._blocklists = sorted(blocklists, key=lambda blocklist: blocklist.name)
-        self._editor = Editor(selection, transforms) if selection.changes_text else None
+        self._editor = Editor(selection, transforms, documents) if selection.changes_rows else None
 
     def blocks(self, shard: Shard, sets: Mapping[str, Shard], counts: dict[str, int]) -> Iterator[FilteredBlock]:
         """The blocks of a shard with their decisions, in order.
@@ -105,14 +107,20 @@ class RowFilter:
         }
         first = 0
         for block in read_blocks(store, path, shard.sha256):
-            filtered = self.decide(block, feeds, path, first, counts)
+            filtered = self.decide(block, feeds, path, first, counts, shard.name)
             yield filtered
             first += len(filtered.pairs)
         for feed in feeds.values():
             feed.finish(path)
 
     def decide(
-        self, block: bytes, feeds: Mapping[str, AttributeFeed], path: str, first: int, counts: dict[str, int]
+        self,
+        block: bytes,
+        feeds: Mapping[str, AttributeFeed],
+        path: str,
+        first: int,
+        counts: dict[str, int],
+        shard: str = "",
     ) -> FilteredBlock:
         """The decisions about one block of rows.
 
@@ -122,6 +130,7 @@ class RowFilter:
             path: of the shard, for messages.
             first: number of the block's first row in the shard.
             counts: see `blocks`.
+            shard: name of the shard, for the origin of rows.
 
         Raises:
             DataError: see `blocks`.
@@ -129,10 +138,11 @@ class RowFilter:
         rows = decode_rows(self._reader.decoder, block, path, first, WRONG_TYPE)
         pairs = self._reader.pairs(rows, path, first)
         origin = _BlockOrigin(path, first)
-        values = self._values(rows, pairs, feeds, origin, counts)
+        labels: dict[str, list[AttributeRow]] = {}
+        values = self._values(rows, pairs, feeds, origin, counts, labels)
         decisions, reasons = self._decisions(values, pairs, origin)
-        filtered = FilteredBlock(first, block, pairs, values, decisions, reasons)
-        return filtered if self._editor is None else self._editor.edit(filtered, path, counts)
+        filtered = FilteredBlock(first, block, pairs, values, decisions, reasons, labels)
+        return filtered if self._editor is None else self._editor.edit(filtered, path, counts, shard)
 
     def _values(
         self,
@@ -141,8 +151,12 @@ class RowFilter:
         feeds: Mapping[str, AttributeFeed],
         origin: _BlockOrigin,
         counts: dict[str, int],
+        labels: dict[str, list[AttributeRow]],
     ) -> dict[str, Sequence[Any]]:
-        """The values of all declared columns of a block. Checks that the attribute rows match the documents."""
+        """The values of all declared columns of a block; `labels` receives the rows of sets that are merged.
+
+        Checks that the attribute rows match the documents.
+        """
         path, first = origin
         absent: dict[str, int] = {}
         values: dict[str, Sequence[Any]] = {**self._reader.fields(rows, absent)}
@@ -153,6 +167,8 @@ class RowFilter:
             sourceless = check_same_ids(pairs, theirs, path, feed.path, first)
             if sourceless:
                 add_counts(counts, {f"attribute rows without a source: {name}": sourceless})
+            if name in self._merge:
+                labels[name] = parse_rows(lines, name, feed.path, first, lengths)
             values.update(self._reader.labels(name, found, feed.path, first, absent))
         add_counts(counts, absent, ABSENT)
         return values

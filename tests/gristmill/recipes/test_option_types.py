@@ -103,6 +103,14 @@ SELECTION = {
     "exclude": "()",
     "blocklists": NAMES,
     "seed": "0 -1",
+    "edits": "()",
+    "least_kept": "0",
+    "transforms": "()",
+    "shortest": "0",
+    "keep": NAMES,
+    "discard": NAMES,
+    "merge": NAMES,
+    "origin": FLAG,
     "description": WORDS,
 }
 KEYS = "'x' 'a/b' line"  # any string but an empty one

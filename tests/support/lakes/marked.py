@@ -52,7 +52,8 @@ def edited(
     where = place(documents_asset("pages", "v0"), "2024")
     rows = RowFilter(Lake(str(Path("/nowhere"))).store(), where, chosen, [], transforms)
     feeds = {"pii-1": Feed(attributes)} if chosen.sets else {}
-    return rows.decide(b"".join(line + b"\n" for line in lines), feeds, PATH, first, {} if counts is None else counts)
+    block = b"".join(line + b"\n" for line in lines)
+    return rows.decide(block, feeds, PATH, first, {} if counts is None else counts, "a")
 
 
 def texts(block: FilteredBlock) -> list[str]:

@@ -1,12 +1,14 @@
-"""Editor: it changes the rows that a selection keeps, by its edits, then by its transforms."""
+"""Editor: it changes the rows that a selection keeps: by its edits, then by its transforms, then their fields."""
 
 from collections.abc import Sequence
 
 from gristmill.errors import MalformedRow, RecipeError
+from gristmill.lake.address import Place
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.edits.edited_rows import EditedRows
+from gristmill.stages.mixing.edits.shaping import RowShape
 from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
 from gristmill.stages.mixing.edits.transforming import transform
 from gristmill.stages.mixing.filtered_block import FilteredBlock
@@ -23,24 +25,28 @@ class Editor:
     Args:
         selection: the recipe.
         transforms: the transforms that it names, in its order.
+        documents: the partition that is read.
 
     Raises:
         RecipeError: they are not those that it names.
     """
 
-    def __init__(self, selection: Selection, transforms: Sequence[Transform]) -> None:
+    def __init__(self, selection: Selection, transforms: Sequence[Transform], documents: Place) -> None:
         if [each.name for each in transforms] != list(selection.transforms):
             raise RecipeError(f"the transforms {', '.join(selection.transforms)} of the selection were not opened")
         self._selection, self._transforms = selection, transforms
+        shapes = selection.keep or selection.discard or selection.merge or selection.origin
+        self._shape = RowShape(selection, documents) if shapes else None
         self._columns = [edit.column.name for edit in selection.edits]
 
-    def edit(self, block: FilteredBlock, path: str, counts: dict[str, int]) -> FilteredBlock:
+    def edit(self, block: FilteredBlock, path: str, counts: dict[str, int], shard: str) -> FilteredBlock:
         """The block with its edits. Rows that are dropped already are not looked at.
 
         Args:
             block: the decisions of blocklists, rules and rate.
             path: of the shard, for messages.
             counts: receives the numbers of changed rows and characters.
+            shard: name of the shard.
 
         Raises:
             MalformedRow: a span is not a part of its text, or a transform failed; names shard, row and mend.
@@ -53,6 +59,10 @@ class Editor:
             for number in rows.changed():
                 if len(rows.text(number)) < self._selection.shortest:
                     rows.drop(number, TOO_SHORT)
+        if self._shape is not None:
+            for number in rows.left():
+                labels = {name: each[number] for name, each in block.labels.items()}
+                rows.rewrite(number, self._shape.shaped(rows.line(number), labels, shard, block.first + number))
         finished = rows.finished()
         add_counts(counts, rows.counts)
         return finished

@@ -10,6 +10,7 @@ from marked import edited, row, texts
 from streams import stream
 
 from gristmill.errors import MalformedRow, RecipeError
+from gristmill.lake.address import documents_asset, place
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.edits.transform import Drop, Transform
@@ -78,6 +79,6 @@ def test_the_text_of_a_chat_row_is_not_transformed() -> None:
 
 def test_a_selection_without_its_transforms_is_refused() -> None:
     with pytest.raises(RecipeError, match="the transforms odd-1 of the selection were not opened"):
-        Editor(stream(transforms=("odd-1",)), ())
+        Editor(stream(transforms=("odd-1",)), (), place(documents_asset("pages", "v0"), "2024"))
     with pytest.raises(RecipeError, match="transforms: no 'odd-1' on this shelf"):
         transforms_named(["odd-1"], ("gristmill",))

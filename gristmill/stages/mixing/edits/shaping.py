@@ -1,0 +1,116 @@
+"""Shaping: which fields the written rows have, with the attributes and the origin that are put into them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.rows.attribute import AttributeRow
+from gristmill.recipes.selection import Selection
+from gristmill.stages.mixing.edits.row_bytes import Values, values_of, with_values
+
+Tree = dict[str, "Tree"]
+"""Paths of fields: the keys below each key; empty: the whole value."""
+_ALWAYS = ("id", "source", "text")
+
+
+class RowShape:
+    """The fields that a selection writes.
+
+    Args:
+        selection: the recipe.
+        documents: the partition that is read.
+    """
+
+    def __init__(self, selection: Selection, documents: Place) -> None:
+        self._keep, self._discard = _tree(selection.keep), _tree(selection.discard)
+        names = names_of(documents.asset) if selection.origin else {}
+        self._origin = {**names, "snapshot": documents.snapshot} if selection.origin else {}
+
+    def shaped(self, line: bytes, labels: Mapping[str, AttributeRow], shard: str, row: int) -> bytes:
+        """The row as it is written. A row that has nothing to leave out or to add keeps its bytes.
+
+        Args:
+            line: the row.
+            labels: its labels in each set whose labels are merged, by the set's name.
+            shard: name of its shard.
+            row: its number there.
+
+        Raises:
+            DataError: it is not an object.
+        """
+        if self._keep:
+            keep: Tree = {**{key: {} for key in _ALWAYS}, **self._keep}
+            line = _encoded(line, _only(values_of(line), keep))
+        elif self._discard:
+            line = _encoded(line, _without(values_of(line), self._discard))
+        added: dict[str, bytes] = {}
+        if labels:
+            merged = {
+                f"{name}__{label}": spans for name, each in labels.items() for label, spans in each.labels.items()
+            }
+            added["attributes"] = _joined(values_of(line).get("attributes"), merged)
+        if self._origin:
+            origin = {"origin": {**self._origin, "shard": shard, "row": row}}
+            added["metadata"] = _joined(values_of(line).get("metadata"), origin)
+        return with_values(line, added) if added else line
+
+
+def _tree(paths: Iterable[str]) -> Tree:
+    tree: Tree = {}
+    for path in sorted(paths, key=len, reverse=True):  # a path above others comes last, and takes their place
+        *above, last = path.split(".")
+        below = tree
+        for key in above:
+            below = below.setdefault(key, {})
+        below[last] = {}
+    return tree
+
+
+def _is_object(value: msgspec.Raw) -> bool:
+    return bytes(value).startswith(b"{")
+
+
+def _only(values: Values, tree: Tree) -> dict[str, Any]:
+    """The values at the paths of a tree, in the order of the row."""
+    kept: dict[str, Any] = {}
+    for key, value in values.items():
+        below = tree.get(key)
+        if below == {}:
+            kept[key] = value
+        elif below is not None and _is_object(value):
+            kept[key] = _same(value, _only(values_of(value), below))
+    return kept
+
+
+def _without(values: Values, tree: Tree) -> dict[str, Any]:
+    """The values that are not at the paths of a tree."""
+    kept: dict[str, Any] = {}
+    for key, value in values.items():
+        below = tree.get(key)
+        if below and _is_object(value):
+            kept[key] = _same(value, _without(values_of(value), below))
+        elif below is None or below:
+            kept[key] = value
+    return kept
+
+
+def _same(value: msgspec.Raw, kept: dict[str, Any]) -> Any:
+    """The object as it was if nothing was left out of it, so that its bytes stay."""
+    return value if _is_same(values_of(value), kept) else kept
+
+
+def _encoded(line: bytes, kept: dict[str, Any]) -> bytes:
+    return line if _is_same(values_of(line), kept) else msgspec.json.encode(kept)
+
+
+def _is_same(before: Values, kept: dict[str, Any]) -> bool:
+    return len(kept) == len(before) and not any(isinstance(value, dict) for value in kept.values())
+
+
+def _joined(value: msgspec.Raw | None, added: Mapping[str, Any]) -> bytes:
+    """An object with more keys; one of the same name takes the place of the old one. No object: an empty one."""
+    fields: Sequence[tuple[str, Any]] = list(values_of(value).items()) if value and _is_object(value) else []
+    return msgspec.json.encode({**dict(fields), **added})
