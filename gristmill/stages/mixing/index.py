@@ -19,6 +19,7 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
+from gristmill.stages.mixing.shared_documents import check_disjoint
 from gristmill.text.natural_order import newest
 
 
@@ -160,10 +161,12 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         The index.
 
     Raises:
+        DataError: two streams share documents.
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     index = mix_index_of(store, mix, sources, known)
+    check_disjoint(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     writer = IndexWriter(store, index.asset)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
