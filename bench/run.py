@@ -46,6 +46,7 @@ BENCHES = {
     "sensor": "bench.lakes.sensor",
     "trace": "bench.lakes.trace",
     "takedown": "bench.mixing.takedown",
+    "preview": "bench.mixing.preview",
     "near-duplicates": "bench.dedupe.near",
     "energon-indexing": "bench.energon.indexing",
     "energon-media": "bench.energon.media",

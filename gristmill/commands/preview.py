@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.store.protocol import Store
@@ -16,6 +16,7 @@ from gristmill.reading.label_kinds import declared_kinds
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
+from gristmill.recipes.sql.process import start_early
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 from gristmill.text.natural_order import newest
 
@@ -56,6 +57,7 @@ def run(arguments: Namespace) -> int:
     """
     if arguments.rows < 0:
         raise RecipeError(f"--rows {arguments.rows}: give a number, 0 or more")
+    start_early()
     words = list(arguments.words)
     arguments.lake = words.pop(0) if len(words) > 1 and is_path(words[0]) else "-"
     if len(words) != 1:

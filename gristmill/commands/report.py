@@ -6,8 +6,8 @@ Columns and examples that the lake lacks are made first; only shards that have c
 
 from argparse import ArgumentParser, Namespace
 
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.targets import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place

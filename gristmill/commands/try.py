@@ -7,7 +7,7 @@ declares several). Nothing is written to the lake.
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import DOCUMENTS, MODEL, names_of

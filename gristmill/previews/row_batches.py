@@ -42,7 +42,8 @@ class RowBatch(NamedTuple):
     Attributes:
         first: number of the first row in the shard.
         values: the declared columns, as typed_array() gives them.
-        places: `source`, `id`, `bytes` (of the line) and `characters` (of the text) of each row.
+        places: `bytes` (of the line) and `characters` (of the text) of each row. If blocklists or a rate need them also
+            `source` and `id`.
         built: the rows as the build decides about them and edits them; None without edits and transforms.
     """
 
@@ -92,6 +93,8 @@ class RowReader:
             name: {label_of(c) for c in selection.columns if c.type == "spans" and set_of(c) == name}
             for name in selection.sets
         }
+        drawn = selection.blocklists or selection.rate < 1
+        self._places = ["bytes", "characters", *(["source", "id"] if drawn else [])]
         self._changed = selection.changes_text
         self._of_text = self._changed or any(column.path == "text" for column in selection.columns)
         if self._changed:
@@ -132,7 +135,7 @@ class RowReader:
         file = self._opened(shard) or self._made(shard)
         read = {} if self._of_text else sets
         labels = {name: self._opened_set(name, row) or self._made_set(name, row) for name, row in read.items()}
-        places = file.table(["source", "id", "bytes", "characters"])
+        places = file.table(self._places)
         if self._of_text or self._must_read({name: each.head for name, each in labels.items()}):
             yield from self._as_built_batches(shard, sets, places, counts)
             return

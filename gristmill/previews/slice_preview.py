@@ -1,7 +1,8 @@
 """SlicePreview: one snapshot of a stream, judged as its build would judge it, without writing documents."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,7 +27,7 @@ from gristmill.stages.mixing.step import MixingStep, check_aligned
 KEPT = ""
 """The reason of rows that are kept."""
 AT_ONCE = 2
-"""Shards that are judged at the same time. Each has a process for its rules."""
+"""Shards, and batches of a shard, that are judged at the same time. Each batch has a process for its rules."""
 _OPENED_AT_ONCE = 16
 _NUMBERS = ("score", "DOUBLE", "BIGINT")
 
@@ -141,10 +142,22 @@ class SlicePreview:
         return JudgedBatch(batch, decisions, self.reasons, drops, free)
 
     def _shard(self, shard: Shard, examples: int) -> SliceTally:
+        """The tally of a shard. Some of its batches are judged at the same time."""
         total = SliceTally()
-        for judged in self.judged(shard):
-            total = total.plus(self._counted(judged, shard.name, examples), examples)
+        counts: dict[str, int] = {}
+        waiting: deque[Future[SliceTally]] = deque()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for batch in self._reader.batches(shard, self.beside(shard.name), counts):
+                waiting.append(pool.submit(self._tallied, batch, shard.name, examples))
+                if len(waiting) > AT_ONCE:
+                    total = total.plus(waiting.popleft().result(), examples)
+            for each in waiting:
+                total = total.plus(each.result(), examples)
+        self._absence.check(shard, counts, self.beside(shard.name))
         return total
+
+    def _tallied(self, batch: RowBatch, shard: str, examples: int) -> SliceTally:
+        return self._counted(self._judged(batch), shard, examples)
 
     def _counted(self, judged: JudgedBatch, shard: str, examples: int) -> SliceTally:
         batch, decisions = judged.batch, judged.decisions
@@ -190,9 +203,11 @@ def _listed(places: Any, blocklist: Blocklist) -> Bits:
 def _curve(values: Any, kept: Bits) -> ScoreCurve:
     import pyarrow.compute as pc  # noqa: PLC0415 - takes 0.4 s to import
 
+    numbers = pc.fill_null(values, 0).to_numpy().astype(np.float64, copy=False)
+    if not values.null_count:
+        return ScoreCurve(Sketch.of(numbers), Sketch.of(numbers[kept]))
     there = pc.is_valid(values).to_numpy()
-    numbers = pc.fill_null(values, 0).to_numpy().astype(np.float64)
-    return ScoreCurve(Sketch.of(numbers[there]), Sketch.of(numbers[there & kept]), int((~there).sum()))
+    return ScoreCurve(Sketch.of(numbers[there]), Sketch.of(numbers[there & kept]), values.null_count)
 
 
 def _examples(

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import lake_of, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
@@ -12,9 +13,6 @@ from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.targets import Targets, means_something, read_targets
 from gristmill.project import is_lake
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
-
-_PATHS = ("/", "./", "../", "~")
-"""How a word begins that is a path and no target."""
 
 _LEDGERS = tuple(f"{top}/{below}ledgers" for top in LEDGER_TOPS for below in ("*/", "*/*/", "*/*/*/"))
 """Where the folders of ledgers lie in a lake."""
@@ -67,15 +65,6 @@ def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets
             shelves_of(arguments)  # none of them is in this folder
     targets = words[1:] if words and (is_path(first) or arguments.lake == first) else words
     return shelves, catalogue, read_targets(catalogue, targets, [check_snapshot(key) for key in arguments.snapshot])
-
-
-def is_path(word: str) -> bool:
-    """Whether a word can be nothing but a lake.
-
-    >>> [is_path(word) for word in ("-", "./wiki", "s3://corpus/lake", "wiki", "wiki/v1")]
-    [True, True, True, False, False]
-    """
-    return word in {"-", ".", ".."} or "://" in word or word.startswith(_PATHS)
 
 
 def names_lake(word: str) -> bool:

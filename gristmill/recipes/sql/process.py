@@ -95,6 +95,13 @@ def _end_idle() -> None:
         process.kill()
 
 
+def start_early() -> None:
+    """Starts a process that will run rules, so that the first request does not wait until it is there."""
+    idle = _idle.setdefault(os.getpid(), [])
+    if not idle:
+        idle.append(_RuleProcess())
+
+
 def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAnswer, bytes]:
     """Asks a process that runs rules; starts one if none is idle. Any number of threads may ask at the same time.
 
