@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 
 import msgspec
 
-from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.address import place

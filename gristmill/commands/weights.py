@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gristmill.commands._shared.targets import is_path
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.lake.address import cache_asset, cache_index, ledger_folder, mix_asset, mix_index
