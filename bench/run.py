@@ -48,6 +48,7 @@ BENCHES = {
     "takedown": "bench.mixing.takedown",
     "preview": "bench.mixing.preview",
     "near-duplicates": "bench.dedupe.near",
+    "dolma-mix": "bench.mixing.dolma_mix",
     "energon-indexing": "bench.energon.indexing",
     "energon-media": "bench.energon.media",
     "energon-writing": "bench.energon.writing",

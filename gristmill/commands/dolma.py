@@ -132,7 +132,8 @@ def _mix(arguments: Namespace) -> int:
     if config.dryrun or not plan.items:
         return 0
     progress = Progress()
-    engine = open_engine("local", min(config.processes, len(plan.items)))
+    workers = min(config.processes, len(plan.items))
+    engine = open_engine("local" if workers > 1 else "inline", workers)
     try:
         facts = run_mixing(plan, engine, options, progress)
     finally:

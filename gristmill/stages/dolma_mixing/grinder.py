@@ -35,7 +35,7 @@ class MixGrinder:
         begun = FileRecord(one.url, one.version, body.recipe)
         leave_record(store, body.file.name, begun)
         mixer = StreamMixer(body.stream)
-        upload = PackedUpload(store, body.file.name)
+        upload = PackedUpload(store, body.file.name, fast=True)
         read = 0
         try:
             for each in body.file.inputs:

@@ -22,6 +22,7 @@ class MergedRow:
 
     def __init__(self, fields: Values, attributes: Values | None) -> None:
         self.fields = fields
+        self._decoded: dict[str, Any] = {}
         if attributes:
             fields["attributes"] = msgspec.Raw(joined(attributes))
 
@@ -29,6 +30,14 @@ class MergedRow:
     def document(self) -> Any:
         """The row as values."""
         return orjson.loads(joined(self.fields))
+
+    def part(self, names: frozenset[str] | None) -> Any:
+        """The row as values, with no other fields than these; with all of them for None."""
+        if names is None:
+            return self.document
+        for name in names - self._decoded.keys() & self.fields.keys():
+            self._decoded[name] = orjson.loads(bytes(self.fields[name]))
+        return self._decoded
 
     @property
     def text(self) -> str:
@@ -38,12 +47,17 @@ class MergedRow:
 
 def joined(values: Values) -> bytes:
     """An object of these values."""
-    return b"{" + b",".join([_key(key) + bytes(value) for key, value in values.items()]) + b"}"
+    pieces: list[bytes | msgspec.Raw] = []
+    for key, value in values.items():
+        pieces += (_key(key), value)
+    pieces.append(b"}")
+    pieces[0] = b"{" + pieces[0][1:] if len(pieces) > 1 else b"{}"
+    return b"".join(pieces)
 
 
 @lru_cache(4096)
 def _key(key: str) -> bytes:
-    return orjson.dumps(key) + b":"
+    return b"," + orjson.dumps(key) + b":"
 
 
 def with_provenance(metadata: msgspec.Raw, place: bytes) -> msgspec.Raw:

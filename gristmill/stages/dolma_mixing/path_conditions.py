@@ -19,6 +19,10 @@ QUIET.log_errors = False
 class Condition(Protocol):
     """What a filter asks of an element."""
 
+    @property
+    def paths(self) -> Sequence[JsonPath]:
+        """The paths in it."""
+
     def holds(self, element: Json, root: Json) -> bool:
         """Whether it is true.
 
@@ -33,6 +37,10 @@ class FilterStep:
     """`[?(...)]`: the elements of a list for which it holds; any other value as a whole, if it holds for that."""
 
     condition: Condition
+
+    @property
+    def paths(self) -> Sequence[JsonPath]:
+        return self.condition.paths
 
     def find(self, value: Json, root: Json) -> Values:
         elements = value if isinstance(value, list) else [value]
@@ -51,6 +59,10 @@ class AllHold:
     left: Condition
     right: Condition
 
+    @property
+    def paths(self) -> Sequence[JsonPath]:
+        return (*self.left.paths, *self.right.paths)
+
     def holds(self, element: Json, root: Json) -> bool:
         return _any_holds(self.left, element, root) and _any_holds(self.right, element, root)
 
@@ -62,6 +74,10 @@ class AnyHolds:
     left: Condition
     right: Condition
 
+    @property
+    def paths(self) -> Sequence[JsonPath]:
+        return (*self.left.paths, *self.right.paths)
+
     def holds(self, element: Json, root: Json) -> bool:
         return _any_holds(self.left, element, root) or _any_holds(self.right, element, root)
 
@@ -71,6 +87,10 @@ class NotHolds:
     """`!a`."""
 
     inner: Condition
+
+    @property
+    def paths(self) -> Sequence[JsonPath]:
+        return self.inner.paths
 
     def holds(self, element: Json, root: Json) -> bool:
         return not _any_holds(self.inner, element, root)
@@ -93,6 +113,10 @@ class PathComparison:
     left: JsonPath | WrittenValue
     sign: str = ""
     right: JsonPath | WrittenValue = WrittenValue(None)
+
+    @property
+    def paths(self) -> Sequence[JsonPath]:
+        return [each for each in (self.left, self.right) if isinstance(each, JsonPath)]
 
     def holds(self, element: Json, root: Json) -> bool:
         left = self.left.find(element, root)

@@ -6,6 +6,7 @@ is repeated here; tests compare it with the engine itself.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 Json = Any
@@ -130,6 +131,22 @@ class JsonPath:
         for step in self.steps:
             found = [each for before in found for each in step.find(before, root)]
         return found
+
+    @cached_property
+    def fields(self) -> frozenset[str] | None:
+        """The top fields of the document that it reads; None if it may read any."""
+        if self.from_root:
+            if not self.steps or not isinstance(self.steps[0], FieldStep):
+                return None
+            found = {self.steps[0].key}
+        else:
+            found = set()
+        for step in self.steps:
+            for path in getattr(step, "paths", ()):
+                if path.fields is None:
+                    return None
+                found |= path.fields
+        return frozenset(found)
 
     def matches(self, document: Json) -> bool:
         """Whether it leads to any value; null is one."""

@@ -38,8 +38,12 @@ class RowSelector:
             ValueError: jq fails on the row.
         """
         by = self._by
-        found = by.values(row.text) if isinstance(by, JqProgram) else by.find(row.document, row.document)
-        return (found[0] if len(found) == 1 else list(found)) if found else None
+        if isinstance(by, JqProgram):
+            found = by.values(row.text)
+        else:
+            part = row.part(by.fields)
+            found = list(by.find(part, part))
+        return (found[0] if len(found) == 1 else found) if found else None
 
 
 class SpanReplacer:

@@ -81,7 +81,7 @@ def _rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
         holds = program.any_true if exclude else program.matches
         return lambda row: holds(row.text)
     path = parse_path(text)
-    return column_rule(path) or (lambda row: path.matches(row.document))
+    return column_rule(path) or (lambda row: path.matches(row.part(path.fields)))
 
 
 def _matching(rule: _Rule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
