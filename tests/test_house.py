@@ -208,6 +208,8 @@ UNTESTED: dict[str, str] = {
     "gristmill/recipes/duplicates/units.py": "by tests/gristmill/recipes/duplicates/test_dedupe.py",
     "gristmill/takedowns/accounted.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/proof.py": "by tests/gristmill/commands/test_takedown.py",
+    "gristmill/takedowns/erasure.py": "by tests/gristmill/commands/test_erase.py",
+    "gristmill/takedowns/erasure_plan.py": "by tests/gristmill/commands/test_erase.py",
     "gristmill/takedowns/due.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/finder.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/places.py": "by tests/gristmill/commands/test_takedown.py",

@@ -107,7 +107,8 @@ class Finder:
                 rows[found.shard.name] = found.rows
             for pair, row in found.rows.items():
                 name = found.shard.name
-                self._found(pair, area, there, name, f"{found.shard.at or there.shard(name)}: row {row}")
+                where = f"{found.shard.at or there.shard(name)}: row {row}"
+                self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, name, where, row))
         self._searched[there.asset, there.snapshot] = _SearchedRows(partition, rows)
 
     def _documents(self, partition: Partition) -> None:

@@ -40,7 +40,7 @@ def near_documents(store: Store, search: Search) -> set[Pair]:
 def _of_dedupe(store: Store, name: str, rounds: list[Place], search: Search) -> set[Pair]:
     documents = _documents(store, name)
     compared = {(each.asset, each.snapshot) for each in documents.values()}
-    wanted = {(each.asset, each.snapshot, each.shard, _row(each.where)): each
+    wanted = {(each.asset, each.snapshot, each.shard, each.row): each
               for each in search.found if (each.asset, each.snapshot) in compared}  # fmt: skip
     for each in search.found:
         if each.area == "raw" and not any(pair.pair == each.pair for pair in wanted.values()):
@@ -54,10 +54,6 @@ def _of_dedupe(store: Store, name: str, rounds: list[Place], search: Search) -> 
 def _key(documents: dict[tuple[str, str], Place], row: Row) -> tuple[str, str, str, int]:
     there = documents.get((row["source"], row["snapshot"]))
     return (there.asset if there else "", row["snapshot"], row["shard"], row["row"])
-
-
-def _row(where: str) -> int:
-    return int(where.rpartition(" ")[2])
 
 
 def _dedupes(store: Store) -> dict[str, list[Place]]:

@@ -48,6 +48,7 @@ class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         snapshot: the snapshot.
         shard: name of the shard.
         where: the file, and the place in it, in words.
+        row: number of the row in the shard, from 0; -1 where it is no row of documents or of a mix.
     """
 
     source: str
@@ -57,6 +58,7 @@ class FoundPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     snapshot: str
     shard: str
     where: str
+    row: int = -1
 
     @property
     def pair(self) -> Pair:

@@ -1,7 +1,8 @@
 """Files beside shards that name documents or have copies of their texts: each is read whole."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 import orjson
@@ -22,14 +23,22 @@ from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
 
 _ROWS = re.compile(r"\.jsonl(\.gz|\.zst)?$")
-_QUARANTINED = msgspec.json.Decoder(QuarantinedRow)
 
 
 def _place(pair: Pair, area: Area, there: Place, shard: str, where: str) -> FoundPlace:
     return FoundPlace(*pair, area, there.asset, there.snapshot, shard, where)
 
 
-def quarantine_places(store: Store, documents: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
+class RefusedPlace(NamedTuple):
+    """A refused row that may be of a wanted document: the shard, the row's number in the quarantine, and the row."""
+
+    pair: Pair
+    shard: str
+    number: int
+    row: QuarantinedRow
+
+
+def refused_rows(store: Store, documents: Partition, wanted: Wanted) -> Iterator[RefusedPlace]:
     """The refused rows with the id of a wanted document: in their field `id`, or in the first bytes of the row.
 
     Rows of another source of the same id are among them: a refused row has no valid source.
@@ -42,7 +51,6 @@ def quarantine_places(store: Store, documents: Partition, wanted: Wanted) -> Ite
     Raises:
         DataError: a row is wrong.
     """
-    ids = wanted.by_id
     for name, shard in documents.shards.items():
         if shard.quarantine is None:
             continue
@@ -50,16 +58,26 @@ def quarantine_places(store: Store, documents: Partition, wanted: Wanted) -> Ite
         for block in read_blocks(store, path, shard.quarantine.sha256):
             for line in rows_of(block):
                 row = decode_object(line, QuarantinedRow, path, "refused rows", "make its shard again")
-                for pair in ids.get(row.id) or _quoted(row.raw, ids):
-                    where = f"{path}: row {number} ({row.reason})"
-                    yield _place(pair, "quarantine", documents.place, name, where)
+                for pair in pairs_in(row.id, row.raw, wanted):
+                    yield RefusedPlace(pair, name, number, row)
                 number += 1
 
 
-def _quoted(text: str, ids: Mapping[str, list[Pair]]) -> list[Pair]:
-    """The pairs whose id is in a text as a JSON string."""
+def quarantine_places(store: Store, documents: Partition, wanted: Wanted) -> Iterator[FoundPlace]:
+    """The places of refused_rows()."""
+    for refused in refused_rows(store, documents, wanted):
+        path = documents.place.quarantine(refused.shard)
+        where = f"{path}: row {refused.number} ({refused.row.reason})"
+        yield _place(refused.pair, "quarantine", documents.place, refused.shard, where)
+
+
+def pairs_in(name: str, text: str, wanted: Wanted) -> list[Pair]:
+    """The wanted documents whose id is the one that a refused row has, or is in its text as a JSON string."""
+    if name in wanted.by_id:
+        return wanted.by_id[name]
     strings = set(_STRING.findall(text))
-    return [pair for name, pairs in ids.items() for pair in pairs if orjson.dumps(name).decode()[1:-1] in strings]
+    ids = wanted.by_id.items()
+    return [pair for name, pairs in ids for pair in pairs if orjson.dumps(name).decode()[1:-1] in strings]
 
 
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')

@@ -1,0 +1,63 @@
+"""`erase LAKE --ids FILE`: cuts documents out of the raw data of the lake, where a law asks for more than a takedown.
+
+It adds the documents to the blocklist first, so no later snapshot brings them back. Then `make` makes everything again
+without them. Exit codes: 0 if everything was erased; 1 if something could not be erased or searched; 2 if the command
+could not run.
+"""
+
+from argparse import ArgumentParser, Namespace
+
+from gristmill.commands._shared.targets import chosen_lake
+from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
+from gristmill.commands.takedown import BLOCKLIST
+from gristmill.lake.address import check_name
+from gristmill.lake.rows.blocklist import add_to_blocklist
+from gristmill.takedowns.erasure import erase
+from gristmill.takedowns.erasure_plan import erasure_plan
+from gristmill.takedowns.finder import Finder
+from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
+from gristmill.tracing.raw import Shelves
+
+HELP = "cut documents out of the lake's raw data, and keep a record of it"
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Adds the arguments."""
+    add_lake(parser, alone=True)
+    parser.add_argument(
+        "--ids", metavar="FILE", required=True, help='JSON lines {"source","id"}, with "reason" if you like'
+    )
+    parser.add_argument("--blocklist", default=BLOCKLIST, metavar="NAME", help="the list to add to (%(default)s)")
+    parser.add_argument("--reason", default=REASON, help="of lines that have none (%(default)s)")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be cut, and change nothing")
+    add_shelves(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Erases the documents. Returns the exit code.
+
+    Raises:
+        DataError: the file of ids, the blocklist or a ledger is wrong.
+        RecipeError: the name of the blocklist is wrong.
+        StoreError: the lake does not answer, or is being rebuilt.
+    """
+    name = check_name(arguments.blocklist, "blocklist")
+    lake = chosen_lake(arguments)
+    store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
+    wanted = Wanted(read_wanted(arguments.ids, arguments.reason))
+    search = Finder(store, wanted, shelves).run()
+    plan = erasure_plan(store, wanted, search, shelves)
+    if arguments.dry_run:
+        for each in plan.objects.values():
+            show(f"would erase {len(each.cuts)} records of {each.path}")
+        left = plan.impossible
+    else:
+        add_to_blocklist(store, name, wanted.reasons)
+        left = erase(store, wanted, search, plan, show)
+    for line in dict.fromkeys(f"not erased: {each.where}: {each.why}" for each in left):
+        show(line)
+    for skipped in search.unsearched:
+        show(f"not searched: {skipped.what}")
+    if plan.objects and not arguments.dry_run:
+        show(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
+    return 1 if left or search.unsearched else 0

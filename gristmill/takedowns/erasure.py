@@ -1,0 +1,143 @@
+"""Erases documents from the raw data of a lake, and keeps a record of it in `withdrawn/`.
+
+The record is written before the first object changes, and after each object. Each object is replaced in one step. So a
+command that was killed has either replaced an object or left it as it was, and the record names all that it meant to.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from gristmill.errors import DataError
+from gristmill.lake.address import place
+from gristmill.lake.identity import Pair, digest_of
+from gristmill.lake.ledger.derived import columns_path, examples_path
+from gristmill.lake.ledger.files import dump
+from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.json_object import decode_object
+from gristmill.lake.store.protocol import Store
+from gristmill.takedowns.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
+from gristmill.takedowns.places import FoundPlace, Search
+from gristmill.takedowns.rewritten_object import rewrite_object
+from gristmill.takedowns.wanted import Wanted
+
+Say = Callable[[str], None]
+
+
+class ErasedObject(msgspec.Struct, frozen=True):
+    """What became of an object.
+
+    Attributes:
+        before: its sha256 before.
+        after: its sha256 after; empty if nothing was left of it, so that it was removed; None until it was replaced.
+        records: number of records that are cut.
+    """
+
+    before: str
+    after: str | None
+    records: int
+
+
+class ErasureRecord(msgspec.Struct, frozen=True):
+    """The record of an erasure.
+
+    Attributes:
+        schema: 1.
+        documents: (source, id, reason) of each document.
+        objects: the raw objects, by path.
+        left: what could not be erased, in words.
+        done: whether all objects were replaced.
+    """
+
+    schema: int
+    documents: tuple[tuple[str, str, str], ...]
+    objects: dict[str, ErasedObject]
+    left: tuple[str, ...]
+    done: bool
+
+
+def record_path(pairs: Mapping[Pair, str]) -> str:
+    """The path of the record of an erasure of these documents.
+
+    >>> record_path({("pages", "doc-8"): "asked"})
+    'withdrawn/0a3acac05bdb5a6f.json'
+    """
+    return f"withdrawn/{digest_of(sorted(pairs))[:16]}.json"
+
+
+def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: Say) -> list[NotErasable]:
+    """Rewrites the raw objects of a plan, and removes derived files with the documents.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        search: their places.
+        plan: what must be cut.
+        say: receives a line for each object.
+
+    Returns:
+        What could not be erased: that of the plan, labelled rows, and objects that must not be rewritten.
+
+    Raises:
+        DataError: a record of an earlier erasure is wrong.
+        StoreError: the lake does not answer.
+    """
+    words = "people wrote this file: remove the row, and train again"
+    left = [*plan.impossible, *(NotErasable(each.pair, each.where, words) for each in _of(search, "labels"))]
+    path = record_path(wanted.reasons)
+    earlier = _earlier(store, path)
+    todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
+    planned = {each.path: ErasedObject(each.sha256, None, len(each.cuts)) for each in todo.values()}
+    objects = {**earlier, **planned}
+    _write(store, path, wanted, objects, left, done=False)
+    derived = {columns_path(place(each.asset, each.snapshot), each.shard) for each in _of(search, "columns")}
+    derived |= {examples_path(place(each.asset, each.snapshot)) for each in _of(search, "examples")}
+    store.delete(sorted(derived))
+    for name, cut in todo.items():
+        try:
+            made = rewrite_object(store, cut, wanted)
+        except DataError as error:
+            objects |= {name: earlier[name]} if name in earlier else {}
+            left += [NotErasable(pair, name, str(error).removeprefix(f"{name}: ")) for pair in wanted.reasons]
+            continue
+        objects[name] = ErasedObject(made.before, made.after, made.records)
+        _write(store, path, wanted, objects, left, done=False)
+        what = "rewritten" if made.after else "removed, as nothing else was in it"
+        say(f"erased {made.records} records of {name}: {what}")
+    _write(store, path, wanted, objects, left, done=not left)
+    say(f"record: {path}")
+    return left
+
+
+def _is_erased(store: Store, plan: ObjectPlan, earlier: Mapping[str, ErasedObject]) -> bool:
+    """Whether an earlier command has replaced an object, and its documents were not made again since."""
+    old = earlier.get(plan.path)
+    if old is None or old.after is None or old.before != plan.sha256:
+        return False
+    return store.head(plan.path) is not None and sha256_of(store, plan.path) == old.after
+
+
+def _of(search: Search, area: str) -> list[FoundPlace]:
+    return [each for each in search.found if each.area == area]
+
+
+def _earlier(store: Store, path: str) -> dict[str, ErasedObject]:
+    """The objects that an earlier erasure of the same documents has replaced."""
+    tagged = store.read_tagged(path)
+    if tagged is None:
+        return {}
+    return decode_object(tagged[0], ErasureRecord, path, "the record of an erasure", "restore it from a copy").objects
+
+
+def _write(
+    store: Store,
+    path: str,
+    wanted: Wanted,
+    objects: Mapping[str, ErasedObject],
+    left: list[NotErasable],
+    *,
+    done: bool,
+) -> None:
+    documents = tuple((*pair, reason) for pair, reason in wanted.reasons.items())
+    words = tuple(dict.fromkeys(f"{each.where}: {each.why}" for each in left))
+    store.put(path, dump(ErasureRecord(1, documents, dict(objects), words, done)))

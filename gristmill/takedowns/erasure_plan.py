@@ -1,0 +1,129 @@
+"""What must be cut from the raw data of a lake so that no run can make some documents again."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gristmill.errors import GristmillError
+from gristmill.lake.address import place, raw_folder
+from gristmill.lake.asset_kinds import RAW, kind_of, names_of
+from gristmill.lake.identity import Pair
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.shelf import find
+from gristmill.recipes.source import Source
+from gristmill.takedowns.places import Search
+from gristmill.takedowns.side_files import refused_rows
+from gristmill.takedowns.wanted import Wanted
+from gristmill.tracing.raw import RawPlace, Shelves, raw_place
+from gristmill.tracing.rows import Partition, find_partition, row_of
+
+
+class NotErasable(NamedTuple):
+    """A place in the raw data that this command cannot erase, and why."""
+
+    pair: Pair
+    where: str
+    why: str
+
+
+class ObjectPlan(NamedTuple):
+    """A raw object, and what must be cut from it.
+
+    Attributes:
+        source: the recipe of its source.
+        snapshot: its snapshot.
+        path: of the object in the lake.
+        name: of the object below the snapshot.
+        sha256: of the object when it was converted. Cuts are right in these bytes only.
+        cuts: bytes [start, end) of what the object unpacks to.
+    """
+
+    source: Source
+    snapshot: str
+    path: str
+    name: str
+    sha256: str
+    cuts: set[tuple[int, int]]
+
+
+class ErasurePlan(NamedTuple):
+    """The objects to rewrite, by path; and what cannot be erased."""
+
+    objects: dict[str, ObjectPlan]
+    impossible: list[NotErasable]
+
+
+def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> ErasurePlan:
+    """What must be cut from raw objects.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+        search: their places.
+        shelves: the recipes of their sources.
+
+    Raises:
+        DataError: a ledger or a quarantine is wrong.
+        StoreError: the lake does not answer, or is being rebuilt.
+    """
+    plan = ErasurePlan({}, [])
+    first = {(each.asset, each.snapshot) for each in search.found if each.area in {"documents", "quarantine"}}
+    for asset, snapshot in sorted(first):
+        partition = find_partition(store, place(asset, snapshot))
+        if partition is None or not any(kind_of(each.asset) is RAW for each in partition.head.inputs):
+            continue
+        for pair, found in _raw_places(store, partition, wanted, search, shelves):
+            _add(plan, partition, pair, found, shelves)
+    return plan
+
+
+def _raw_places(
+    store: Store, documents: Partition, wanted: Wanted, search: Search, shelves: Shelves
+) -> Iterator[tuple[Pair, RawPlace]]:
+    there = documents.place
+    for each in search.found:
+        if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
+            yield each.pair, raw_place(documents, row_of(documents, each.shard, each.row), shelves)
+    for refused in refused_rows(store, documents, wanted):
+        row = refused.row
+        read = next((i for i in documents.shards[refused.shard].inputs if i.shard == row.file), None)
+        if read is None or row.offset is None or row.member:
+            where = f"{documents.place.quarantine(refused.shard)}: row {refused.number}"
+            yield refused.pair, RawPlace(where, why="the place of a refused row is not known to the byte")
+            continue
+        folder = raw_folder(names_of(there.asset)["source"])
+        paths = (f"{folder}{there.snapshot}/{row.file}", f"{folder}{row.file}")
+        path = next((path for path in paths if store.head(path) is not None), "")
+        span = (row.offset, row.offset + len(row.raw.encode()))
+        yield refused.pair, RawPlace(read.asset, row.file, read.content, path, span, "unpacked object")
+
+
+def _add(plan: ErasurePlan, documents: Partition, pair: Pair, found: RawPlace, shelves: Shelves) -> None:
+    name = names_of(documents.place.asset)["source"]
+    where = found.path or found.object or found.asset
+    try:
+        source = find("sources", Source, shelves.packages, name)
+        why = _why_not(found, source)
+    except GristmillError as error:
+        why = str(error)
+    if why or found.range is None:
+        plan.impossible.append(NotErasable(pair, where, why))
+        return
+    new = ObjectPlan(source, documents.place.snapshot, found.path, found.object, found.sha256, set())
+    plan.objects.setdefault(found.path, new).cuts.add(found.range)
+
+
+def _why_not(found: RawPlace, source: Source) -> str:
+    """Why a place cannot be erased; empty if it can."""
+    if not found.path.startswith(raw_folder(source.name)):
+        return found.why or "it lies outside of the lake: erase it there"
+    if found.range is None:
+        return found.why or "its place in the object is not known"
+    if found.member:
+        return f"it is the member {found.member} of an archive: pack the archive again without it"
+    if found.part is not None:
+        return "its object is read in parts: rewrite the object by hand"
+    if found.counted_in not in {"object", "unpacked object"}:
+        return f"its place is counted in {found.counted_in}: rewrite the object by hand"
+    if source.checksums is not None:
+        return "its source compares checksums that others have published: change the list too, by hand"
+    return ""

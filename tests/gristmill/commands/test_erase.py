@@ -1,0 +1,163 @@
+"""`python -m gristmill erase`: from raw data to token caches, proven by reading every object of the lake."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from testkit import SHELVES, SNAPSHOT, Mill, link
+from tracelake import even, line, make_trace_lake, spell
+
+from gristmill.__main__ import main
+from gristmill.lake.ledger.derived import columns_path
+from gristmill.lake.store.protocol import Entry
+from gristmill.stages.mixing.step import stream_step
+from gristmill.takedowns.erasure import record_path
+
+SHELF = ["--shelves", "gristmill,testshelf"]
+NUMBERS = (0, 8, 32, 59, 88)
+"""The first row of shard a, one in its middle; two of b, the last one among them; one of c. Four of them are mixed."""
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Mill:
+    return make_trace_lake(tmp_path_factory.mktemp("trace") / "lake", even())
+
+
+@pytest.fixture
+def mill(clean: Mill, tmp_path: Path) -> Mill:
+    link(clean.root, tmp_path / "lake")
+    return Mill(tmp_path / "lake")
+
+
+def run(mill: Mill, capsys: pytest.CaptureFixture[str], command: str, *words: str) -> tuple[int, list[str]]:
+    asked = mill.root.parent / "asked.jsonl"
+    if not asked.exists():
+        asked.write_text("".join(json.dumps({"source": "pages", "id": f"doc-{number}"}) + "\n" for number in NUMBERS))
+    code = main([command, str(mill.root), "--ids", str(asked), *words, *SHELF])
+    return code, capsys.readouterr().out.splitlines()
+
+
+def remake(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    mill.convert()
+    mill.tag("words-1", "characters-1")
+    mill.revise()
+    mill.tag("characters-1", version="v1")
+    mill.make(stream_step(even(), "pages", SNAPSHOT, SHELVES))
+    spell(mill, even())
+    assert main(["gc", str(mill.root)]) == 0
+    capsys.readouterr()
+
+
+def named_in(mill: Mill, number: int) -> set[str]:
+    """The objects whose bytes, unpacked, have the id of a document. Read without any code of the lake."""
+    found = set()
+    for path in mill.root.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            if data[:2] == b"\x1f\x8b":
+                data = gzip.decompress(data)
+            elif data[:4] == b"\x28\xb5\x2f\xfd":
+                data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+            if b'"doc-%d"' % number in data:
+                found.add(str(path.relative_to(mill.root)))
+    return found
+
+
+def test_nothing_but_the_blocklist_and_the_record_names_what_was_erased(
+    mill: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert all(len(named_in(mill, number)) >= 4 for number in NUMBERS)
+    rows = [row["id"] for shard in "abc" for row in mill.rows(mill.documents().shard(shard))]
+    code, said = run(mill, capsys, "erase")
+    assert code == 0
+    assert [each for each in said if each.startswith("erased")] == [
+        "erased 2 records of sources/pages/raw/2024/a.jsonl.gz: rewritten",
+        "erased 2 records of sources/pages/raw/2024/b.jsonl: rewritten",
+        "erased 1 records of sources/pages/raw/2024/c.jsonl.zst: rewritten",
+    ]
+    remake(mill, capsys)
+    gone = {f"doc-{number}" for number in NUMBERS}
+    left = [row["id"] for shard in "abc" for row in mill.rows(mill.documents().shard(shard))]
+    assert left == [each for each in rows if each not in gone]
+    pairs = {("pages", f"doc-{number}"): "" for number in NUMBERS}
+    allowed = {"blocklists/takedowns.jsonl", record_path(pairs)}
+    assert [named_in(mill, number) for number in NUMBERS] == [allowed] * 5
+    code, lines = run(mill, capsys, "takedown", "--prove", "--json")
+    states = {each["what"]: each["state"] for each in map(json.loads, lines)}
+    assert (code, states.pop("blocklist"), set(states.values())) == (0, "listed", {"absent"})
+    assert main(["verify", str(mill.root), *SHELF]) == 0
+
+
+def test_a_dry_run_changes_nothing(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    before = mill.stamps()
+    code, said = run(mill, capsys, "erase", "--dry-run")
+    assert (code, said[0]) == (0, "would erase 2 records of sources/pages/raw/2024/a.jsonl.gz")
+    assert mill.stamps() == before
+
+
+def test_files_that_are_derived_go_at_once(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    path = columns_path(mill.documents(), "a")
+    mill.store.put(path, b"columns with ids and addresses")
+    run(mill, capsys, "erase")
+    assert mill.store.head(path) is None
+
+
+class _Killed(BaseException):
+    """The process ended here."""
+
+
+def test_an_erasure_that_was_killed_goes_on(
+    mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = type(mill.store)
+    put, puts = store.put, list[str]()
+
+    def dying(self: Any, path: str, data: bytes) -> Entry:
+        puts.append(path)
+        if path.startswith("withdrawn/") and sum(each.startswith("withdrawn/") for each in puts) == 2:
+            raise _Killed  # the first object is replaced, and the record does not tell it yet
+        return put(self, path, data)
+
+    monkeypatch.setattr(store, "put", dying)
+    with pytest.raises(_Killed):
+        run(mill, capsys, "erase")
+    monkeypatch.undo()
+    record = json.loads(mill.store.read(record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})))
+    assert not record["done"]
+    assert set(record["objects"]) == {
+        f"sources/pages/raw/2024/{name}" for name in ("a.jsonl.gz", "b.jsonl", "c.jsonl.zst")
+    }
+    code, said = run(mill, capsys, "erase")
+    assert code == 1
+    assert any(each.startswith("not erased: sources/pages/raw/2024/a.jsonl.gz: has changed since") for each in said)
+    remake(mill, capsys)
+    assert run(mill, capsys, "erase")[0] == 0
+    assert run(mill, capsys, "takedown", "--prove")[0] == 0
+
+
+def test_what_was_erased_is_not_erased_twice(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    run(mill, capsys, "erase")
+    path = record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})
+    before = mill.store.read(path)
+    code, said = run(mill, capsys, "erase")
+    assert (code, [each for each in said if each.startswith(("erased", "not"))]) == (0, [])
+    assert mill.store.read(path) == before
+
+
+def test_a_refused_row_is_cut_too(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    mill.raw("d.jsonl", line(900) + b'\n{"id":"doc-8","text":1,"source":"pages"}\n' + line(901) + b"\n")
+    mill.convert()
+    assert run(mill, capsys, "erase")[0] == 0
+    assert mill.store.read("sources/pages/raw/2024/d.jsonl") == line(900) + b"\n" + line(901) + b"\n"
+    mill.convert()
+    assert mill.store.head(mill.documents().quarantine("d")) is None
+
+
+def test_raw_data_outside_of_the_lake_are_named(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    mill.store.delete(["sources/pages/raw/2024/a.jsonl.gz"])
+    code, said = run(mill, capsys, "erase")
+    assert code == 1
+    assert any(each.startswith("not erased: a.jsonl.gz: the object is not under sources/pages/raw/") for each in said)

@@ -1,0 +1,126 @@
+"""Cuts in raw objects: against plain lists of lines, in every packing, and refused where other rows would change."""
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+import zstandard
+from testkit import Mill
+
+from gristmill.errors import DataError
+from gristmill.lake.rows.document import Document
+from gristmill.lake.rows.shard_file import unpacked_whole
+from gristmill.lake.store.folder import FolderStore
+from gristmill.recipes.raw_object import RawObject
+from gristmill.recipes.source import Source
+from gristmill.takedowns.erasure_plan import ObjectPlan
+from gristmill.takedowns.rewritten_object import rewrite_object, widened, without
+from gristmill.takedowns.wanted import Wanted
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": zstandard.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+PATH = "sources/pages/raw/2024/a.jsonl"
+
+
+def row(name: str) -> bytes:
+    return b'{"id":"%s","text":"t","source":"pages"}' % name.encode()
+
+
+def spans(lines: list[bytes], end: bytes) -> list[tuple[int, int]]:
+    """[start, end) of each line in their bytes."""
+    found, at = [], 0
+    for line in lines:
+        found.append((at, at + len(line)))
+        at += len(line) + len(end)
+    return found
+
+
+@pytest.fixture
+def pages(lake: FolderStore) -> Source:
+    del lake
+    return Mill.source(None, "pages")  # type: ignore[arg-type]
+
+
+def plan_of(store: FolderStore, source: Source, packing: str, data: bytes, cuts: set[tuple[int, int]]) -> ObjectPlan:
+    packed = PACK[packing](data)
+    store.put(PATH + packing, packed)
+    return ObjectPlan(source, "2024", PATH + packing, f"a.jsonl{packing}", hashlib.sha256(packed).hexdigest(), cuts)
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["lf", "crlf"])
+def test_what_is_left_of_random_lines_are_the_other_lines(end: bytes) -> None:
+    draw = random.Random(3)
+    for _ in range(200):
+        lines = [bytes([97 + number % 26]) * draw.randint(0, 4) for number in range(draw.randint(1, 9))]
+        gone = {number for number in range(len(lines)) if draw.random() < 0.4}
+        last = end if draw.random() < 0.5 else b""
+        data = end.join(lines) + last
+        places = spans(lines, end)
+        pieces = [data[at : at + 3] for at in range(0, len(data), 3)]
+        cuts = widened(lambda pieces=pieces: iter(pieces), {places[number] for number in gone})  # type: ignore[misc]
+        kept = [line for number, line in enumerate(lines) if number not in gone]
+        ends = [line + end for line in kept]
+        if kept and len(lines) - 1 not in gone and not last:
+            ends[-1] = kept[-1]
+        assert b"".join(without(pieces, cuts)) == b"".join(ends), (lines, gone)
+
+
+@pytest.mark.parametrize("packing", PACK)
+def test_an_object_is_replaced_in_its_packing(lake: FolderStore, pages: Source, packing: str) -> None:
+    lines = [row(f"d{number}") for number in range(9)]
+    places = spans(lines, b"\n")
+    plan = plan_of(lake, pages, packing, b"\n".join([*lines, b""]), {places[0], places[4], places[8]})
+    made = rewrite_object(lake, plan, Wanted({("pages", f"d{number}"): "" for number in (0, 4, 8)}))
+    left = [line for number, line in enumerate(lines) if number not in {0, 4, 8}]
+    assert unpacked_whole(lake.read(plan.path), plan.path) == b"\n".join([*left, b""])
+    assert (made.before, made.records) == (plan.sha256, 3)
+    assert made.after == hashlib.sha256(lake.read(plan.path)).hexdigest()
+
+
+def test_an_object_with_nothing_else_is_removed(lake: FolderStore, pages: Source) -> None:
+    plan = plan_of(lake, pages, "", row("d0") + b"\n", {(0, len(row("d0")))})
+    assert rewrite_object(lake, plan, Wanted({("pages", "d0"): ""})).after == ""
+    assert lake.head(plan.path) is None
+
+
+def test_cuts_that_hit_other_rows_are_refused(lake: FolderStore, pages: Source) -> None:
+    lines = [row("d0"), row("d1"), row("d2")]
+    plan = plan_of(lake, pages, "", b"\n".join([*lines, b""]), {spans(lines, b"\n")[1]})
+    before = lake.read(plan.path)
+    with pytest.raises(DataError, match="row 0 of the others would be another one"):
+        rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}))
+    assert lake.read(plan.path) == before
+
+
+def by_number(raw: RawObject) -> Iterator[Document]:
+    """The documents of an object, with the number of their line as their id."""
+    for number, line in enumerate(raw.read().split(b"\n")):
+        if line:
+            yield Document(id=str(number), text=line.decode(), source="pages")
+
+
+def test_ids_that_depend_on_their_place_are_refused(lake: FolderStore, pages: Source) -> None:
+    numbered = replace(pages, convert=by_number)
+    plan = plan_of(lake, numbered, "", b"one\ntwo\nthree\n", {(4, 7)})
+    with pytest.raises(DataError, match="row 1 of the others would be another one: an id"):
+        rewrite_object(lake, plan, Wanted({("pages", "1"): ""}))
+    last = plan_of(lake, numbered, "", b"one\ntwo\nthree\n", {(8, 13)})
+    assert rewrite_object(lake, last, Wanted({("pages", "2"): ""})).after
+    assert lake.read(PATH) == b"one\ntwo\n"
+
+
+def test_an_object_that_has_changed_since_is_not_cut(lake: FolderStore, pages: Source) -> None:
+    plan = plan_of(lake, pages, "", row("d0") + b"\n" + row("d1") + b"\n", {(0, len(row("d0")))})
+    lake.put(plan.path, row("x0") + b"\n" + row("d1") + b"\n")
+    with pytest.raises(DataError, match="has changed since it was converted"):
+        rewrite_object(lake, plan, Wanted({("pages", "d0"): ""}))
