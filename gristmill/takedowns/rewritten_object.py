@@ -50,7 +50,7 @@ class _Packer(Protocol):
     def flush(self) -> bytes: ...
 
 
-class _Plain:
+class _Unpacked:
     def compress(self, data: bytes, /) -> bytes:
         return data
 
@@ -124,7 +124,7 @@ def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> 
             yield piece
 
     wide = widened(lambda: unpacked(store.stream(entry.path, entry.version), entry.path), plan.cuts)
-    packer = _PACKERS.get(suffix(entry.path), _Plain)()
+    packer = _PACKERS.get(suffix(entry.path), _Unpacked)()
     upload, left = local.upload(entry.path), 0
     for kept in without(unpacked(hashed(), entry.path), wide):
         left += len(kept)
