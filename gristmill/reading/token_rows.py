@@ -127,7 +127,7 @@ class TokenRows(Rows):
     def _documents(self, part: _Part, name: str) -> Any:
         """The numbers of the mix's documents that have a row in the split, in order."""
         shard, old = part.mix.shards.get(name), part.record.shards[name]
-        if shard is None or shard.content != old.content:
+        if shard is None or shard.identity != old.content:
             where = part.mix.place
             raise DataError(
                 f"{part.cache.place.asset}, snapshot {where.snapshot}: shard {name} was tokenized from another version:"

@@ -5,7 +5,7 @@ The same selections make version v1 of a source from v0 (gristmill/recipes/sourc
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -14,16 +14,15 @@ from gristmill.errors import RecipeError, known_names
 from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weights
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
+from gristmill.recipes.mixture.held_out import HeldOut
 from gristmill.recipes.mixture.token_shares import Portion, Reading, read_shares
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.row_format import Chat, Format, Text, format_of
+from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import Selection
 
 MIXING = 1
 """Version of the way we write selected rows. Raising it rebuilds every revision and every mix."""
-
-VALIDATION_SEED = 0x76616C  # "val"; not a seed of the mixes' samples, so that the draws are independent
-"""Seed of the draw that holds documents out for validation."""
 
 _ROUNDING = 1e-6
 """How far the sum of proportions may be from 1, such as of three times 0.3333333."""
@@ -102,6 +101,9 @@ class Mix:
         tokenizers: names of the tokenizers that tokenize it, as a tuple; `()` means none. The word "all" means all
             tokenizers of all shelves: then a new tokenizer makes a new token cache of this mix due.
         validation: share of the documents held out, drawn by a hash of (source, id); at least 0, less than 1.
+        validation_key: the key by which documents are held out in place of (source, id), such as
+            `field("metadata.host")` or `score("near-1__cluster")`. Documents with one key are on one side, in all
+            streams. A document without the key is drawn by its (source, id), and counted.
         parts: largest number of Levanter parts per snapshot in its token cache, 1 to 128.
         block: number of sequences per block in which the weights are exact (Levanter's `mixture_block_size`).
         token_budget: number of tokens that a training reads. The index of a token cache tells how often that reads each
@@ -119,6 +121,7 @@ class Mix:
     owners: tuple[str, ...] = ()
     tokenizers: tuple[str, ...] | Literal["all"] = ()
     validation: float = 0.0
+    validation_key: Column | None = None
     parts: int = 32
     block: int = 2048
     token_budget: Annotated[int, Meta(ge=1)] | None = None
@@ -151,6 +154,16 @@ class Mix:
             raise RecipeError(f"mix {self.name!r}: block is {self.block}; give 1 to {LARGEST_BLOCK} sequences")
         check_weights(self.name, self.weights, self.block)
         self._check_shares()
+        if self.validation_key is not None and not self.validation:
+            raise RecipeError(f"mix {self.name!r}: it has a validation_key, but holds nothing out; give validation too")
+        # Each stream gets the declaration, because its slices decide which rows are held out.
+        streams = (s if s.held_out == self.held_out else replace(s, held_out=self.held_out) for s in self.streams)
+        object.__setattr__(self, "streams", tuple(streams))
+
+    @property
+    def held_out(self) -> HeldOut | None:
+        """How documents are held out by a key; None without one."""
+        return HeldOut(self.validation, self.validation_key) if self.validation_key else None
 
     def _check_shares(self) -> None:
         """Checks what is declared about shares of tokens.

@@ -1,7 +1,7 @@
 """Selections: which rows of a dataset version are kept, and what is changed in them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -10,6 +10,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME, check_name, check_numbered
 from gristmill.recipes.edits.edit import Edit, is_of_edit
 from gristmill.recipes.edits.row_fields import check_fields
+from gristmill.recipes.mixture.held_out import KEY_NAME, HeldOut, held_out_of
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.rules import Column, Rule, check_rules
 
@@ -46,6 +47,7 @@ class Selection:
         origin: whether the written rows say where they come from, as `metadata.origin`: source, version, snapshot,
             shard and row of the version that is read.
         description: for people.
+        held_out: how a mix holds rows out by a key. The mix sets it: see `Mix.validation_key`.
     """
 
     columns: tuple[Column, ...] = ()
@@ -63,6 +65,7 @@ class Selection:
     merge: tuple[str, ...] = ()
     origin: bool = False
     description: str = field(default="")
+    held_out: HeldOut | None = None
 
     def __post_init__(self) -> None:
         """Checks everything that can be checked without data.
@@ -108,6 +111,8 @@ class Selection:
                     f"{self._title}: edits of {edit.spans!r} and {labels[edit.column.name]!r}: their names"
                     " must differ by more than case and signs"
                 )
+        if any(column.name == KEY_NAME for column in self.columns):
+            raise RecipeError(f"column {KEY_NAME!r}: this name is kept for the key of a mix; take another one")
         for column in filter(is_of_edit, self.columns):
             raise RecipeError(f"column {column.name!r}: such names are kept for the spans of edits; take another one")
 
@@ -124,7 +129,11 @@ class Selection:
     def read_columns(self) -> tuple[Column, ...]:
         """All columns that are read: those for rules, and those with the spans of edits."""
         edited = {edit.column.name: edit.column for edit in sorted(self.edits, key=lambda each: not each.optional)}
-        return (*self.columns, *edited.values())
+        return (*self.columns, *edited.values(), *self._key_column())
+
+    def _key_column(self) -> tuple[Column, ...]:
+        """The column with the key that holds rows out, under a name that columns of rules may not have."""
+        return () if self.held_out is None else (replace(self.held_out.key, name=KEY_NAME),)
 
     @property
     def changes_text(self) -> bool:
@@ -149,7 +158,7 @@ class Selection:
         }
 
     def _changes(self) -> dict[str, Any]:
-        """The options that change rows. Those with their default are left out: older ledgers do not have them."""
+        """The options that change rows or hold them out. Defaults are left out: older ledgers lack them."""
         options = {
             "edits": [edit.parameters() for edit in self.edits],
             "least_kept": self.least_kept,
@@ -159,6 +168,7 @@ class Selection:
             "discard": sorted(self.discard),
             "merge": sorted(self.merge),
             "origin": self.origin,
+            "held_out": self.held_out.parameters() if self.held_out else None,
         }
         return {name: value for name, value in options.items() if value}
 
@@ -192,6 +202,7 @@ def selection_of(parameters: Mapping[str, Any]) -> Selection:
         discard=tuple(parameters.get("discard", ())),
         merge=tuple(parameters.get("merge", ())),
         origin=parameters.get("origin", False),
+        held_out=held_out_of(parameters["held_out"]) if parameters.get("held_out") else None,
     )
 
 

@@ -36,6 +36,16 @@ class Revision(Selection):
 
     version: str
 
+    def __post_init__(self) -> None:
+        """Checks the selection: see Selection.
+
+        Raises:
+            RecipeError: something is wrong with it, or it holds rows out.
+        """
+        super().__post_init__()
+        if self.held_out is not None:
+            raise RecipeError(f"{self._title}: only a mix holds rows out; leave held_out to it")
+
     @property
     def _title(self) -> str:
         return f"revision {self.version!r}"

@@ -76,7 +76,7 @@ class Partition:
         """Whether a shard was made from the current version of the upstream shard of the same name."""
         if name not in self.shards or name not in upstream.shards:
             return False
-        content = upstream.shards[name].content
+        content = upstream.shards[name].identity
         return any(i.asset == upstream.place.asset and i.content == content for i in self.shards[name].inputs)
 
 

@@ -98,7 +98,7 @@ def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> Token
     if row is None:
         return TokenPlace(asset, why=f"has no shard {name}: it is due to be rebuilt")
     part = read_part_record(row, cache.place.table)
-    if part.shards[name].content != document.shard.content:
+    if part.shards[name].content != document.shard.identity:
         return TokenPlace(asset, why=REMADE)
     position = traced_shard(cache, mix, part.shards[name], document.shard).row_of(document.row)
     return TokenPlace(asset, why=NO_ROW) if position is None else _placed(cache, part, *position)
@@ -163,7 +163,7 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     if name is None or mix is None or name not in mix.shards:
         raise DataError(f"{stream.path}/{path}: row {number} belongs to no shard of {documents}; make the cache again")
     old, shard = part.shards[name], mix.shards[name]
-    if old.content != shard.content:
+    if old.content != shard.identity:
         raise DataError(
             f"{asset} ({cache.place.snapshot}): shard {name} was tokenized from another version of it:"
             f" {mix.place.asset} was rebuilt since; make the cache"

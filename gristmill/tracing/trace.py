@@ -275,7 +275,7 @@ class _Downstream:
         located = self._located.get(upstream.asset)
         if located is None or upstream.shard != self._shard:
             return None
-        return "" if upstream.content == located.shard.content else REMADE
+        return "" if upstream.content == located.shard.identity else REMADE
 
     def select(self, asset: str) -> None:
         """Adds the document's row in a selection, or why it was dropped; nothing if the selection is not finished."""

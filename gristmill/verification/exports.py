@@ -18,6 +18,7 @@ from gristmill.stages.export.grinder import write_documents
 from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, read_part_record
 from gristmill.stages.export.part_table import against, parts_agree
 from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
+from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.mixing.index import Slice
 from gristmill.verification.documents import table_of
 from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
@@ -110,7 +111,8 @@ def _part_again(
         yield Finding(partition.table, None, f"part {part.name} cannot be made again: {error}")
         return
     try:
-        writer = PartWriter(how[0], record.folder.rstrip("/").rpartition("/")[2], _Nowhere, store, how[1])
+        folder = record.folder.rstrip("/").rpartition("/")[2]
+        writer = PartWriter(how[0], folder, _Nowhere, store, how[1], held_rows(shard))
         write_documents(store, documents.shard(shard.name), shard, writer)
         files = writer.close()
     except (DataError, NoFolder) as error:  # of what it was made from, such as media: the part itself may be sound

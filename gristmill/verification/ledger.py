@@ -151,7 +151,7 @@ class LedgerProof:
     def _inputs(self, upstream: Upstream) -> Iterator[Finding]:
         """Findings on shards whose input shards had another content. The partitions' fingerprints are equal."""
         try:
-            contents = {s.name: s.content for s in read_table(self._store, place(upstream.asset, upstream.snapshot))}
+            contents = {s.name: s.identity for s in read_table(self._store, place(upstream.asset, upstream.snapshot))}
         except DataError:
             return  # the other partition's own audit reports what is wrong with its table
         whole = kind_of(self._place.asset) in _READS_TABLES

@@ -51,7 +51,7 @@ def reencoding_findings(store: Store, partition: Place, share: float, say: Say) 
     compared = 0
     if records:
         encoder = _encoder(store, head.recipe.parameters, names["tokenizer"], records[0])
-        content = {shard.name: (shard.content, shard.sha256, shard.rows) for shard in read_ledger(store, documents)[1]}
+        content = {shard.name: (shard.identity, shard.sha256, shard.rows) for shard in read_ledger(store, documents)[1]}
         for record in records:
             readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
             for name, old in sorted(record.shards.items()):

@@ -38,7 +38,7 @@ def fingerprint_of(place: Place, recipe: Recipe, inputs: Iterable[Upstream], sha
             "snapshot": place.snapshot,
             "recipe": recipe.digest,
             "inputs": sorted([i.asset, i.snapshot, i.fingerprint] for i in inputs),
-            "shards": [[s.name, s.rows, s.content, s.ids] for s in shards],
+            "shards": [[s.name, s.rows, s.identity, s.ids] for s in shards],
         }
     )
 

@@ -144,6 +144,20 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
         return at if isinstance(at, str) else ""
 
     @property
+    def held(self) -> str:
+        """The bitmap of the rows that a mix holds out by a key (see gristmill.lake.rows.bitmap); empty without one."""
+        held = self.extra.get("held", "")
+        return held if isinstance(held, str) else ""
+
+    @property
+    def identity(self) -> str:
+        """What is made from the shard depends on this: on its content and, where a mix has a key, on the rows held out.
+
+        It is `content` of all other shards.
+        """
+        return digest_of([self.content, self.held]) if self.held else self.content
+
+    @property
     def objects(self) -> dict[str, tuple[str, int]] | None:
         """(sha256, size in bytes) of each object that `extra` names, by path; None if the shard is the one object.
 

@@ -21,6 +21,7 @@ from gristmill.recipes.export import format_of_parameters
 from gristmill.stages.export.codec import Codec
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.part import ExportedPart, PartWriter, content_of, sha256_of_objects
+from gristmill.stages.mixing.held_out import held_rows
 
 
 class ExportSpec(msgspec.Struct, frozen=True):
@@ -98,7 +99,7 @@ class _ExportOutput:
         self._store, self._recipe, self._body = store, spec.recipe, body
         self._folder = f"{spec.place.folder}{body.folder}/"
         self._objects: dict[str, tuple[str, int, ObjectVersion]] = {}
-        self.part = PartWriter(codec, body.folder, self._create, store, spec.validation)
+        self.part = PartWriter(codec, body.folder, self._create, store, spec.validation, held_rows(body.shard))
 
     def _create(self, name: str) -> HashedUpload:
         path = self._folder + name

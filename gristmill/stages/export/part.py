@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.identity import digest_of
@@ -18,10 +19,9 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.mix import VALIDATION_SEED
 from gristmill.stages.export.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, RowBlock, Sink
 from gristmill.stages.export.not_taken import NotTaken
 
@@ -132,11 +132,19 @@ class PartWriter:
         create: opens a file, by its path below the part's folder.
         lake: holds what documents refer to.
         validation: the share of documents that the mix holds out.
+        held: for each row of the shard, whether the mix holds it out; None: the draw by (source, id) decides.
     """
 
     def __init__(
-        self, codec: Codec, folder: str, create: Callable[[str], Sink], lake: Store, validation: float
+        self,
+        codec: Codec,
+        folder: str,
+        create: Callable[[str], Sink],
+        lake: Store,
+        validation: float,
+        held: NDArray[np.bool_] | None = None,
     ) -> None:
+        self._held = held
         self._files, self._create, self._validation = codec.open(folder, create, lake), create, validation
         self._rows: dict[str, array[int]] = {}
         self._contents: Sink | None = None
@@ -162,7 +170,8 @@ class PartWriter:
         """
         self._path = path
         pairs = decode_rows(_PAIRS, lines, path, self.documents)
-        rows = RowBlock(path, self.documents, lines, pairs, [self._split(each) for each in pairs])
+        splits = [self._split(each, number) for number, each in enumerate(pairs, self.documents)]
+        rows = RowBlock(path, self.documents, lines, pairs, splits)
         for number, placed in enumerate(self._files.write(rows), self.documents):
             if isinstance(placed, NotTaken):
                 self._refuse(placed, pairs[number - self.documents], number)
@@ -178,9 +187,12 @@ class PartWriter:
             if len(named) < _NAMED:
                 named.append(f"row {number}, document {id_!r:.100} of {source!r:.100}: {why.about}")
 
-    def _split(self, row: IdPair) -> str:
+    def _split(self, row: IdPair, number: int) -> str:
         if not self._validation:
             return ""
+        if self._held is not None:
+            # A shard with more rows than its table says is refused after its last row, by write_documents().
+            return VALIDATION if number < len(self._held) and self._held[number] else TRAIN
         return VALIDATION if fraction(row.pair, VALIDATION_SEED) < self._validation else TRAIN
 
     def close(self) -> dict[str, PartFile]:

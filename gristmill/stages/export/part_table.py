@@ -60,7 +60,7 @@ def against(place: Place, documents: Sequence[Shard], parts: Sequence[Shard]) ->
         if part is None:
             yield Finding(place.table, None, f"shard {shard.name} of the mix has no part")
             continue
-        if [read.content for read in part.inputs] != [shard.content]:
+        if [read.content for read in part.inputs] != [shard.identity]:
             yield Finding(place.table, None, f"part {part.name} was made from another version of its shard's content")
         refused = sum(part.dropped.values())
         if part.rows + refused != shard.rows:

@@ -11,13 +11,15 @@ from gristmill.execution.work import Item, raw
 from gristmill.lake.address import Place, export_asset, mix_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard
+from gristmill.lake.rows.draw import VALIDATION_SEED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
-from gristmill.recipes.mix import VALIDATION_SEED, Mix
+from gristmill.recipes.mix import Mix
 from gristmill.stages.export.formats import codec_of
 from gristmill.stages.export.grinder import ExportItem, ExportSpec
 from gristmill.stages.export.part import part_folder
 from gristmill.stages.export.part_table import export_complete
+from gristmill.stages.mixing.held_out import check_held_out
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,11 @@ class ExportStep:
     def recipe(self) -> Recipe:
         """The recipe, for the ledger. The options that change only the release are not in it."""
         held = {"validation": self.mix.validation, "validation_seed": VALIDATION_SEED}
+        key = {"validation_key": self.mix.held_out.parameters()["key"]} if self.mix.held_out else {}
         return Recipe(
             f"{self.mix.name}/{self.export.name}/{self.stream}",
             codec_of(self.export.format).version,
-            {"format": format_parameters(self.export.format), **held},
+            {"format": format_parameters(self.export.format), **held, **key},
             self.mix.draft or self.export.draft,
         )
 
@@ -77,10 +80,11 @@ class ExportStep:
     def plan(self, store: Store) -> "ExportPlan":
         """See Step."""
         ledger, shards = read_ledger(store, self.documents)
+        check_held_out(self.mix.held_out, ledger)
         recipe = self.recipe
         bodies: dict[str, ExportItem] = {}
         for shard in shards:
-            inputs = (Input(self.documents.asset, shard.name, shard.content),)
+            inputs = (Input(self.documents.asset, shard.name, shard.identity),)
             lean = msgspec.structs.replace(shard, members=(), inputs=())
             bodies[shard.name] = ExportItem(part_folder(recipe, inputs), lean, inputs)
         wants = tuple(Want(name, body.inputs) for name, body in bodies.items())

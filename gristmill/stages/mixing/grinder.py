@@ -17,6 +17,7 @@ from gristmill.recipes.edits.transform import codes_of
 from gristmill.recipes.selection import selection_of
 from gristmill.stages.mixing.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.held_out import HeldOutFlags
 from gristmill.stages.mixing.row_filter import RowFilter
 
 
@@ -68,6 +69,7 @@ class MixingGrinder:
         check_worker(codes_of(transforms), spec.code)
         self._filter = RowFilter(self._store, spec.documents, selection, blocklists, transforms)
         self._absence = AbsentColumns(self._store, spec.documents, selection.read_columns, spec.optional, job.shelves)
+        self._held_out = selection.held_out
         self._recipe = spec.recipe.digest
 
     def _blocklist(self, name: str, digest: str) -> Blocklist:
@@ -82,14 +84,20 @@ class MixingGrinder:
         return Outcome(write_shards(self._store, [output], lambda: self._select(body, output)))
 
     def _select(self, body: MixingItem, output: "_StreamOutput") -> None:
+        flags = HeldOutFlags(self._held_out) if self._held_out else None
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
             output.documents.write(*block.kept())
             add_counts(output.dropped, block.dropped())
+            if flags:
+                flags.add(block)
+        if flags:
+            add_counts(output.counts, flags.counts)
+            output.extra = flags.extra
         self._absence.check(body.documents, output.counts, body.sets)
 
 
 class _StreamOutput:
-    """One shard of the stream while it is written; `dropped` and `counts` are those of its row of the table."""
+    """One shard of the stream while it is written; `dropped`, `counts` and `extra` are of its row of the table."""
 
     def __init__(self, store: Store, spec: MixingSpec, recipe: str, name: str, inputs: tuple[Input, ...]) -> None:
         self.place, self.token, self._code = spec.place, spec.token, spec.code
@@ -97,9 +105,11 @@ class _StreamOutput:
         self.documents = DocumentWriter(store, spec.place, name)
         self.dropped: dict[str, int] = {}
         self.counts: dict[str, int] = {}
+        self.extra: dict[str, str] = {}
 
     def close(self) -> Receipt:
         row, stamps = self.documents.close(self._recipe, self._inputs, dropped=self.dropped, counts=self.counts)
+        row = msgspec.structs.replace(row, extra=self.extra) if self.extra else row
         return Receipt(row, stamps, code=self._code)
 
     def abort(self) -> None:

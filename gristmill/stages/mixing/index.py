@@ -19,6 +19,7 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
+from gristmill.stages.mixing.held_out import check_one_key
 from gristmill.stages.mixing.shared_documents import check_disjoint
 from gristmill.text.natural_order import newest
 
@@ -206,4 +207,5 @@ def why_open(
 def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
     """The index of a mix as it would be closed now. The arguments are those of index_mix."""
     streams = {s.key: finished_slices(store, mix_asset(mix.name, s.key), known[s.key]) for s in mix.streams}
+    check_one_key({stream: tuple(heads.values()) for stream, heads in streams.items()})
     return close_slices(mix_index(mix.name), streams, known, sources)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.work import Item, Job, Outcome
@@ -20,11 +21,11 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.rows.bitmap import pack_bits
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.lake.store.hashing import sha256_of
-from gristmill.recipes.mix import VALIDATION_SEED
 from gristmill.recipes.row_format import format_of
 from gristmill.recipes.tokenizer import TokenizerOptions
+from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
 from gristmill.stages.token_cache.rows import all_dropped, apply_policy, chosen
@@ -69,10 +70,12 @@ class _Apart(msgspec.Struct):
     Attributes:
         dropped: numbers of the documents that have no row.
         held: for each block, flags of the documents in the validation split.
+        flags: of the documents of the current block that are held out, whether or not they have a row.
     """
 
     dropped: list[int]
     held: list[Any]
+    flags: Any = None
 
 
 class TokenCacheGrinder:
@@ -124,7 +127,7 @@ class TokenCacheGrinder:
     def _copy(self, shard: Shard, old: PartRecord | None, part: Part) -> bool:
         """Copies a shard's ids from the old part, if they were made from the same content. Returns whether it did."""
         recorded = old.shards.get(shard.name) if old else None
-        if old is None or recorded is None or recorded.content != shard.content or not recorded.is_counted:
+        if old is None or recorded is None or recorded.content != shard.identity or not recorded.is_counted:
             return False
         for split, (first, rows, _, _) in recorded.ranges.items():
             if rows:
@@ -137,13 +140,21 @@ class TokenCacheGrinder:
         path = self._spec.documents.shard(shard.name)
         counting = TokenCounter(self._vocabulary)
         apart = _Apart([], [])
+        by_key = held_rows(shard)
         for first, documents in read_rows(self._store, path, shard.sha256, self._encoder.row_type):
+            apart.flags = self._flags(documents) if by_key is None else by_key[first : first + len(documents)]
             self._append(documents, path, first, part, counting, apart)
             del documents  # a text may be huge: free it before the next batch is read
         if shard.rows and len(apart.dropped) == shard.rows:
             raise DataError(all_dropped(path, shard.rows, counting.facts().dropped))
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
         part.end(shard, counting.facts(), tuple(apart.dropped), held)
+
+    def _flags(self, documents: Sequence[Any]) -> NDArray[np.bool_]:
+        """For each document, whether the draw by its (source, id) holds it out."""
+        share = self._spec.validation
+        drawn = (bool(share) and fraction((each.source, each.id), VALIDATION_SEED) < share for each in documents)
+        return np.fromiter(drawn, dtype=np.bool_, count=len(documents))
 
     def _append(
         self, documents: Sequence[Any], path: str, first: int, part: Part, counting: TokenCounter, apart: _Apart
@@ -156,12 +167,10 @@ class TokenCacheGrinder:
         apart.dropped += (np.flatnonzero(~settled.stays) + first).tolist()
         ids, lengths = next(iter(settled.fields.values()))
         counting.add(ids, lengths, settled.sizes, settled.kept, settled.dropped)
-        share = self._spec.validation
-        if not share:
+        if not self._spec.validation:
             part.writers["train"].append_batch(settled.fields)
             return
-        drawn = (fraction((document.source, document.id), VALIDATION_SEED) < share for document in documents)
-        held = np.fromiter(drawn, dtype=np.bool_, count=len(documents)) & settled.stays
+        held = apart.flags & settled.stays
         apart.held.append(held)
         part.writers["validation"].append_batch(chosen(settled.fields, held[settled.stays]))
         part.writers["train"].append_batch(chosen(settled.fields, ~held[settled.stays]))

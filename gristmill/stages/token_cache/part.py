@@ -307,7 +307,7 @@ class Part:
                 f"shard {shard.name}: {shard.rows} documents in its ledger, but {documents} were tokenized; make the"
                 " mix's slice again"
             )
-        self.shards[shard.name] = PartShard(shard.content, ranges, facts, dropped, held)
+        self.shards[shard.name] = PartShard(shard.identity, ranges, facts, dropped, held)
 
     def record(self) -> PartRecord:
         """The record for the table's row. Take it after all writers are closed: it names the uploaded objects."""

@@ -62,7 +62,7 @@ class PartTable:
                 yield Finding(table, None, f"shard {shard.name} of the mix is {where}, not in exactly one")
                 continue
             recorded = self._records[names[0]].shards[shard.name]
-            if recorded.content != shard.content:
+            if recorded.content != shard.identity:
                 yield Finding(table, None, f"shard {shard.name} was tokenized from another version of its content")
             if recorded.documents != shard.rows:
                 what = f"shard {shard.name} has {shard.rows} documents, but its part {names[0]} {recorded.documents}"

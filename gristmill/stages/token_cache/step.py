@@ -15,10 +15,12 @@ from gristmill.lake.address import Place, cache_asset, mix_asset, place, tokeniz
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
+from gristmill.lake.rows.draw import VALIDATION_SEED
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.mix import VALIDATION_SEED, Mix
+from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import NULL_KEYS, Chat, Text, asks_for_null_keys, parameters_of
 from gristmill.recipes.tokenizer import Tokenizer
+from gristmill.stages.mixing.held_out import check_held_out
 from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
 from gristmill.stages.token_cache.part import CLEVEL, part_records
 from gristmill.stages.token_cache.part_table import cache_complete
@@ -82,6 +84,7 @@ class TokenCacheStep:
                 tokenizer.long_strings,
                 self.mix.parts,
                 self.mix.validation,
+                *([self.mix.held_out.parameters()] if self.mix.held_out else []),
                 *([] if tokenizer.specials == "tokens" else [tokenizer.specials]),
                 *([] if declared == Text() else [parameters_of(declared)]),
                 *(NULL_KEYS if asks_for_null_keys(declared) else ()),
@@ -106,6 +109,8 @@ class TokenCacheStep:
             "validation_seed": VALIDATION_SEED,
             "parts": self.mix.parts,
         }
+        if self.mix.held_out:
+            parameters["validation_key"] = self.mix.held_out.parameters()["key"]
         if asks_for_null_keys(declared, template):
             parameters["null keys"] = NULL_KEYS
         name = f"{self.mix.name}/{self.tokenizer.name}/{self.stream}"
@@ -122,6 +127,7 @@ class TokenCacheStep:
         tokenizer, _ = read_tokenizer(store, self.tokenizer.name)
         template = self._template_of(store)
         ledger, shards = read_ledger(store, self.documents)
+        check_held_out(self.mix.held_out, ledger)
         recipe = self._recipe(tokenizer.fingerprint, template)
         tokenizer_input = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", tokenizer.fingerprint)
         documents = self.documents.asset
@@ -130,7 +136,7 @@ class TokenCacheStep:
             groups.setdefault(part_of(shard.name, self.mix.parts), []).append(shard)
         bodies: dict[str, TokenCacheItem] = {}
         for number, members in sorted(groups.items()):
-            inputs = (*(Input(documents, s.name, s.content) for s in members), tokenizer_input)
+            inputs = (*(Input(documents, s.name, s.identity) for s in members), tokenizer_input)
             name = f"part-{number:05d}"
             digest = digest_of([recipe.digest, msgspec.to_builtins(inputs), CLEVEL])[:16]
             lean = tuple(msgspec.structs.replace(s, members=(), inputs=()) for s in members)

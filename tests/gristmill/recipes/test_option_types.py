@@ -112,6 +112,7 @@ SELECTION = {
     "merge": NAMES,
     "origin": FLAG,
     "description": WORDS,
+    "held_out": "None",
 }
 KEYS = "'x' 'a/b' line"  # any string but an empty one
 ROWS = {
@@ -145,7 +146,7 @@ TAKEN: dict[Any, dict[str, str]] = {
     },  # Mix compares the weights
     Mix: {
         "name": NAME, "description": WORDS, "owners": NAMES, "tokenizers": NAMES, "validation": "0",
-        "token_budget": "None", "proportions": "None", "temperature": "None 0", "draft": FLAG,
+        "token_budget": "None", "validation_key": "None", "proportions": "None", "temperature": "None 0", "draft": FLAG,
         "metadata": "{'x':1} {'x':{1}}",
     },
     Score: {

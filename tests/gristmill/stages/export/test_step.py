@@ -9,9 +9,8 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from gristmill.errors import RecipeError
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.recipes.export import Export, Oscar
-from gristmill.recipes.mix import VALIDATION_SEED
 from gristmill.stages.export.oscar import OTHER_LANGUAGE
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.step import stream_step

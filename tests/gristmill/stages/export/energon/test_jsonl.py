@@ -7,9 +7,8 @@ import yaml  # type: ignore[import-untyped]
 from energonlake import HERE, INDEX, close, export, found, mix_of, mixed, offsets, records, release_of, start, why
 from testkit import Mill, make_documents
 
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
 from gristmill.recipes.export_formats.energon import EnergonJsonl
-from gristmill.recipes.mix import VALIDATION_SEED
 
 PLAIN = EnergonJsonl()
 

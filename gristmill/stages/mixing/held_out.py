@@ -1,0 +1,113 @@
+"""The rows that a mix holds out by a key: mixing writes them as a bitmap into the table, and later stages read it.
+
+A bitmap has a flag for each row of the slice's shard. It is the field `held` of the row's `extra`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.errors import DataError
+from gristmill.lake.ledger.model import Ledger, Shard
+from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
+from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.recipes.mixture.held_out import KEY_NAME, HeldOut
+from gristmill.stages.mixing.filtered_block import FilteredBlock
+
+HELD_OUT = "held out"
+"""Count of the kept rows that are in the validation split."""
+
+NULL_KEYS = "held-out key is null"
+"""Count of the kept rows without the key, which are drawn by their (source, id)."""
+
+
+class HeldOutFlags:
+    """Collects the flags of one shard's kept rows.
+
+    Args:
+        held_out: what the mix declares.
+    """
+
+    def __init__(self, held_out: HeldOut) -> None:
+        self._held_out = held_out
+        self._flags: list[bool] = []
+        self._null = 0
+        self._known: dict[Any, bool] = {}
+
+    def add(self, block: FilteredBlock) -> None:
+        """Adds the kept rows of the next block."""
+        keys = block.values[KEY_NAME]
+        for number in np.flatnonzero(block.decisions == 0).tolist():
+            key = keys[number]
+            if key is None:
+                self._null += 1
+                self._flags.append(fraction(block.pairs[number], VALIDATION_SEED) < self._held_out.share)
+                continue
+            if key not in self._known:
+                self._known[key] = self._held_out.holds(key)
+            self._flags.append(self._known[key])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts for the table's row."""
+        return {HELD_OUT: sum(self._flags), NULL_KEYS: self._null}
+
+    @property
+    def extra(self) -> dict[str, str]:
+        """The bitmap, for the table's row."""
+        return {"held": pack_bits(np.array(self._flags, np.bool_))}
+
+
+def held_rows(shard: Shard) -> NDArray[np.bool_] | None:
+    """For each row of a mix's shard, whether it is held out; None if the mix has no key and its draw decides.
+
+    Args:
+        shard: the shard's row in the table of the mix's slice.
+
+    Raises:
+        DataError: the bitmap is damaged.
+    """
+    if not shard.held:
+        return None
+    try:
+        return unpack_bits(shard.held, shard.rows)
+    except DataError as error:
+        raise DataError(f"shard {shard.name} of a mix: {error}") from error
+
+
+def check_held_out(declared: HeldOut | None, slice_: Ledger) -> None:
+    """Checks that a slice of a mix was held out as the mix declares now.
+
+    Raises:
+        DataError: it was not; make the slice again.
+    """
+    wanted = declared.parameters() if declared else None
+    if slice_.recipe.parameters.get("held_out") != wanted:
+        raise DataError(
+            f"{slice_.asset} ({slice_.snapshot}): it was held out by {_words(slice_)}; make this slice again"
+        )
+
+
+def check_one_key(slices: Mapping[str, Sequence[Ledger]]) -> None:
+    """Checks that all slices of a mix are held out by the same key, share and seed: then no key is on both sides.
+
+    Args:
+        slices: the heads of the slices, by stream.
+
+    Raises:
+        DataError: two slices differ; names them.
+    """
+    heads = [head for by_stream in slices.values() for head in by_stream if head.totals.get("shards")]
+    for head in heads[1:]:
+        if head.recipe.parameters.get("held_out") != heads[0].recipe.parameters.get("held_out"):
+            raise DataError(
+                f"{head.asset} ({head.snapshot}) is held out by {_words(head)}, and {heads[0].asset}"
+                f" ({heads[0].snapshot}) by {_words(heads[0])}: a key could be on both sides; make the mix again"
+            )
+
+
+def _words(head: Ledger) -> str:
+    found = head.recipe.parameters.get("held_out")
+    return f"{found['key'][0]}, a share of {found['share']}" if found else "no key"

@@ -1,0 +1,136 @@
+"""Rows that are held out by a key, from the mix to the token cache and the export."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exported import export, step_of
+from testkit import SHELVES, SNAPSHOT, Mill
+
+from gristmill.errors import DataError
+from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.lake.address import Place, cache_asset, place
+from gristmill.lake.ledger.files import read_head, read_ledger
+from gristmill.lake.rows.draw import VALIDATION_SEED, fraction, key_fraction
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import field
+from gristmill.recipes.tokenizer import Tokenizer, Training
+from gristmill.stages.mixing.held_out import check_one_key, held_rows
+from gristmill.stages.mixing.index import mix_index_of
+from gristmill.stages.mixing.step import stream_step
+from gristmill.stages.token_cache.step import TokenCacheStep
+from gristmill.stages.tokenization.training import make_tokenizer
+from gristmill.verification.audit import audit_ledger
+
+TOKENIZER = Tokenizer(name="bytes-1", training=Training(mix="blend", snapshots={"pages": (SNAPSHOT,)}, vocabulary=258))
+CACHE = place(cache_asset("blend", "bytes-1", "pages"), SNAPSHOT)
+HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")
+SHARE = 0.5
+
+
+def rows(start: int, count: int) -> list[dict[str, Any]]:
+    """Documents of five hosts in turn; every sixth has none."""
+    found = []
+    for number in range(start, start + count):
+        host = {} if number % 6 == 5 else {"host": HOSTS[number % 5]}
+        found.append({"id": f"d{number}", "text": f"text {number}", "source": "pages", "metadata": host})
+    return found
+
+
+def is_held(row: dict[str, Any]) -> bool:
+    host = row["metadata"].get("host")
+    pair = (row["source"], row["id"])
+    return (key_fraction(host, VALIDATION_SEED) if host else fraction(pair, VALIDATION_SEED)) < SHARE
+
+
+def mix_of(**options: Any) -> Mix:
+    exclude: dict[str, Any] = {"validation": SHARE, "validation_key": field("metadata.host"), "draft": True}
+    return Mix(name="blend", streams=(Stream(source="pages", version="v0"),), **{**exclude, **options})
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Mill:
+    """A lake with the slice of a mix that is held out by host."""
+    mill = Mill(tmp_path)
+    mill.raw("a.jsonl.gz", rows(0, 20))
+    mill.raw("b.jsonl.gz", rows(20, 10))
+    mill.convert()
+    mill.make(stream_step(mix_of(), "pages", SNAPSHOT, SHELVES))
+    return mill
+
+
+def cached(mill: Mill, mix: Mix) -> None:
+    mill.make(TokenCacheStep(mix, "pages", TOKENIZER, SNAPSHOT, SHELVES))
+
+
+def audited(mill: Mill, *places: Place) -> list[str]:
+    return [str(each) for at in places for each in audit_ledger(mill.store, at.ledger, mill.said.append)]
+
+
+def held_ids(mill: Mill) -> set[str]:
+    found = set()
+    for name, shard in mill.table(mill.stream()).items():
+        flags = held_rows(shard)
+        assert flags is not None
+        found |= {id_ for id_, flag in zip(mill.ids(mill.stream(), name), flags, strict=True) if flag}
+    return found
+
+
+def test_all_documents_of_a_host_are_on_one_side_and_others_are_drawn_one_by_one(keyed: Mill) -> None:
+    every = [*rows(0, 20), *rows(20, 10)]
+    expected = {row["id"] for row in every if is_held(row)}
+    sides = {row["metadata"]["host"]: is_held(row) for row in every if row["metadata"]}
+    assert set(sides.values()) == {True, False}
+    assert held_ids(keyed) == expected
+    head = read_head(keyed.store, keyed.stream())
+    assert head is not None
+    assert (head.totals["held out"], head.totals["held-out key is null"]) == (len(expected), 5)
+
+
+def test_the_cache_and_the_export_divide_as_the_mix_says(keyed: Mill) -> None:
+    make_tokenizer(keyed.store, TOKENIZER, keyed.said.append)
+    cached(keyed, mix_of())
+    expected = held_ids(keyed)
+    head, parts = read_ledger(keyed.store, CACHE)
+    assert head.totals["validation rows"] == len(expected)
+    assert head.recipe.parameters["validation_key"] == ["metadata.host", "VARCHAR"]
+    folders = [part.extra["folders"]["validation"].rstrip("/") for part in parts]
+    assert sum(CacheReader(ranges_of(keyed.store), folder).rows for folder in folders) == len(expected)
+    export(keyed, mix_of())
+    _, exported = read_ledger(keyed.store, place(step_of().asset, SNAPSHOT))
+    assert {part.name for part in exported} == {"a", "b"}
+    assert audited(keyed, keyed.stream(), CACHE, place(step_of().asset, SNAPSHOT)) == []
+
+
+def test_another_share_makes_the_caches_of_the_changed_shards_due_though_no_byte_changed(keyed: Mill) -> None:
+    make_tokenizer(keyed.store, TOKENIZER, keyed.said.append)
+    cached(keyed, mix_of())
+    before, more = read_head(keyed.store, keyed.stream()), mix_of(validation=0.95)
+    with pytest.raises(DataError, match=r"held out by metadata.host, a share of 0.5; make this slice again"):
+        cached(keyed, more)
+    keyed.make(stream_step(more, "pages", SNAPSHOT, SHELVES))
+    after = read_head(keyed.store, keyed.stream())
+    assert before is not None
+    assert after is not None
+    assert before.fingerprint != after.fingerprint
+    cached(keyed, more)
+    assert read_ledger(keyed.store, CACHE)[0].totals["validation rows"] == len(held_ids(keyed))
+    assert audited(keyed, keyed.stream(), CACHE) == []
+
+
+def test_slices_that_are_held_out_by_different_keys_close_no_index(keyed: Mill) -> None:
+    keyed.raw("a.jsonl.gz", rows(30, 5), snapshot="2025")
+    keyed.convert(snapshot="2025")
+    keyed.make(stream_step(mix_of(validation_key=None), "pages", "2025", SHELVES))
+    with pytest.raises(DataError, match=r"by metadata.host, .* by no key: a key could be on both sides"):
+        mix_index_of(keyed.store, mix_of(), {"pages": keyed.source()}, {"pages": ["2025", SNAPSHOT]})
+    keyed.make(stream_step(mix_of(), "pages", "2025", SHELVES))
+    places = [place(keyed.stream().asset, snapshot) for snapshot in ("2025", "2024")]
+    check_one_key({"pages": [read_ledger(keyed.store, each)[0] for each in places]})
+
+
+def test_a_damaged_bitmap_names_the_shard(keyed: Mill) -> None:
+    shard = keyed.table(keyed.stream())["a"]
+    shard.extra["held"] = "AAAA"
+    with pytest.raises(DataError, match="shard a of a mix: a bitmap of rows cannot be read"):
+        held_rows(shard)
