@@ -5,11 +5,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gristmill.commands._shared.lake_word import is_path
+from gristmill.commands._shared.output_file import output_file
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.changed_selection import changed
-from gristmill.previews.mix_preview import OpenedStream, finished_documents, open_stream, preview_stream
+from gristmill.previews.mix_preview import (
+    OpenedStream,
+    StreamPreview,
+    finished_documents,
+    open_stream,
+    preview_stream,
+)
+from gristmill.previews.page import preview_page
 from gristmill.previews.token_ratio import TokenRatio, token_ratio
 from gristmill.previews.words import lines_of
 from gristmill.reading.label_kinds import declared_kinds
@@ -43,6 +51,7 @@ def declare(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--stream", help="only this stream")
     parser.add_argument("--snapshot", help="only this snapshot; by default all that the mix takes")
+    parser.add_argument("--output", metavar="FILE", help="write an HTML page too, with the curves of the scores")
     parser.add_argument("--rows", type=int, default=3, metavar="N", help="examples of each reason (%(default)s)")
     add_shelves(parser)
 
@@ -62,13 +71,20 @@ def run(arguments: Namespace) -> int:
     arguments.lake = words.pop(0) if len(words) > 1 and is_path(words[0]) else "-"
     if len(words) != 1:
         raise RecipeError(f"{' '.join(words)}: name a mix or a version, as in wiki/v1, after the lake or alone")
-    store = lake_of(arguments).store()
+    lake = lake_of(arguments)
+    store = lake.store()
     streams = _opened(store, arguments, words[0])
     _show_needed(streams)
+    previews: list[StreamPreview] = []
     for each in streams:
-        for line in lines_of(preview_stream(store, each, arguments.rows)):
+        previews.append(preview_stream(store, each, arguments.rows))
+        for line in lines_of(previews[-1]):
             show(line)
         show()
+    if arguments.output:
+        with output_file(arguments.output, lake.url) as path:
+            path.write_text(preview_page(f"Preview of {words[0]}", previews), encoding="utf-8")
+        show(f"{arguments.output}: the page")
     return 0
 
 

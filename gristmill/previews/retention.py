@@ -30,7 +30,7 @@ class RuleThreshold(NamedTuple):
 
 
 def thresholds_of(selection: Selection) -> list[RuleThreshold]:
-    """The thresholds that stand in the rules of a selection as `column >= number` or `number < column`.
+    """The thresholds of rules: `column >= number`, `number < column`, also with coalesce() around the column.
 
     >>> from gristmill.recipes.rules import Rule, score
     >>> rule = Rule("long", "words >= 80 AND 0.5 > share", "short texts say little")
@@ -41,7 +41,8 @@ def thresholds_of(selection: Selection) -> list[RuleThreshold]:
     found: list[RuleThreshold] = []
     for rule in (*selection.include, *selection.exclude):
         for column in selection.columns:
-            name = rf"(?<![\w.]){re.escape(column.name)}(?![\w.(\[])"
+            plain = rf"(?<![\w.]){re.escape(column.name)}(?![\w.(\[])"
+            name = rf"(?:{plain}|(?i:coalesce)\(\s*{plain}\s*,[^()]*\))"
             for order, number in re.findall(rf"{name}\s*{_ORDER}\s*{_NUMBER}(?![\w.])", rule.where):
                 found.append(RuleThreshold(rule.name, column.name, order, float(number)))
             for number, order in re.findall(rf"(?<![\w.]){_NUMBER}\s*{_ORDER}\s*{name}", rule.where):

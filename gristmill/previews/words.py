@@ -11,7 +11,8 @@ from gristmill.stages.mixing.row_filter import SAMPLED_OUT
 
 MOST_PAIRS = 10
 """Pairs of rules that are listed."""
-_HEADS = ("", "documents", "share", "bytes", "tokens", "only this rule")
+HEADS = ("", "documents", "share", "bytes", "tokens", "only this rule")
+"""Of the columns of table_rows()."""
 _EXCERPT = 160
 
 
@@ -43,7 +44,7 @@ def overlaps(preview: StreamPreview) -> list[tuple[str, str, int]]:
 def lines_of(preview: StreamPreview) -> Iterator[str]:
     """The lines that the command shows about a stream."""
     yield f"{preview.title} ({', '.join(preview.snapshots)})"
-    yield from _aligned([_HEADS, *table_rows(preview)])
+    yield from _aligned([HEADS, *table_rows(preview)])
     yield f"  tokens: {preview.ratio}"
     if SAMPLED_OUT in preview.reasons:
         yield f"  {SAMPLED_OUT}: the rate {preview.selection.rate:g} leaves them out; no rule does"

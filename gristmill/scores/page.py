@@ -14,7 +14,7 @@ _LONG_TAIL = 5
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
-_STYLE = (
+STYLE = (
     "body{font:14px sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#24292f;background:#fff}"
     "table{border-collapse:collapse}td,th{border-bottom:1px solid #d0d7de;padding:.2rem .6rem;text-align:left;"
     "vertical-align:top}td.n{text-align:right;white-space:nowrap}td.t{overflow-wrap:anywhere}mark{background:#ffe08a;"
@@ -74,7 +74,7 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{escape(visible(title))}</title><style>{_STYLE}</style></head><body>",
+        f"<title>{escape(visible(title))}</title><style>{STYLE}</style></head><body>",
         f"<h1>{escape(visible(title))}</h1><p>{described.rows:,} rows, {len(described.labels):,} labels.",
         f" Plots and examples are of the {len(shown)} labels that most rows have." if others else "",
         f" {described.left_out:,} labels of shards with too many are left out." if described.left_out else "",
@@ -112,8 +112,21 @@ def _section(label: LabelStatistics, rows: int, examples: Sequence[Example], mea
 
 def _excerpt(example: Example) -> str:
     """The excerpt with its spans marked. Control characters are escaped after the cuts: offsets are code points."""
-    text, at, parts = example.excerpt, 0, []
-    for start, end in sorted([*([example.marks] if example.marks else []), *example.others]):
+    return marked_html(example.excerpt, sorted([*([example.marks] if example.marks else []), *example.others]))
+
+
+def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
+    """An excerpt as HTML on one line, with stretches of it marked.
+
+    Args:
+        text: the excerpt; it may be any text.
+        marks: begin and end of each stretch, in order, without overlaps.
+
+    >>> marked_html("<b> 555", [(4, 7)])
+    '&lt;b&gt; <mark>555</mark>'
+    """
+    at, parts = 0, list[str]()
+    for start, end in marks:
         parts.append(f"{_plain(text[at:start])}<mark>{_plain(text[start:end])}</mark>")
         at = end
     return "".join([*parts, _plain(text[at:])])

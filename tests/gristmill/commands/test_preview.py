@@ -55,6 +55,20 @@ def test_a_version_is_previewed_with_the_overlap_of_its_rules(whole: Mill, capsy
     assert said.count("    | word") == 3
 
 
+def test_the_page_has_the_table_the_curves_and_the_examples(
+    whole: Mill, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "preview.html"
+    previewed(whole, capsys, "pages/v1", "--output", str(file), "--rule", "short=words_1__count < 2 OR '<b>' = 'x'")
+    page = file.read_text()
+    assert "<td>english</td><td class=n>20</td><td class=n>50.00%</td>" in page
+    assert "<code>words_1__count &lt; 2 OR &#x27;&lt;b&gt;&#x27; = &#x27;x&#x27;</code>" in page
+    assert page.count("<svg") == 1
+    assert "short &lt; 2</text>" in page
+    assert "<h3>Dropped by short</h3>" in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
 def test_documents_on_a_blocklist_are_not_shown(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     listed = [f'{{"source":"pages","id":"doc-{n:05d}","reason":"asked"}}\n' for n in range(39)]
     whole.store.put("blocklists/gone.jsonl", "".join(listed).encode())

@@ -16,7 +16,8 @@ from gristmill.scores.sketch import Sketch
         ("more_words > 3 OR words_more > 4", []),
         ("words > 3 * rows", [("words", ">", 3.0)]),
         ("words = 3 OR words IS NULL", []),
-        ("coalesce(words, 0) < 3", []),
+        ("coalesce(words, 0) < 3", [("words", "<", 3.0)]),
+        ("abs(words) < 3", []),
     ],
 )
 def test_thresholds_are_found_where_a_column_is_compared_with_a_number(

@@ -1,0 +1,91 @@
+"""A preview as one HTML page, which needs no other file."""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import groupby
+
+from gristmill.errors import visible
+from gristmill.previews.mix_preview import StreamPreview
+from gristmill.previews.retention import curve_of, thresholds_of
+from gristmill.previews.words import HEADS, overlaps, table_rows
+from gristmill.reports.retention_plot import draw_retention
+from gristmill.scores.page import STYLE, marked_html
+
+
+def preview_page(title: str, previews: Sequence[StreamPreview]) -> str:
+    """The page.
+
+    Args:
+        title: name of the mix or version.
+        previews: one for each stream.
+    """
+    return "".join([
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<title>{_plain(title)}</title><style>{STYLE}</style></head><body><h1>{_plain(title)}</h1>",
+        "<p>What a build would keep and drop. Each document counts for the first reason that drops it.</p>",
+        *(_stream(each) for each in previews),
+        "</body></html>\n",
+    ])  # fmt: skip
+
+
+def _stream(preview: StreamPreview) -> str:
+    first, *rows = table_rows(preview)
+    heads = "".join(f"<th>{name}</th>" for name in HEADS)
+    because = {rule.name: rule.where for rule in (*preview.selection.include, *preview.selection.exclude)}
+    body = "".join(_row(cells, because.get(cells[0], "")) for cells in (first, *rows))
+    pairs = "".join(
+        f"<tr><td>{_plain(a)}</td><td>{_plain(b)}</td><td class=n>{count:,}</td></tr>"
+        for a, b, count in overlaps(preview)
+    )
+    return "".join([
+        f"<section><h2>{_plain(preview.title)} ({_plain(', '.join(preview.snapshots))})</h2>",
+        f'<div class="wide"><table><tr>{heads}<th>condition</th></tr>{body}</table></div>',
+        f'<p class="faint">Tokens: {_plain(str(preview.ratio))}.</p>',
+        *_plots(preview),
+        f"<h3>Documents that two rules drop</h3><table>{pairs}</table>" if pairs else "",
+        *_examples(preview),
+        "</section>",
+    ])  # fmt: skip
+
+
+def _row(cells: Sequence[str], condition: str) -> str:
+    name, *numbers = cells
+    inner = "".join(f"<td class=n>{cell}</td>" for cell in numbers)
+    return f"<tr><td>{_plain(name)}</td>{inner}<td class=t><code>{_plain(condition)}</code></td></tr>"
+
+
+def retention_plots(preview: StreamPreview) -> dict[str, str]:
+    """The retention curve of each score as SVG, by the name of its column."""
+    thresholds = thresholds_of(preview.selection)
+    drawn: dict[str, str] = {}
+    for name, curve in sorted(preview.tally.curves.items()):
+        if curve.rows.total:
+            today = [
+                (f"{each.rule} {each.order} {each.number:g}", each.number) for each in thresholds if each.column == name
+            ]
+            legend = f"documents at or above: all {curve.rows.total:,}; dashed: the {curve.kept.total:,} that are kept"
+            missing = f"; {curve.missing:,} have no value" if curve.missing else ""
+            points = curve_of(curve.rows), curve_of(curve.kept)
+            drawn[name] = draw_retention(*points, today, visible(name), legend + missing)
+    return drawn
+
+
+def _plots(preview: StreamPreview) -> list[str]:
+    return [f"<div>{plot}</div>" for plot in retention_plots(preview).values()]
+
+
+def _examples(preview: StreamPreview) -> list[str]:
+    parts: list[str] = []
+    for reason, rows in groupby(preview.rows, lambda row: row.reason):
+        lines = "".join(
+            f"<tr><td class=t>{marked_html(row.excerpt, row.marks)}<br>"
+            f'<span class="faint">{_plain(f"{row.where}  {row.id}")}</span></td></tr>'
+            for row in rows
+        )
+        parts.append(f"<h3>{_plain(f'Dropped by {reason}' if reason else 'Kept')}</h3><table>{lines}</table>")
+    return parts
+
+
+def _plain(text: str) -> str:
+    return escape(visible(text))
