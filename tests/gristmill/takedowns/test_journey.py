@@ -1,4 +1,4 @@
-"""A takedown from raw data to token caches and exports, proven by reading every object without the code that proves it."""
+"""A takedown from raw data to token caches and exports, proven by reading every object in another way."""
 
 import gzip
 import json
