@@ -10,13 +10,13 @@ from testkit import SNAPSHOT, Mill
 
 from gristmill.__main__ import main
 from gristmill.lake.address import cache_asset
-from gristmill.recipes.export import Oscar
+from gristmill.recipes.export import ExportFormat, Oscar
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
 from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.token_stream import open_split
 
 TARS = EnergonWebdataset(parts={"txt": "text"}, sample_type="TextSample", field_map={"text": "txt"})
-FORMATS = {"oscar": Oscar(), "lines": EnergonJsonl(file_bytes=1_000_000), "tars": TARS}
+FORMATS: dict[str, ExportFormat] = {"oscar": Oscar(), "lines": EnergonJsonl(file_bytes=1_000_000), "tars": TARS}
 GONE = (3, 17, 25)
 TRAINED = ("mixes/", "token_caches/", "exports/")
 
