@@ -25,6 +25,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import CHANGED, changes_rows
 from gristmill.stages.adoption.before import RowsBefore, VersionBefore
 from gristmill.stages.conversion.parts import parts_meet
+from gristmill.stages.mixing.held_out_proof import held_out_findings
 from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.ledger import LedgerProof, input_of
 from gristmill.verification.shard import ShardProof, prove_object
@@ -58,6 +59,9 @@ def document_findings(store: Store, partition: Place, say: Say) -> Iterator[Find
                 rebuilt[shard.name] = reading.ids.index()
         yield from _quarantine(store, partition, shard)
     yield from _unique(store, partition, readable, rebuilt)
+    names = {shard.name for shard in readable}
+    sound = [shard for shard in proof.shards if shard.name in names]
+    yield from held_out_findings(store, partition, proof.head, sound)
     yield from proof.strays(say)
     if partition.kind is DOCUMENTS:
         yield from derived_findings(store, partition, proof.shards, say)

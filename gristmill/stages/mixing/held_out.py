@@ -50,6 +50,11 @@ class HeldOutFlags:
             self._flags.append(self._known[key])
 
     @property
+    def array(self) -> NDArray[np.bool_]:
+        """For each kept row, whether it is held out; shape (rows,)."""
+        return np.array(self._flags, np.bool_)
+
+    @property
     def counts(self) -> dict[str, int]:
         """The counts for the table's row."""
         return {HELD_OUT: sum(self._flags), NULL_KEYS: self._null}
@@ -57,7 +62,7 @@ class HeldOutFlags:
     @property
     def extra(self) -> dict[str, str]:
         """The bitmap, for the table's row."""
-        return {"held": pack_bits(np.array(self._flags, np.bool_))}
+        return {"held": pack_bits(self.array)}
 
 
 def held_rows(shard: Shard) -> NDArray[np.bool_] | None:

@@ -1,19 +1,17 @@
 """Rows that are held out by a key, from the mix to the token cache and the export."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from exported import export, step_of
+from hostlake import is_held, mix_of, rows, start
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache import CacheReader, ranges_of
 from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.ledger.files import read_head, read_ledger
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction, key_fraction
-from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.rules import field
+from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.mixing.held_out import check_one_key, held_rows
 from gristmill.stages.mixing.index import mix_index_of
@@ -24,39 +22,11 @@ from gristmill.verification.audit import audit_ledger
 
 TOKENIZER = Tokenizer(name="bytes-1", training=Training(mix="blend", snapshots={"pages": (SNAPSHOT,)}, vocabulary=258))
 CACHE = place(cache_asset("blend", "bytes-1", "pages"), SNAPSHOT)
-HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")
-SHARE = 0.5
-
-
-def rows(start: int, count: int) -> list[dict[str, Any]]:
-    """Documents of five hosts in turn; every sixth has none."""
-    found = []
-    for number in range(start, start + count):
-        host = {} if number % 6 == 5 else {"host": HOSTS[number % 5]}
-        found.append({"id": f"d{number}", "text": f"text {number}", "source": "pages", "metadata": host})
-    return found
-
-
-def is_held(row: dict[str, Any]) -> bool:
-    host = row["metadata"].get("host")
-    pair = (row["source"], row["id"])
-    return (key_fraction(host, VALIDATION_SEED) if host else fraction(pair, VALIDATION_SEED)) < SHARE
-
-
-def mix_of(**options: Any) -> Mix:
-    exclude: dict[str, Any] = {"validation": SHARE, "validation_key": field("metadata.host"), "draft": True}
-    return Mix(name="blend", streams=(Stream(source="pages", version="v0"),), **{**exclude, **options})
 
 
 @pytest.fixture
 def keyed(tmp_path: Path) -> Mill:
-    """A lake with the slice of a mix that is held out by host."""
-    mill = Mill(tmp_path)
-    mill.raw("a.jsonl.gz", rows(0, 20))
-    mill.raw("b.jsonl.gz", rows(20, 10))
-    mill.convert()
-    mill.make(stream_step(mix_of(), "pages", SNAPSHOT, SHELVES))
-    return mill
+    return start(tmp_path, mix_of())
 
 
 def cached(mill: Mill, mix: Mix) -> None:
