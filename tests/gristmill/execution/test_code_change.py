@@ -1,5 +1,6 @@
 """Edited code under an unchanged name, as people meet it: a package of recipes, and the real commands on it."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -63,6 +64,11 @@ class Shop:
 
     def make(self) -> tuple[int, str]:
         return self.command("make", "tales", "--engine", "inline")
+
+    def texts(self) -> list[str]:
+        """The texts of shard a in v1."""
+        (shard,) = (self.lake / "sources" / "tales" / "v1" / "documents" / "2024").glob("a*.jsonl.gz")
+        return [json.loads(line)["text"] for line in gzip.decompress(shard.read_bytes()).splitlines()]
 
     def note(self) -> dict[str, str]:
         codes: dict[str, str] = json.loads((self.lake / NOTE).read_text())["codes"]
@@ -180,3 +186,36 @@ def test_without_its_note_a_source_that_is_no_draft_is_not_overwritten_by_edited
     assert shop.command("make", "fables", "--engine", "inline")[0] == 0
     assert (ledgers / "2024.json").read_bytes() == head
     assert json.loads((ledgers / "2024.run.json").read_bytes())["codes"] != {}
+
+
+@pytest.mark.slow
+def test_an_edited_transform_makes_its_shards_due_if_it_is_a_draft_and_is_refused_otherwise(shop: Shop) -> None:
+    transform = """from gristmill.recipes.edits.transform import Transform
+
+LOWER = Transform(name="lower-1", document=lambda document: document.text.lower(), draft=True)
+"""
+    shop.write("transforms/__init__", "")
+    shop.write("transforms/lower", transform)
+    revised = SOURCE.replace("import Source", "import Revision, Source").replace(
+        "draft=True", 'draft=True, revisions=(Revision(version="v1", transforms=("lower-1",)),)'
+    )
+    shop.write("sources/tales", revised)
+    code, said = shop.make()
+    assert code == 0, said
+    assert shop.texts() == ["one two"]
+
+    shop.write("transforms/lower", transform.replace("lower()", "title()"))
+    code, said = shop.command("plan")
+    assert (code, "the code of codeshop.transforms.lower changed since" in said) == (1, True)
+    assert shop.make()[0] == 0
+    assert shop.texts() == ["One Two"]
+    assert shop.command("plan")[0] == 0
+
+    final = transform.replace("lower()", "title()").replace(", draft=True", "")
+    shop.write("transforms/lower", final)
+    shop.write("sources/tales", revised.replace("draft=True, ", ""))
+    assert shop.make()[0] == 0
+    shop.write("transforms/lower", final.replace("title()", "upper()"))
+    code, said = shop.make()
+    assert (code, "Declare the change under the next number" in said) == (1, True)
+    assert shop.texts() == ["One Two"]
