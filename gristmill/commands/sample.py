@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, shorten
@@ -17,10 +18,12 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
+from gristmill.stages.mixing.edits.editor import TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
+from gristmill.text.differences import first_differences
 from gristmill.text.natural_order import newest
 
 HELP = "show rows that a mix (or a version, as in wiki/v1) keeps, and rows that each rule drops"
@@ -141,16 +144,24 @@ def _differences(sample: Sample, ledger: Ledger) -> list[str]:
 
 
 def _order(selection: Selection, sample: Sample) -> list[str]:
-    """All reasons in the order of evaluation: blocklists, rules, the rate; also reasons that drop no row."""
+    """All reasons in the order of evaluation: blocklists, rules, the rate, edits; also reasons that drop no row."""
     rules = list(selection.reasons)
     others = sorted(reason for reason in sample.dropped if reason not in rules and reason != SAMPLED_OUT)
-    return [*others, *rules, *([SAMPLED_OUT] if selection.rate < 1 else [])]
+    listed = [reason for reason in others if reason.startswith(_LISTED)]
+    edited = [reason for reason in others if reason not in listed]
+    return [*listed, *rules, *([SAMPLED_OUT] if selection.rate < 1 else []), *edited]
 
 
 def _because(selection: Selection, reason: str) -> str:
     if reason == SAMPLED_OUT:
         return f"a rate of {selection.rate} is kept, drawn by the hash of (source, id)"
-    return selection.reasons.get(reason, "listed in the lake's blocklists/")
+    if reason.startswith(_LISTED):
+        return "listed in the lake's blocklists/"
+    if reason == TOO_LITTLE_LEFT:
+        return f"less than {selection.least_kept:g} of the text is outside of edited spans"
+    if reason == TOO_SHORT:
+        return f"fewer than {selection.shortest} code points are left"
+    return selection.reasons.get(reason, "")
 
 
 def _where(step: MixingStep, reason: str) -> str | None:
@@ -168,6 +179,8 @@ def _show_examples(title: str, count: int, examples: list[SampledRow], where: st
             f"    {example.shard} row {example.row}  {_cut(example.pair[1])}  {_values(example.values, where)}".rstrip()
         )
         show(f"      | {_cut(example.text[: 4 * _WIDTH])}")
+        for line in shown_changes(first_differences(example.text, example.edited_text)):
+            show(f"      {line}")
 
 
 def _values(values: Mapping[str, Any], where: str | None) -> str:

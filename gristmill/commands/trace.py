@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.targets import names_lake
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import RecipeError, shorten
@@ -110,6 +111,7 @@ def _lines(trace: DocumentTrace) -> Iterator[str]:
         yield f"  {_raw(trace.raw)}"
     for row in (*trace.documents, *trace.attributes, *trace.mixes):
         yield f"  {_row(row)}"
+        yield from (f"    {line}" for line in shown_changes(row.changes))
     for tokens in trace.token_caches:
         yield f"  {_tokens(tokens)}"
     for part in trace.parts:

@@ -27,6 +27,7 @@ from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Input, Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
+from gristmill.text.differences import Difference, first_differences
 from gristmill.tracing.parts import PartPlace, traced_part
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import (
@@ -54,6 +55,7 @@ class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True):
         member: bytes [start, end) of the gzip member that holds the row.
         attributes: the document's attributes in an attribute set, as JSON.
         why: why the document is missing, or why the row is about to change.
+        changes: the first differences between the text in the version that was read and the text here.
     """
 
     asset: str
@@ -62,6 +64,7 @@ class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     member: tuple[int, int] | None = None
     attributes: Any = None
     why: str = ""
+    changes: tuple[Difference, ...] = ()
 
 
 OTHERS = tuple(kind for kind in PARTITIONED if kind not in {DOCUMENTS, ATTRIBUTES, MIX, TOKEN_CACHE})
@@ -289,7 +292,10 @@ class _Downstream:
             self.rows.append(RowPlace(asset, why=self._why(selected, upstream)))
         else:
             due = upstream is not None and not selected.has_read(upstream, self._shard)
-            self.rows.append(_row_place(selected.place, located, why=REMADE if due else ""))
+            before = self._located.get(upstream.place.asset) if upstream is not None else None
+            changes = _changes(before, located) if before is not None and not due else ()
+            place_here = _row_place(selected.place, located, why=REMADE if due else "")
+            self.rows.append(msgspec.structs.replace(place_here, changes=changes))
 
     def _why(self, selected: Partition, upstream: Partition | None) -> str:
         if upstream is None:
@@ -328,6 +334,14 @@ class _Downstream:
 
 def _row_place(partition: Place, row: LocatedRow, attributes: Any = None, why: str = "") -> RowPlace:
     return RowPlace(partition.asset, row.path, row.row, row.member, attributes, why)
+
+
+def _changes(before: LocatedRow, after: LocatedRow) -> tuple[Difference, ...]:
+    """The first differences between the texts of two rows."""
+    if before.line == after.line:
+        return ()
+    old, new = (str(msgspec.json.decode(row.line).get("text", "")) for row in (before, after))
+    return first_differences(old, new)
 
 
 def _labels(line: bytes) -> Any:

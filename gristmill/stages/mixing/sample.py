@@ -55,6 +55,11 @@ class SampledRow:
         """The document's text."""
         return str(msgspec.json.decode(self.line).get("text", ""))
 
+    @property
+    def edited_text(self) -> str:
+        """The document's text after edits and transforms."""
+        return self.text if self.edited is None else str(msgspec.json.decode(self.edited).get("text", ""))
+
 
 @dataclass(frozen=True)
 class Sample:

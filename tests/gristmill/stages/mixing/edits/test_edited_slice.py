@@ -5,11 +5,13 @@ import json
 import pytest
 from lies import audit
 from streams import stream
-from testkit import Mill
+from testkit import SNAPSHOT, Mill
 from wholelake import rewrite
 
+from gristmill.__main__ import main
 from gristmill.errors import DataError
 from gristmill.recipes.edits.edit import Edit
+from gristmill.stages.mixing.sample import KEPT, draw
 from gristmill.tracing.drop_reason import drop_reason
 from gristmill.tracing.rows import find_partition, locate_in
 
@@ -60,3 +62,21 @@ def test_a_trace_tells_that_an_edit_dropped_a_document(mill: Mill) -> None:
     located = locate_in(documents, "a", ("pages", "doc-00000"))
     assert located is not None
     assert drop_reason(slice_, documents, located) == "too short after edits"
+
+
+def test_a_trace_shows_what_was_changed(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    made(mill)
+    assert main(["trace", mill.lake.url, "pages", "doc-00001", "--shelves", "testshelf"]) == 0
+    said = capsys.readouterr().out
+    assert "    - word word\n    + |||WORD||| word\n" in said
+
+
+def test_a_sample_counts_as_the_slice_does_and_has_the_texts_before_and_after(mill: Mill) -> None:
+    made(mill, shortest=12)
+    chosen = stream(edits=(FIRST,), shortest=12)
+    found = draw(mill.store, "pages", "v0", SNAPSHOT, chosen, 20)
+    assert found.dropped == {"too short after edits": 4}
+    assert {(each.text, each.edited_text) for each in found.examples[KEPT]} == {
+        ("word" + more, "|||WORD|||" + more) for more in (" word" * n for n in range(1, 5))
+    }
+    assert {each.edited_text for each in found.examples["too short after edits"]} == {"word"}
