@@ -25,13 +25,13 @@ from gristmill.lake.rows.batches import IdPair, read_rows
 from gristmill.lake.rows.shard_file import member_of, rows_around
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
+from gristmill.text.differences import Difference, first_differences
 
 AT_ONCE = 64
 """Indexes that are read at the same time: a bucket answers a request in about 20 ms."""
 
 _GROUPS = 4 * AT_ONCE
 """Number of tasks for the shards of a partition. Reading a small file costs less than starting a thread's task."""
-
 
 REMADE = "made from another version of this shard: it is due to be rebuilt"
 """The explanation for a shard whose inputs have changed since it was made."""
@@ -227,3 +227,16 @@ def other_sources(searched: Sequence[Partition], source: str) -> str:
 
 _NAMED = 8
 """Sources that a message names at most."""
+
+
+def text_changes(before: LocatedRow, after: LocatedRow) -> tuple[Difference, ...]:
+    """The first differences between the texts of two rows.
+
+    Args:
+        before: a document's row in one version.
+        after: its row in another.
+    """
+    if before.line == after.line:
+        return ()
+    old, new = (str(msgspec.json.decode(row.line).get("text", "")) for row in (before, after))
+    return first_differences(old, new)

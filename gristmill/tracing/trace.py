@@ -27,7 +27,7 @@ from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Input, Ledger, Upstream
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
-from gristmill.text.differences import Difference, first_differences
+from gristmill.text.differences import Difference
 from gristmill.tracing.parts import PartPlace, traced_part
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
 from gristmill.tracing.rows import (
@@ -41,6 +41,7 @@ from gristmill.tracing.rows import (
     other_sources,
     parent_of,
     row_of,
+    text_changes,
 )
 from gristmill.tracing.tokens import TokenPlace, owner_of, token_place
 
@@ -293,7 +294,7 @@ class _Downstream:
         else:
             due = upstream is not None and not selected.has_read(upstream, self._shard)
             before = self._located.get(upstream.place.asset) if upstream is not None else None
-            changes = _changes(before, located) if before is not None and not due else ()
+            changes = text_changes(before, located) if before is not None and not due else ()
             place_here = _row_place(selected.place, located, why=REMADE if due else "")
             self.rows.append(msgspec.structs.replace(place_here, changes=changes))
 
@@ -334,14 +335,6 @@ class _Downstream:
 
 def _row_place(partition: Place, row: LocatedRow, attributes: Any = None, why: str = "") -> RowPlace:
     return RowPlace(partition.asset, row.path, row.row, row.member, attributes, why)
-
-
-def _changes(before: LocatedRow, after: LocatedRow) -> tuple[Difference, ...]:
-    """The first differences between the texts of two rows."""
-    if before.line == after.line:
-        return ()
-    old, new = (str(msgspec.json.decode(row.line).get("text", "")) for row in (before, after))
-    return first_differences(old, new)
 
 
 def _labels(line: bytes) -> Any:
