@@ -121,7 +121,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ACROSS,
     "maintenance": {"tracing", "scores", *ACROSS},
     "pipeline": ACROSS,
-    "takedowns": {"tracing", "scores", "maintenance", *ACROSS},
+    "takedowns": {"tracing", "scores", "releases", *ACROSS},
     **dict.fromkeys(SHELVES, SHELF),
     "reading": {
         "stages.mixing",

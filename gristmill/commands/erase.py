@@ -16,6 +16,7 @@ from gristmill.takedowns.erasure import erase
 from gristmill.takedowns.erasure_plan import erasure_plan
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
+from gristmill.takedowns.withdrawal import withdraw_release
 from gristmill.tracing.raw import Shelves
 
 HELP = "cut documents out of the lake's raw data, and keep a record of it"
@@ -24,9 +25,9 @@ HELP = "cut documents out of the lake's raw data, and keep a record of it"
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
     add_lake(parser, alone=True)
-    parser.add_argument(
-        "--ids", metavar="FILE", required=True, help='JSON lines {"source","id"}, with "reason" if you like'
-    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--ids", metavar="FILE", help='JSON lines {"source","id"}, with "reason" if you like')
+    what.add_argument("--release", metavar="NAME", help="withdraw this release, so that gc removes its old parts")
     parser.add_argument("--blocklist", default=BLOCKLIST, metavar="NAME", help="the list to add to (%(default)s)")
     parser.add_argument("--reason", default=REASON, help="of lines that have none (%(default)s)")
     parser.add_argument("--dry-run", action="store_true", help="show what would be cut, and change nothing")
@@ -37,12 +38,16 @@ def run(arguments: Namespace) -> int:
     """Erases the documents. Returns the exit code.
 
     Raises:
-        DataError: the file of ids, the blocklist or a ledger is wrong.
-        RecipeError: the name of the blocklist is wrong.
+        DataError: the file of ids, the blocklist, a ledger or a release is wrong.
+        RecipeError: the name of the blocklist or of the release is wrong.
         StoreError: the lake does not answer, or is being rebuilt.
     """
     name = check_name(arguments.blocklist, "blocklist")
     lake = chosen_lake(arguments)
+    if arguments.release is not None:
+        record = withdraw_release(lake.store(), arguments.release)
+        show(f"withdrawn {arguments.release}: its list of objects is kept as {record}; next: gristmill gc")
+        return 0
     store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
     wanted = Wanted(read_wanted(arguments.ids, arguments.reason))
     search = Finder(store, wanted, shelves).run()

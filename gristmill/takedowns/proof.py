@@ -116,13 +116,13 @@ def _old(old: Mapping[str, str]) -> ProofLine:
 
 def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
     """Which releases name an old part: `gc` keeps it for them."""
-    files = [entry.path for entry in store.list("releases/")]
+    files = [entry.path for entry in store.list("releases/") if entry.path.endswith(".json")]
     names = [path.rstrip("/").rpartition("/")[2].encode() for path in old]
     pinning = [path for path in files if any(name in store.read(path) for name in names)]
     if pinning:
-        why = f"{_some(pinning)}: they name old parts, which may have them; withdraw them, then run gristmill gc"
+        why = f"{_some(pinning)}: they name old parts, which may have them; withdraw them (gristmill erase), then gc"
         return ProofLine("releases", "not proven", why)
-    return ProofLine("releases", "absent", f"{len(files)} releases in the lake, which name no old part")
+    return ProofLine("releases", "absent", f"{len(files)} files of releases, which name no old part")
 
 
 def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:

@@ -1,0 +1,38 @@
+"""Withdraws a release, because something that it names must go. `withdrawn/releases/` keeps its list of objects."""
+
+from gristmill.errors import DataError
+from gristmill.lake.store.protocol import Store
+from gristmill.releases.pinned import RELEASES, pinned_path, read_pinned
+
+WITHDRAWN = "withdrawn/releases/"
+
+
+def withdraw_release(store: Store, name: str) -> str:
+    """Moves a release out of the way, so that `gc` removes what nothing else names.
+
+    The record is written first. A withdrawal that was killed is started again, and goes on.
+
+    Args:
+        store: the lake.
+        name: of the release.
+
+    Returns:
+        The path of the record: the release's file, unchanged.
+
+    Raises:
+        DataError: the lake has no such release, its file is damaged, or another release of the name was withdrawn.
+        RecipeError: the name is wrong.
+        StoreError: the lake does not answer.
+    """
+    path, record = pinned_path(name), f"{WITHDRAWN}{name}.json"
+    old = store.read_tagged(record)
+    if store.head(path) is not None or old is None:
+        read_pinned(store, name)
+        data = store.read(path)
+        if old is not None and old[0] != data:
+            raise DataError(f"{record}: another release of this name was withdrawn before; move that file away")
+        if old is None:
+            store.put_if(record, data, None)
+    files = [entry.path for entry in store.list(f"{RELEASES}{name}/")]
+    store.delete([*files, path])
+    return record
