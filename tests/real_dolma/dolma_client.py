@@ -5,6 +5,7 @@ Jobs: {"do": "tag", "taggers", "rows"}: for each row, for each tagger, its label
       {"do": "names"}: the names of all its taggers
       {"do": "dedupe", "config"}: runs `dolma dedupe` with a configuration file
       {"do": "mix", "config"}: runs `dolma mix` with a configuration file
+      {"do": "mix", "config"}: runs `dolma mix` with a configuration file
 """
 
 import json
@@ -54,10 +55,10 @@ def names(_: Job) -> Labels:
     return {"names": sorted(name for name, _ in registry.items())}
 
 
-def dedupe(job: Job) -> Labels:
-    """Runs its deduper as its command line does. It needs keys of a bucket even for files."""
+def run(job: Job) -> Labels:
+    """Runs its deduper or mixer as its command line does. They need keys of a bucket even for files."""
     os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_REGION": "us-east-1"}
-    sys.argv = ["dolma", "-c", job["config"], "dedupe"]
+    sys.argv = ["dolma", "-c", job["config"], job["do"]]
     import_module("dolma.cli.main").main()
     return {}
 
@@ -70,7 +71,7 @@ def mix(job: Job) -> Labels:
     return {}
 
 
-DO = {"tag": tag, "names": names, "dedupe": dedupe, "mix": mix}
+DO = {"tag": tag, "names": names, "dedupe": run, "mix": run}
 
 
 def main() -> None:

@@ -17,13 +17,13 @@ class MergedRow:
 
     Args:
         fields: of the document.
-        attributes: all its attributes; None if nothing needs them.
+        attributes: all its attributes, also none; None if there are no sets, or nothing needs them.
     """
 
     def __init__(self, fields: Values, attributes: Values | None) -> None:
         self.fields = fields
         self._decoded: dict[str, Any] = {}
-        if attributes:
+        if attributes is not None:
             fields["attributes"] = msgspec.Raw(joined(attributes))
 
     @cached_property

@@ -130,9 +130,11 @@ class StreamMixer:
     ) -> list[MergedRow]:
         rows = []
         for number, document in enumerate(documents):
-            attributes: Values = self._own(document, path, first + number) or {}
-            for beside in sets:
-                attributes.update(beside[number])
+            attributes: Values | None = self._own(document, path, first + number)
+            if sets:
+                attributes = attributes or {}
+                for beside in sets:
+                    attributes.update(beside[number])
             rows.append(MergedRow(document, attributes))
         return rows
 
