@@ -1,8 +1,11 @@
-"""`preview [LAKE] MIX`: shows what a mix would keep and drop, by rule and by stream, before anything is built."""
+"""`preview [LAKE] MIX`: shows what a mix would keep and drop, by rule and by stream, before anything is built.
+`preview [LAKE] MIX OTHER`: shows what only one of two mixes would keep.
+"""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
@@ -10,6 +13,7 @@ from gristmill.commands._shared.terminal import add_options, add_shelves, lake_o
 from gristmill.errors import RecipeError
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.changed_selection import changed
+from gristmill.previews.comparison import compare_mixes, lines_of_differences
 from gristmill.previews.mix_preview import (
     OpenedStream,
     StreamPreview,
@@ -20,6 +24,7 @@ from gristmill.previews.mix_preview import (
 from gristmill.previews.page import preview_page
 from gristmill.previews.token_ratio import TokenRatio, token_ratio
 from gristmill.previews.words import lines_of
+from gristmill.project import is_lake
 from gristmill.reading.label_kinds import declared_kinds
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find
@@ -36,9 +41,9 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "words",
         nargs="+",
-        metavar="[LAKE] MIX",
-        help="a mix, or <source>/<version>; before it the lake: -, s3://bucket/prefix, or a folder; by default that of"
-        " the project or GRISTMILL_LAKE",
+        metavar="[LAKE] MIX [OTHER]",
+        help="a mix, or <source>/<version>, or two that are compared; before them the lake: -, s3://bucket/prefix, or a"
+        " folder; by default that of the project or GRISTMILL_LAKE",
     )
     add_options(parser)
     parser.add_argument("--where", default="", metavar="SQL", help="a condition that documents must meet too")
@@ -68,9 +73,14 @@ def run(arguments: Namespace) -> int:
         raise RecipeError(f"--rows {arguments.rows}: give a number, 0 or more")
     start_early()
     words = list(arguments.words)
-    arguments.lake = words.pop(0) if len(words) > 1 and is_path(words[0]) else "-"
-    if len(words) != 1:
-        raise RecipeError(f"{' '.join(words)}: name a mix or a version, as in wiki/v1, after the lake or alone")
+    lake_first = len(words) > 1 and (is_path(words[0]) or is_lake(Path(words[0])))
+    arguments.lake = words.pop(0) if lake_first else "-"
+    if len(words) not in {1, 2}:
+        raise RecipeError(
+            f"{' '.join(words)}: name a mix or a version, as in wiki/v1, after the lake or alone; or two of them"
+        )
+    if len(words) == 2:
+        return _compare(arguments, *words)
     lake = lake_of(arguments)
     store = lake.store()
     streams = _opened(store, arguments, words[0])
@@ -88,6 +98,22 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
+def _compare(arguments: Namespace, name: str, other: str) -> int:
+    """Shows what only one of two mixes keeps. Conditions that were asked for are those of the second."""
+    if arguments.output:
+        raise RecipeError(f"--output {arguments.output}: a comparison has no page; leave it out")
+    store = lake_of(arguments).store()
+    as_it_is = Namespace(**(vars(arguments) | {"where": "", "rule": []}))
+    ours = _opened(store, as_it_is, name, keyed=True)
+    others = _opened(store, arguments, other, keyed=True)
+    _show_needed([*ours, *others])
+    shown = (name, other) if name != other else (name, f"{other} with the conditions asked for")
+    for title, differences in zip(shown, compare_mixes(store, ours, others, arguments.rows), strict=True):
+        for line in lines_of_differences(title, differences):
+            show(line)
+    return 0
+
+
 def _show_needed(streams: Sequence[OpenedStream]) -> None:
     needed = [each.needed() for each in streams]
     columns, text = sum(each.columns for each in needed), sum(each.text for each in needed)
@@ -97,7 +123,7 @@ def _show_needed(streams: Sequence[OpenedStream]) -> None:
         show(f"rules read the text: {text:,} bytes of documents are read")
 
 
-def _opened(store: Store, arguments: Namespace, name: str) -> list[OpenedStream]:
+def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = False) -> list[OpenedStream]:
     """The streams that were asked for, with the rules that were asked for."""
     shelves = shelves_of(arguments)
     steps = _steps(store, arguments, name, shelves)
@@ -109,7 +135,9 @@ def _opened(store: Store, arguments: Namespace, name: str) -> list[OpenedStream]
     for each, selection in zip(steps, selections, strict=True):
         kinds = {name: declared_kinds(shelves, name, lake) for name in selection.sets}
         ratio = token_ratio(store, mix, each[0].asset.rpartition("/")[2]) if mix else TokenRatio()
-        opened.append(open_stream(store, [replace(step, selection=selection) for step in each], kinds, ratio))
+        opened.append(
+            open_stream(store, [replace(step, selection=selection) for step in each], kinds, ratio, keyed=keyed)
+        )
     return opened
 
 

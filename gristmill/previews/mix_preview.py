@@ -1,6 +1,6 @@
 """MixPreview: what a mix, or a version of a source, keeps and drops, stream by stream, before it is built."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gristmill.errors import DataError
@@ -10,7 +10,7 @@ from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.row_batches import Kinds, NeededBytes
 from gristmill.previews.slice_preview import SlicePreview
-from gristmill.previews.tally import SliceTally
+from gristmill.previews.tally import ExampleRow, SliceTally
 from gristmill.previews.token_ratio import TokenRatio
 from gristmill.recipes.selection import Selection, label_of, set_of
 from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
@@ -79,7 +79,9 @@ class OpenedStream:
         return NeededBytes(sum(one.columns for one in each), sum(one.text for one in each))
 
 
-def open_stream(store: Store, steps: Sequence[MixingStep], kinds: Kinds, ratio: TokenRatio) -> OpenedStream:
+def open_stream(
+    store: Store, steps: Sequence[MixingStep], kinds: Kinds, ratio: TokenRatio, *, keyed: bool = False
+) -> OpenedStream:
     """Opens a stream.
 
     Args:
@@ -87,11 +89,12 @@ def open_stream(store: Store, steps: Sequence[MixingStep], kinds: Kinds, ratio: 
         steps: one for each snapshot; at least one.
         kinds: of the labels of its sets.
         ratio: for estimates of tokens.
+        keyed: whether it is compared with another stream: then sources and ids are read.
 
     Raises:
         DataError: the documents or a set of a snapshot are not finished, or do not match.
     """
-    return OpenedStream(steps[0].asset, ratio, tuple(SlicePreview(store, step, kinds) for step in steps))
+    return OpenedStream(steps[0].asset, ratio, tuple(SlicePreview(store, step, kinds, keyed=keyed) for step in steps))
 
 
 def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamPreview:
@@ -112,7 +115,7 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
     first = opened.slices[0]
     reasons = (*first.reasons, *sorted(tally.dropped.keys() - set(first.reasons)))  # edits have reasons of their own
     snapshots = tuple(each.step.snapshot for each in opened.slices)
-    rows = tuple(_shown(store, opened.slices, tally, reasons))
+    rows = tuple(shown_rows(store, opened.slices, tally.examples, reasons))
     return StreamPreview(opened.title, first.step.selection, snapshots, reasons, tally, opened.ratio, rows)
 
 
@@ -129,14 +132,21 @@ def finished_documents(store: Store, source: str, version: str) -> list[str]:
     return found
 
 
-def _shown(
-    store: Store, slices: Sequence[SlicePreview], tally: SliceTally, reasons: Sequence[str]
+def shown_rows(
+    store: Store, slices: Sequence[SlicePreview], examples: Mapping[str, Sequence[ExampleRow]], reasons: Sequence[str]
 ) -> Iterator[ShownRow]:
-    """The examples with their texts. A document that any blocklist of the lake names is not shown."""
+    """Examples with their texts. A document that any blocklist of the lake names is left out.
+
+    Args:
+        store: the lake.
+        slices: of a stream.
+        examples: rows of the stream, by reason.
+        reasons: in the order in which they are shown, after the rows that are kept.
+    """
     by_snapshot = {each.step.snapshot: each for each in slices}
-    blocked = listed_pairs(store) if tally.examples else set()
+    blocked = listed_pairs(store) if examples else set()
     for reason in ("", *reasons):
-        for _, snapshot, shard, row in tally.examples.get(reason, ()):
+        for _, snapshot, shard, row in examples.get(reason, ()):
             part = by_snapshot[snapshot]
             held = next(each for each in part.shards if each.name == shard)
             document = document_at(store, part.step.documents, held, row)

@@ -42,7 +42,7 @@ class RowBatch(NamedTuple):
     Attributes:
         first: number of the first row in the shard.
         values: the declared columns, as typed_array() gives them.
-        places: `bytes` (of the line) and `characters` (of the text) of each row. If blocklists or a rate need them also
+        places: `bytes` (of the line) and `characters` (of the text) of each row. If they are needed, also
             `source` and `id`.
         built: the rows as the build decides about them and edits them; None without edits and transforms.
     """
@@ -75,6 +75,7 @@ class RowReader:
         kinds: of the labels of the sets that the columns name.
         blocklists: those that it names.
         transforms: those that it names, in its order.
+        keyed: whether batches have `source` and `id`, though neither blocklists nor a rate need them.
     """
 
     def __init__(
@@ -85,6 +86,8 @@ class RowReader:
         kinds: Kinds,
         blocklists: Sequence[Blocklist] = (),
         transforms: Sequence[Transform] = (),
+        *,
+        keyed: bool = False,
     ) -> None:
         self._store, self._documents, self._kinds = store, documents, kinds
         self._columns = selection.columns
@@ -93,7 +96,7 @@ class RowReader:
             name: {label_of(c) for c in selection.columns if c.type == "spans" and set_of(c) == name}
             for name in selection.sets
         }
-        drawn = selection.blocklists or selection.rate < 1
+        drawn = keyed or selection.blocklists or selection.rate < 1
         self._places = ["bytes", "characters", *(["source", "id"] if drawn else [])]
         self._changed = selection.changes_text
         self._of_text = self._changed or any(column.path == "text" for column in selection.columns)

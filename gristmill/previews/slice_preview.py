@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from gristmill.lake.ledger.files import read_ledger
@@ -15,6 +14,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
+from gristmill.previews.drawn_numbers import drawn_numbers
 from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
 from gristmill.scores.sketch import Sketch
@@ -57,13 +57,14 @@ class SlicePreview:
         store: the lake.
         step: the step that would make the slice.
         kinds: of the labels of its sets.
+        keyed: whether each row's source and id are read, though neither blocklists nor a rate need them.
 
     Raises:
         DataError: the documents or a set are not finished, or do not match each other.
         RecipeError: a blocklist is missing, or a rule is wrong.
     """
 
-    def __init__(self, store: Store, step: MixingStep, kinds: Kinds) -> None:
+    def __init__(self, store: Store, step: MixingStep, kinds: Kinds, *, keyed: bool = False) -> None:
         self.step, self._store = step, store
         self._selection = step.selection
         _, self.shards = read_ledger(store, step.documents)
@@ -75,7 +76,9 @@ class SlicePreview:
         self._verdicts = RuleVerdicts(self._selection) if self._rules else None
         self._blocklists: list[Blocklist] = [read_blocklist(store, name) for name in sorted(self._selection.blocklists)]
         transforms = transforms_named(self._selection.transforms, step.shelves)
-        self._reader = RowReader(store, step.documents, self._selection, kinds, self._blocklists, transforms)
+        self._reader = RowReader(
+            store, step.documents, self._selection, kinds, self._blocklists, transforms, keyed=keyed
+        )
         listed = [BLOCKED.format(each.name) for each in self._blocklists]
         self.reasons = [*listed, *self._rules, *([SAMPLED_OUT] if self._selection.rate < 1 else [])]
         optional = [column.name for column in self._selection.read_columns if column.optional]
@@ -163,7 +166,7 @@ class SlicePreview:
         batch, decisions = judged.batch, judged.decisions
         places = batch.places
         sizes = RowSizes(places.column("bytes").to_numpy(), places.column("characters").to_numpy())
-        after = _after_edits(batch, sizes)
+        after = after_edits(batch)
         tally = SliceTally(sizes.amount(np.ones(len(decisions), np.bool_)), after.amount(decisions == 0))
         for number in np.unique(decisions[decisions > 0]).tolist():
             tally.dropped[judged.reasons[number - 1]] = sizes.amount(decisions == number)
@@ -177,8 +180,9 @@ class SlicePreview:
         return tally
 
 
-def _after_edits(batch: RowBatch, sizes: RowSizes) -> RowSizes:
+def after_edits(batch: RowBatch) -> RowSizes:
     """The sizes of rows after edits and transforms."""
+    sizes = RowSizes(batch.places.column("bytes").to_numpy(), batch.places.column("characters").to_numpy())
     if batch.built is None or not batch.built.edits:
         return sizes
     lengths, characters = sizes.bytes.copy(), sizes.characters.copy()
@@ -217,11 +221,7 @@ def _examples(
     if not most or not len(decisions):
         return {}
     snapshot, shard, first = begin
-    seed = first + xxhash.xxh3_64_intdigest(f"{snapshot}/{shard}".encode()) % (1 << 63)
-    mixed = np.arange(seed, seed + len(decisions), dtype=np.uint64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
+    mixed = drawn_numbers(snapshot, shard, np.arange(first, first + len(decisions)))
     found: dict[str, list[ExampleRow]] = {}
     for number in np.unique(decisions).tolist():
         rows = np.flatnonzero(decisions == number)

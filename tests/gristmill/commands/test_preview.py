@@ -69,6 +69,14 @@ def test_the_page_has_the_table_the_curves_and_the_examples(
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
+def test_two_mixes_or_one_with_other_conditions_are_compared(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    said = previewed(whole, capsys, "even", "even", "--rule", "by-four=number % 8 = 4", "--rows", "1")
+    assert "only even keeps:\n  mixes/even/documents/pages: 4 of 8 documents," in said
+    assert "only even with the conditions asked for keeps:\n  mixes/even/documents/pages: 0 of 4 documents," in said
+    assert len(re.findall(r"2024 [ab] row \d+  doc-000(08|16|24|32)\n      \| word", said)) == 1
+    assert "keeps:\n  sources/pages/v1/documents: 8 of 16 documents" in previewed(whole, capsys, "pages/v1", "even")
+
+
 def test_documents_on_a_blocklist_are_not_shown(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     listed = [f'{{"source":"pages","id":"doc-{n:05d}","reason":"asked"}}\n' for n in range(39)]
     whole.store.put("blocklists/gone.jsonl", "".join(listed).encode())
@@ -86,7 +94,8 @@ def test_documents_on_a_blocklist_are_not_shown(whole: Mill, capsys: pytest.Capt
         (["even", "--rule", "by-for=TRUE"], "no rule 'by-for' to change"),
         (["even", "--rule", "by-four"], "give NAME=SQL"),
         (["even", "--where", "words > 1"], "no column 'words'"),
-        (["even", "odd", "x"], "name a mix or a version"),
+        (["even", "even", "x"], "name a mix or a version"),
+        (["even", "even", "--output", "x.html"], "a comparison has no page"),
     ],
 )
 def test_what_cannot_be_previewed_exits_with_2(
