@@ -10,7 +10,7 @@ from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.stages.mixing.index import Index
-from gristmill.stages.token_cache.index import cache_reading, train_weights
+from gristmill.stages.token_cache.index import cache_reading
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
@@ -30,7 +30,7 @@ def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = No
 def streams_facts(mix: Mix, index: Index) -> dict[str, Any]:
     """Metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
     reading = cache_reading(mix, index)
-    blocks = sequences_of(train_weights(mix, reading), mix.block)
+    blocks = sequences_of(mix.train_weights(reading), mix.block)
     rows = [
         dg.TableRecord(
             {

@@ -12,8 +12,8 @@ from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.release import release_warnings
-from gristmill.stages.mixing.index import index_mix, why_mix_open
-from gristmill.stages.token_cache.index import index_cache, why_cache_open
+from gristmill.stages.mixing.index import index_mix, read_index, why_mix_open
+from gristmill.stages.token_cache.index import cache_reading, index_cache, why_cache_open
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,18 @@ class MixIndexes:
         Raises:
             DataError: the release of an export is wrong.
         """
-        return release_warnings(store, address) if self._export(address) else ()
+        if self._export(address):
+            return release_warnings(store, address)
+        index = read_index(store, address)
+        if index is None:
+            return ()
+        if self._tokenizer(address):
+            reading = cache_reading(self.mix, index)
+            return (*reading.shortages, *reading.warnings)
+        rows = dict.fromkeys((each.stream for each in index.slices), 0)
+        for each in index.slices:
+            rows[each.stream] += each.totals.get("rows", 0)
+        return tuple(f"stream {stream!r} keeps no document" for stream, count in rows.items() if not count)
 
     def _tokenizer(self, address: str) -> Tokenizer | None:
         """The tokenizer of a cache's index; None for other indexes."""

@@ -228,6 +228,16 @@ class Mix:
         """
         return {stream.key: stream.weight for stream in self.streams}
 
+    def train_weights(self, reading: Reading) -> dict[str, float]:
+        """The weight of each stream in the trainer's configuration: as declared, or as solved if tokens decide.
+
+        Before the first slice, there is nothing to solve: all streams have the same weight.
+
+        Args:
+            reading: result of `reading`.
+        """
+        return reading.shares if self.by_tokens and any(reading.shares.values()) else self.weights
+
     def stream(self, name: str) -> Stream:
         """The stream of this name.
 

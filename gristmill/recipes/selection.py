@@ -18,6 +18,9 @@ RECORDED = "declared on the shelf"
 """The `because` of a rule that was read from a ledger, because ledgers do not record reasons."""
 
 
+_LEAST_RATE = 1e-9
+"""A smaller rate rounds to nothing."""
+
 CHANGED = "rows changed"
 """Count of the kept rows whose bytes are not those of the version that was read."""
 
@@ -76,6 +79,8 @@ class Selection:
         check_types(self, self._title)
         if not 0 < self.rate <= 1:
             raise RecipeError(f"rate is {self.rate}; give a share of rows above 0 and at most 1")
+        if self.rate < _LEAST_RATE:
+            raise RecipeError(f"rate is {self.rate}: it would keep no row of a billion; give a larger one")
         for name in self.blocklists:
             check_name(name, "blocklist")
         for name in self.sets:

@@ -1,7 +1,7 @@
 """The data card of a release: what is in it, where it comes from, and what was left out and why, as JSON."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -9,7 +9,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import cache_asset, documents_asset, mix_asset
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, kind_of, names_of
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.mix import Stream
+from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.selection import Selection
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
 
@@ -74,7 +74,7 @@ class StreamCard(msgspec.Struct, frozen=True):
         documents: rows of the token cache.
         tokens: of the token cache, both splits.
         validation_tokens: those of the validation split.
-        weight: weight in training, relative to the other streams.
+        weight: as the trainer's configuration has it.
         description: of the source.
         licence: of the source; UNKNOWN if its recipe declares none.
         terms: of the source.
@@ -140,7 +140,7 @@ def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
         RecipeError: a selection on the shelf has changed since its rows were selected.
     """
     mix = catalogue.mixes[release.mix]
-    streams = tuple(_stream(release, catalogue, stream) for stream in mix.streams)
+    streams = _weighed(mix, [_stream(release, catalogue, stream) for stream in mix.streams])
     licences: Counter[str] = Counter()
     for stream in streams:
         licences[stream.licence] += stream.tokens
@@ -160,6 +160,13 @@ def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
         sets=_sets(release, catalogue),
         fingerprint=release.index,
     )
+
+
+def _weighed(mix: Mix, streams: Sequence[StreamCard]) -> tuple[StreamCard, ...]:
+    """The streams with the weights of the trainer's configuration, which depend on tokens if the mix says so."""
+    reading = mix.reading({each.stream: each.tokens - each.validation_tokens for each in streams})
+    weights = mix.train_weights(reading)
+    return tuple(msgspec.structs.replace(each, weight=weights[each.stream]) for each in streams)
 
 
 def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream) -> StreamCard:

@@ -97,7 +97,7 @@ def _reading_files(store: Store, mix: Mix, tokenizer: Tokenizer, index: Index) -
     reading = cache_reading(mix, index)
     if reading.shortages and not index.absent:
         raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortages)}; {MEND}")
-    weights = train_weights(mix, reading)
+    weights = mix.train_weights(reading)
     return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: dump(reading)}
 
 
@@ -120,14 +120,6 @@ def tokens_by_stream(index: Index) -> dict[str, int]:
     for entry in index.slices:
         tokens[entry.stream] = tokens.get(entry.stream, 0) + entry.totals.get("train tokens", 0)
     return tokens
-
-
-def train_weights(mix: Mix, reading: Reading) -> dict[str, float]:
-    """The weight of each stream in the trainer's configuration: as declared, or as solved if tokens decide.
-
-    Before the first slice, there is nothing to solve: all streams have the same weight.
-    """
-    return reading.shares if mix.by_tokens and any(reading.shares.values()) else mix.weights
 
 
 def closed_slices(store: Store, asset: str) -> tuple[Upstream, ...]:
@@ -167,7 +159,7 @@ def _consolidate(
             sums = f"{folder}/{split}/{CHECKSUMS}"
             writer.put(sums, store.read(sums))
     writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog))
-    weights = train_weights(mix, cache_reading(mix, index))
+    weights = mix.train_weights(cache_reading(mix, index))
     writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, weights, folders))
     writer.close(inputs_of(index))
     stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/")]
