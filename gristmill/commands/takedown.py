@@ -37,7 +37,7 @@ def declare(parser: ArgumentParser) -> None:
     which.add_argument("--url", metavar="PATTERN", help="documents whose metadata.url is this; * is any text")
     which.add_argument("--content", metavar="DIGEST", help="documents with this text: its XXH3-128 in hexadecimal")
     parser.add_argument("--near", action="store_true", help="also the near duplicates of these documents")
-    parser.add_argument("--scan", action="store_true", help="with --url and --content: read rows that have no index")
+    parser.add_argument("--scan", action="store_true", help="read the rows of shards that have no index")
     parser.add_argument("--blocklist", default=BLOCKLIST, metavar="NAME", help="the list to add to (%(default)s)")
     parser.add_argument("--reason", default=REASON, help="of lines that have none (%(default)s)")
     parser.add_argument("--prove", action="store_true", help="prove that the documents are gone, and add nothing")
@@ -60,7 +60,7 @@ def run(arguments: Namespace) -> int:
     wanted, skipped = _wanted(arguments, store, shelves)
     if arguments.prove:
         return _prove(store, wanted, skipped, name, shelves, as_json=arguments.json)
-    search = Finder(store, wanted, shelves).run()
+    search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
     due = list(due_slices(store, search, name))
     new = [] if arguments.dry_run else add_to_blocklist(store, name, wanted.reasons)
@@ -97,7 +97,7 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
     if arguments.near:
         from gristmill.takedowns.near import near_documents  # noqa: PLC0415 - the same
 
-        first = Finder(store, Wanted(reasons), shelves).run()
+        first = Finder(store, Wanted(reasons), shelves, scan=arguments.scan).run()
         search.found = first.found
         reasons |= dict.fromkeys(near_documents(store, search) - reasons.keys(), f"near: {arguments.reason}")
     return Wanted(reasons), search.unsearched

@@ -27,7 +27,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.store.protocol import Store
-from gristmill.takedowns.id_rows import rows_by_shard
+from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import AREA_OF_KIND, Area, FoundPlace, Search
 from gristmill.takedowns.shown_place import shown_raw, shown_tokens
 from gristmill.takedowns.side_files import example_places, labelled_places, printed_places, quarantine_places
@@ -54,10 +54,13 @@ class Finder:
         wanted: the documents.
         shelves: recipes, to show where a document is in the raw data.
         proven: whether every index is read whole and compared with its digest.
+        scan: whether rows are read where an index is missing.
     """
 
-    def __init__(self, store: Store, wanted: Wanted, shelves: Shelves, *, proven: bool = False) -> None:
-        self._store, self._wanted, self._shelves, self._proven = store, wanted, shelves, proven
+    def __init__(
+        self, store: Store, wanted: Wanted, shelves: Shelves, *, proven: bool = False, scan: bool = False
+    ) -> None:
+        self._store, self._wanted, self._shelves, self._proven, self._scan = store, wanted, shelves, proven, scan
         self._searched: dict[tuple[str, str], _SearchedRows] = {}
         self.search = Search()
 
@@ -99,7 +102,8 @@ class Finder:
         there, area = partition.place, AREA_OF_KIND[partition.place.kind.name]
         rows: dict[str, dict[Pair, int]] = {}
         shards = list(partition.shards.values())
-        for found in rows_by_shard(self._store, there, shards, self._wanted, proven=self._proven):
+        found_rows = rows_by_shard(self._store, there, shards, self._wanted, proven=self._proven, scan=self._scan)
+        for found in found_rows:
             if found.why:
                 self.search.skip(area, f"{_shown(there)}, shard {found.shard.name}", found.why)
                 continue
@@ -139,14 +143,18 @@ class Finder:
         there, names = partition.place, names_of(partition.place.asset)
         documents = documents_asset(names["source"], names["version"])
         searched = self._searched.get((documents, there.snapshot))
-        for name, shard in partition.shards.items():
-            beside = searched.partition.shards.get(name) if searched else None
-            if beside is None or beside.ids != shard.ids:
-                self.search.skip("attributes", _shown(there), STALE.format(name))
-        for pair, name, row in self._rows_in(documents, there.snapshot):
-            if name in partition.shards:
-                self._found(pair, "attributes", there, name, f"{there.shard(name)}: row {row}")
-                self._columns(there, name, pair)
+        stale = {name for name, shard in partition.shards.items() if not _is_beside(searched, name, shard.ids)}
+        rows = [each for each in self._rows_in(documents, there.snapshot) if each[1] in partition.shards]
+        rows = [each for each in rows if each[1] not in stale]
+        for name in sorted(stale):
+            found = scanned_rows(self._store, there, partition.shards[name], self._wanted) if self._scan else None
+            if found is None or found.why:
+                self.search.skip("attributes", _shown(there), found.why if found else STALE.format(name))
+            else:
+                rows += [(pair, name, row) for pair, row in found.rows.items()]
+        for pair, name, row in rows:
+            self._found(pair, "attributes", there, name, f"{there.shard(name)}: row {row}")
+            self._columns(there, name, pair)
         self._add(example_places(self._store, partition, self._wanted))
 
     def _fingerprints(self, partition: Partition) -> None:
@@ -189,6 +197,12 @@ class Finder:
             self.search.skip(AREA_OF_KIND[made.place.kind.name], _shown(made.place), STALE.format(shard))
             return
         yield from searched.rows.get(shard, {}).items()
+
+
+def _is_beside(documents: _SearchedRows | None, name: str, ids: str) -> bool:
+    """Whether a shard of a set has the rows of the documents as they are now."""
+    beside = documents.partition.shards.get(name) if documents else None
+    return beside is not None and beside.ids == ids
 
 
 def _shown(there: Place) -> str:

@@ -10,14 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from math import isqrt
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from gristmill.errors import DataError, GristmillError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, load_hashes
+from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import sightings
 from gristmill.lake.ledger.model import Shard
+from gristmill.lake.rows.batches import read_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.wanted import Wanted
 
@@ -43,7 +46,7 @@ class ShardRows(NamedTuple):
 
 
 def rows_by_shard(
-    store: Store, place: Place, shards: Sequence[Shard], wanted: Wanted, *, proven: bool
+    store: Store, place: Place, shards: Sequence[Shard], wanted: Wanted, *, proven: bool, scan: bool = False
 ) -> Iterator[ShardRows]:
     """The rows of wanted documents in each shard of a partition of documents or of a mix, in the order of the shards.
 
@@ -53,15 +56,45 @@ def rows_by_shard(
         shards: the rows of its table.
         wanted: the documents.
         proven: whether each index must have the digest that the table records.
+        scan: whether the rows of a shard are read if its index cannot be.
     """
 
     def search(group: Sequence[Shard]) -> list[ShardRows]:
-        return [_searched(store, place, shard, wanted, proven=proven) for shard in group]
+        found = [_searched(store, place, shard, wanted, proven=proven) for shard in group]
+        return [scanned_rows(store, place, each.shard, wanted) if each.why and scan else each for each in found]
 
     groups = [shards[start : start + _GROUP] for start in range(0, len(shards), _GROUP)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for found in pool.map(search, groups):
             yield from found
+
+
+def scanned_rows(store: Store, place: Place, shard: Shard, wanted: Wanted) -> ShardRows:
+    """The rows of wanted documents in a shard, found by reading all of its rows.
+
+    A row of a set may have no source: then its id decides.
+
+    Args:
+        store: the lake.
+        place: the partition.
+        shard: the row of the table.
+        wanted: the documents.
+    """
+    rows: dict[Pair, int] = {}
+    try:
+        for first, block in read_rows(*shard_file(store, place, shard), shard.sha256 or None, _ScannedRow):
+            for number, row in enumerate(block, first):
+                for pair in wanted.by_id.get(str(row.id), ()):
+                    if row.source in {None, pair[0]}:
+                        rows[pair] = number
+    except GristmillError as error:
+        return ShardRows(shard, {}, str(error))
+    return ShardRows(shard, rows)
+
+
+class _ScannedRow(msgspec.Struct):
+    id: str | int
+    source: str | None = None
 
 
 def _searched(store: Store, place: Place, shard: Shard, wanted: Wanted, *, proven: bool) -> ShardRows:

@@ -10,6 +10,7 @@ from tracelake import even, make_trace_lake, spell, where
 
 from gristmill.__main__ import main
 from gristmill.lake.address import place
+from gristmill.lake.store.open import open_store
 from gristmill.stages.mixing.step import stream_step
 
 SHELF = ["--shelves", "gristmill,testshelf"]
@@ -104,6 +105,34 @@ def test_without_an_index_nothing_is_said_to_be_absent(
     code, lines = taken(mill, capsys)
     assert code == 1
     assert any(line.startswith(f"not searched: {asset} (2024), shard a: ") for line in lines)
+    code, lines = taken(mill, capsys, "--scan")
+    assert code == 0
+    assert sum(line.startswith("  ") for line in lines) == 8
+
+
+def test_a_scan_reads_a_set_of_other_documents(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    mill.raw("a.jsonl.gz", [{"id": "doc-8", "text": "one", "source": "pages"}])
+    mill.convert()
+    found = {}
+    for words in ([], ["--scan"]):
+        code, lines = taken(mill, capsys, "--dry-run", *words)
+        found[len(words)] = [line for line in lines if "v0/attributes" in line]
+    old = "sources/pages/v0/attributes/words-1"
+    assert f"  attributes    {old}/2024/a.jsonl.gz: row 8" in found[1]
+    assert [line for line in found[0] if line.startswith(f"not searched: {old} (2024): made from another version")]
+    assert not [line for line in found[1] if line.startswith("not searched")]
+    assert code == 0
+
+
+def test_a_bucket_is_searched_as_the_folder_is(mill: Mill, capsys: pytest.CaptureFixture[str], endpoint: str) -> None:
+    store = open_store("s3://mill/takedown", {"endpoint": endpoint})
+    for entry in mill.store.list(""):
+        store.put(entry.path, mill.store.read(entry.path))
+    there = ["s3://mill/takedown", "--option", f"endpoint={endpoint}", "--ids", ids_file(mill, 8), *SHELF]
+    assert main(["takedown", *there]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == taken(mill, capsys)[1]
+    assert store.read(LIST) == mill.store.read(LIST)
 
 
 def test_refused_rows_excerpts_and_labelled_rows_are_places(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
