@@ -1,4 +1,4 @@
-"""The command `dolma tag`: its options, what it prints, and its exit codes."""
+"""The commands `dolma tag` and `dolma mix`: their options, what they print, and their exit codes."""
 
 import json
 from pathlib import Path
@@ -50,4 +50,36 @@ def test_options_come_before_the_file(home: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.usefixtures("home")
 def test_an_error_is_exit_code_2(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dolma", "tag", *words]) == 2
+    assert error in capsys.readouterr().err
+
+
+@pytest.fixture
+def mixing(home: Path) -> Path:
+    stream = {"name": "s", "documents": ["documents/*.jsonl"], "filter": {"exclude": ["$.nope"]}}
+    config = {"streams": [{**stream, "output": {"path": "out"}, "compression": {"output": ""}}], "processes": 2}
+    (home / "mix.json").write_text(json.dumps(config))
+    return home
+
+
+def test_a_mix_is_run_and_then_nothing_is_left(mixing: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dolma", "mix", "-c", "mix.json", "--dryrun"]) == 0
+    assert capsys.readouterr().out == "s: 1 files in out\n1 files to write, 0 are done\n"
+    assert not (mixing / "out").exists()
+    assert main(["dolma", "-c", "mix.json", "mix"]) == 0
+    assert capsys.readouterr().out.endswith("1 of 1 documents kept in 1 files\n")
+    row = json.loads((mixing / "out/s-0000.json").read_text())
+    assert row == {"id": "1", "text": "one", "source": "s", "metadata": {"provenance": "0.jsonl:1"}}
+    assert main(["dolma", "mix", "-c", "mix.json"]) == 0
+    assert capsys.readouterr().out.endswith("0 files to write, 1 are done\n")
+    assert main(["dolma", "mix", "-c", "mix.json", "--no-shuffle"]) == 2
+    assert "which these documents do not give any more" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("mixing")
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [([], "give the streams in a configuration"), (["-c", "config.yaml"], "unknown field `documents`")],
+)
+def test_a_mix_needs_its_configuration(words: list[str], error: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dolma", "mix", *words]) == 2
     assert error in capsys.readouterr().err
