@@ -69,7 +69,6 @@ class ColumnReader:
 
     Args:
         columns: the declared columns.
-        measured: whether `lengths` is asked for, even if no column has spans.
 
     Attributes:
         decoder: decoder of document rows: `id`, `source`, and the fields of the columns.
@@ -79,18 +78,14 @@ class ColumnReader:
         RecipeError: two columns contradict each other.
     """
 
-    def __init__(self, columns: Sequence[Column], *, measured: bool = False) -> None:
+    def __init__(self, columns: Sequence[Column]) -> None:
         tree: _Tree = {"id": str, "source": str}
-        self._measured = measured or any(c.type == "spans" for c in columns)
-        if self._measured:
-            tree["text"] = str
         fields = [c for c in columns if not is_attribute(c)]
         for column in fields:
             _grow(tree, column)
         row = _struct("Row", tree)
         self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(row)
         self._id, self._source = _extract(tree, "id"), _extract(tree, "source")
-        self._text = _extract(tree, "text") if self._measured else None
         self._fields = [(c.name, _extract(tree, c.path)) for c in fields]
         self._attributes = [c for c in columns if is_attribute(c)]
         self.sets = tuple(sorted({set_of(c) for c in self._attributes}))
@@ -111,13 +106,6 @@ class ColumnReader:
             if not isinstance(source, str) or not isinstance(id_, str):
                 raise MalformedRow(path, first + number, 'no string "id" and "source"')
         return pairs
-
-    def lengths(self, rows: Sequence[Any]) -> list[int] | None:
-        """Number of code points of each text, if a column has spans: a scalar's span ends there. Else None."""
-        if self._text is None:
-            return None
-        texts = map(self._text, rows)
-        return [len(text) if isinstance(text, str) else 0 for text in texts]
 
     def fields(self, rows: Sequence[Any], absent: dict[str, int]) -> dict[str, list[Any]]:
         """The values of the document columns.

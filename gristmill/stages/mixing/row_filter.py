@@ -28,6 +28,7 @@ from gristmill.stages.mixing.column_reader import ColumnReader
 from gristmill.stages.mixing.edits.editor import Editor
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
+from gristmill.stages.mixing.text_lengths import TextLengths
 
 SAMPLED_OUT = "sampled out"
 WRONG_TYPE = (
@@ -80,7 +81,7 @@ class RowFilter:
     ) -> None:
         self._store, self._documents = store, documents
         self._rate, self._seed = selection.rate, selection.seed
-        self._reader = ColumnReader(selection.read_columns, measured=bool(selection.merge))
+        self._reader = ColumnReader(selection.read_columns)
         self._merge = frozenset(selection.merge)
         ruled = selection.include or selection.exclude
         self._engine = RuleEngine(selection.columns, selection.include, selection.exclude) if ruled else None
@@ -139,7 +140,7 @@ class RowFilter:
         pairs = self._reader.pairs(rows, path, first)
         origin = _BlockOrigin(path, first)
         labels: dict[str, list[AttributeRow]] = {}
-        values = self._values(rows, pairs, feeds, origin, counts, labels)
+        values = self._values(rows, pairs, feeds, origin, TextLengths(block, len(rows)), counts, labels)
         decisions, reasons = self._decisions(values, pairs, origin)
         filtered = FilteredBlock(first, block, pairs, values, decisions, reasons, labels)
         return filtered if self._editor is None else self._editor.edit(filtered, path, counts, shard)
@@ -150,6 +151,7 @@ class RowFilter:
         pairs: Sequence[Pair],
         feeds: Mapping[str, AttributeFeed],
         origin: _BlockOrigin,
+        lengths: Sequence[int],
         counts: dict[str, int],
         labels: dict[str, list[AttributeRow]],
     ) -> dict[str, Sequence[Any]]:
@@ -160,7 +162,6 @@ class RowFilter:
         path, first = origin
         absent: dict[str, int] = {}
         values: dict[str, Sequence[Any]] = {**self._reader.fields(rows, absent)}
-        lengths = self._reader.lengths(rows)
         for name, feed in feeds.items():
             lines = feed.take(len(rows), path)
             theirs, found = read_labels(lines, name, self._reader.labels_of(name), feed.path, first, lengths)

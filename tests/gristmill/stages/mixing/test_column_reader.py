@@ -99,10 +99,3 @@ def test_scores_and_spans_are_taken_from_attribute_rows() -> None:
 def test_sets_are_told_from_the_columns() -> None:
     assert ColumnReader([score("b-1__x"), spans("a-1__y__z"), field("id")]).sets == ("a-1", "b-1")
     assert ColumnReader([field("id")]).sets == ()
-
-
-def test_texts_are_measured_only_where_spans_are_asked_for() -> None:
-    for column, lengths in ((spans("a-1__x"), [2]), (score("a-1__x"), None)):
-        reader = ColumnReader([column])
-        rows = decode_rows(reader.decoder, '{"id":"i","source":"s","text":"é語"}\n'.encode(), "a", 0)
-        assert reader.lengths(rows) == lengths
