@@ -26,9 +26,9 @@ from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.chosen_labels import read_labels
 from gristmill.stages.mixing.column_reader import ColumnReader
 from gristmill.stages.mixing.edits.editor import Editor
+from gristmill.stages.mixing.edits.text_lengths import TextLengths
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
-from gristmill.stages.mixing.text_lengths import TextLengths
 
 SAMPLED_OUT = "sampled out"
 WRONG_TYPE = (

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gristmill.stages.mixing.text_lengths import TextLengths
+from gristmill.stages.mixing.edits.text_lengths import TextLengths
 
 
 def test_lengths_count_code_points_and_a_row_without_a_text_has_none() -> None:
