@@ -21,6 +21,7 @@ from gristmill.stages.dolma_mixing.path_conditions import (
 )
 from gristmill.stages.dolma_mixing.path_steps import FieldStep, IndexStep, JsonPath
 
+_ATTRIBUTES = "attributes"
 ABSENT: Any = msgspec.UNSET
 """In place of a value that a row does not have."""
 
@@ -74,7 +75,7 @@ class ColumnRule:
 def label_of_path(path: JsonPath) -> str | None:
     """The label of a path such as `$.attributes.toxic`; None if it is another path."""
     match path.steps:
-        case (FieldStep("attributes"), FieldStep(label)):
+        case (FieldStep(key), FieldStep(label)) if key == _ATTRIBUTES:
             return label
     return None
 
@@ -88,7 +89,7 @@ def column_rule(path: JsonPath) -> ColumnRule | None:
         path: of a filter.
     """
     match path.steps:
-        case (FieldStep("attributes"), FilterStep(condition)):
+        case (FieldStep(key), FilterStep(condition)) if key == _ATTRIBUTES:
             places: list[Place] = []
             judge = _judge(condition, places)
             return ColumnRule(frozenset(label for label, _ in places), judge) if judge else None

@@ -4,6 +4,7 @@ Source: github.com/allenai/dolma, release 1.2.1, `cli/mixer.py` (MixerConfig).
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 import msgspec
@@ -195,5 +196,5 @@ def _check_files(stream: StreamSpec, where: str) -> None:
         if packing not in {None, *PACKINGS}:
             raise RecipeError(f"{where}: compression.{side}: {packing!r} is not supported; give gz, zst, '' or nothing")
     for attribute in stream.attributes:
-        if not all(part not in {"", ".", ".."} for part in attribute.split("/")):
+        if attribute != str(PurePosixPath(attribute)) or ".." in PurePosixPath(attribute).parts or attribute == ".":
             raise RecipeError(f"{where}: attributes: {attribute!r} is no name of a folder")
