@@ -20,6 +20,7 @@ from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
 from assets.models import folder_asset_of
 from assets.packing import packing_asset
+from assets.previews import preview_asset
 from assets.raw import raw_spec
 from assets.support.step_graphs import define_steps
 from assets.support.step_ops import StepAssets
@@ -64,7 +65,7 @@ def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.Asse
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_spec(source) for source in catalogue.sources.values()]
     assets += define_steps(steps)
     for mix in catalogue.mixes.values():
-        assets.append(mix_index_asset(catalogue, mix))
+        assets += [mix_index_asset(catalogue, mix), preview_asset(catalogue, mix)]
         assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         assets += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
         assets += [export_index_asset(catalogue, mix, export) for export in catalogue.exports_of(mix)]

@@ -92,7 +92,7 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
             expected = {"ids_unique", "ids_stable"}
         elif "/attributes/" in address or "/fingerprints/" in address:
             expected = {"row_alignment"}
-        elif address.startswith("mixes/") and not address.endswith("/index"):
+        elif address.startswith("mixes/") and not address.endswith(("/index", "/preview")):
             expected = {"blocklist_respected"}
         elif address.startswith("token_caches/") and "/index" not in address:
             expected = {"cache_complete"}
@@ -117,6 +117,7 @@ def test_the_shelf_of_the_tests_makes_what_one_can_count() -> None:
         "mixes/blend/documents/letters",
         "mixes/blend/documents/diary",
         "mixes/blend/index",
+        "mixes/blend/preview",
         "token_caches/blend/tiny-1/letters",
         "token_caches/blend/tiny-1/diary",
         "token_caches/blend/tiny-1/index",
@@ -184,6 +185,6 @@ def test_many_sources_with_three_versions_and_ten_sets_each_load(sources: int) -
     start = time.process_time()
     location = load(large(sources))
     seconds = time.process_time() - start
-    # raw, three documents and thirty sets a source; a slice each, and the index
-    assert len(location.asset_graph.get_all_asset_keys()) == sources * (1 + 3 + 30) + sources + 1
+    # raw, three documents and thirty sets a source; a slice each, the index and the preview
+    assert len(location.asset_graph.get_all_asset_keys()) == sources * (1 + 3 + 30) + sources + 2
     assert seconds < 0.15 * sources, seconds  # generous: it takes 6 for a hundred on a quiet machine

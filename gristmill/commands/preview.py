@@ -10,16 +10,17 @@ from pathlib import Path
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
+from gristmill.lake.address import documents_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.changed_selection import changed
 from gristmill.previews.comparison import compare_mixes, lines_of_differences
 from gristmill.previews.mix_preview import (
     OpenedStream,
     StreamPreview,
-    finished_documents,
     open_stream,
     preview_stream,
+    previewed_snapshots,
 )
 from gristmill.previews.page import preview_page
 from gristmill.previews.token_ratio import TokenRatio, token_ratio
@@ -31,7 +32,6 @@ from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
-from gristmill.text.natural_order import newest
 
 HELP = "show what a mix (or a version, as in wiki/v1) would keep and drop, before it is built"
 
@@ -176,11 +176,12 @@ def _steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ..
 
 def _snapshots(store: Store, source: Source, version: str, asked: str | None) -> list[str]:
     """The snapshots that are judged: the one that was asked for, or those that an index would take."""
-    finished = finished_documents(store, source.name, version)
-    if asked is not None:
-        if asked not in finished:
-            raise RecipeError(
-                f"--snapshot {asked}: not finished for {source.name}/{version}; {', '.join(finished)} are"
-            )
-        return [asked]
-    return [newest(finished)] if source.snapshots == "replace" else finished
+    finished = previewed_snapshots(store, source, version, every=asked is not None)
+    if not finished:
+        asset = documents_asset(source.name, version)
+        raise DataError(f"{asset}: no snapshot is finished; make it first: gristmill make {source.name}/{version}")
+    if asked is None:
+        return finished
+    if asked not in finished:
+        raise RecipeError(f"--snapshot {asked}: not finished for {source.name}/{version}; {', '.join(finished)} are")
+    return [asked]

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gristmill.errors import DataError
 from gristmill.lake.address import Place, attributes_beside, documents_asset, ledger_folder
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklist import listed_pairs
@@ -13,8 +12,10 @@ from gristmill.previews.slice_preview import SlicePreview
 from gristmill.previews.tally import ExampleRow, SliceTally
 from gristmill.previews.token_ratio import TokenRatio
 from gristmill.recipes.selection import Selection, label_of, set_of
+from gristmill.recipes.source import Source
 from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
 from gristmill.stages.mixing.step import MixingStep
+from gristmill.text.natural_order import newest
 
 
 @dataclass(frozen=True)
@@ -119,17 +120,18 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
     return StreamPreview(opened.title, first.step.selection, snapshots, reasons, tally, opened.ratio, rows)
 
 
-def finished_documents(store: Store, source: str, version: str) -> list[str]:
-    """The finished snapshots of a dataset version, sorted.
+def previewed_snapshots(store: Store, source: Source, version: str, *, every: bool = False) -> list[str]:
+    """The finished snapshots that the index of a mix would take, sorted.
 
-    Raises:
-        DataError: none is finished.
+    Args:
+        store: the lake.
+        source: of the documents.
+        version: the version that is read.
+        every: whether all finished ones are named, also editions that a newer one replaces.
     """
-    asset = documents_asset(source, version)
+    asset = documents_asset(source.name, version)
     found = sorted(each.snapshot for each in list_ledgers(store, ledger_folder(asset)) if each.asset == asset)
-    if not found:
-        raise DataError(f"{asset}: no snapshot is finished; make it first: gristmill make {source}/{version}")
-    return found
+    return [newest(found)] if found and source.snapshots == "replace" and not every else found
 
 
 def shown_rows(

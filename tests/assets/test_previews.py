@@ -1,0 +1,39 @@
+"""The preview of a mix through Dagster, beside what the build made."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+import pytest
+from dagster_kit import SHELVES, Works, letters
+
+from gristmill.lake.address import mix_asset, place
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.recipes.catalogue import read_catalogue
+
+PREVIEW = "mixes/blend/preview"
+
+
+@pytest.fixture(scope="module")
+def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
+    """A finished lake: letters of two to eight words, and nothing in the diary."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        made = Works(tmp_path_factory.mktemp("works") / "lake", instance, read_catalogue(SHELVES))
+        made.raw(letters(*range(2, 9)))
+        made.know("2024")
+        made.whole()
+        yield made
+
+
+def test_the_materialization_has_the_counts_of_the_build_and_no_texts(works: Works) -> None:
+    done = works.run("__ASSET_JOB", None, only=[PREVIEW])
+    assert done.success, done.failures
+    found = done.metadata(PREVIEW)
+    ledger, _ = read_ledger(works.store, place(mix_asset("blend", "letters"), "2024"))
+    assert found["letters: kept"] == ledger.totals["rows"]
+    rows = {record.data["reason"]: record.data for record in found["letters: reasons"].records}
+    assert rows["kept"]["bytes"] == f"{ledger.totals['length']:,}"
+    dropped = {name: int(str(row["documents"])) for name, row in rows.items() if name not in {"all", "kept"}}
+    assert {name: count for name, count in dropped.items() if count} == ledger.dropped
+    assert found["diary: kept"] == "no snapshot of its documents is finished"
+    assert not any("| " in str(value) for value in found.values())
+    assert [entry.path for entry in works.store.list(f"{PREVIEW}/")] == []
