@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
-from gristmill.lake.address import cache_asset, ledger_folder, place
+from gristmill.lake.address import Place, cache_asset, ledger_folder, place
+from gristmill.lake.asset_kinds import MIX, TOKEN_CACHE, kind_of, names_of
 from gristmill.lake.ledger.files import list_ledgers, read_head
+from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.tally import Amount
 from gristmill.recipes.mix import Mix
@@ -51,19 +53,27 @@ def token_ratio(store: Store, mix: Mix, stream: str) -> TokenRatio:
         stream: key of the stream.
     """
     named = [] if isinstance(mix.tokenizers, str) else list(mix.tokenizers)
-    top = f"token_caches/{mix.name}/"
-    there = [folder.removeprefix(top).rstrip("/") for folder in store.folders(top)]
+    caches = list_assets(store, TOKEN_CACHE, mix=mix.name, stream=stream)
+    there = [names_of(asset)["tokenizer"] for asset in caches]
     for tokenizer in (*[name for name in named if name in there], *sorted(set(there) - set(named))):
         asset = cache_asset(mix.name, tokenizer, stream)
-        ledgers = {each.snapshot: each for each in list_ledgers(store, ledger_folder(asset)) if each.asset == asset}
-        while ledgers:
-            snapshot = newest(list(ledgers))
-            ledgers.pop(snapshot)
-            head = read_head(store, place(asset, snapshot))
-            for upstream in head.inputs if head else ():
-                if not upstream.asset.startswith(f"mixes/{mix.name}/documents/"):
-                    continue
-                made = read_head(store, place(upstream.asset, upstream.snapshot))
-                if head and made and made.fingerprint == upstream.fingerprint and made.totals["length"]:
-                    return TokenRatio(head.totals.get("tokens", 0), made.totals["length"], f"{asset} ({snapshot})")
+        heads = {each.snapshot: each for each in list_ledgers(store, ledger_folder(asset)) if each.asset == asset}
+        while heads:
+            snapshot = newest(list(heads))
+            heads.pop(snapshot)
+            ratio = _measured(store, place(asset, snapshot))
+            if ratio is not None:
+                return ratio
     return TokenRatio()
+
+
+def _measured(store: Store, cache: Place) -> TokenRatio | None:
+    """The ratio of a slice of a cache; None if the lake has not the documents that it was made from."""
+    head = read_head(store, cache)
+    for upstream in head.inputs if head else ():
+        if head is not None and kind_of(upstream.asset) is MIX:
+            made = read_head(store, place(upstream.asset, upstream.snapshot))
+            if made is not None and made.fingerprint == upstream.fingerprint and made.totals["length"]:
+                words = f"{cache.asset} ({cache.snapshot})"
+                return TokenRatio(head.totals.get("tokens", 0), made.totals["length"], words)
+    return None

@@ -14,7 +14,7 @@ Curve = Sequence[tuple[float, float]]
 
 
 def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, float]], title: str, legend: str) -> str:
-    """Two curves as SVG, with a line for each threshold.
+    """A drawing of two curves as SVG, with a line for each threshold.
 
     Args:
         every: of all documents; one point or more.
