@@ -80,7 +80,13 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
         url = row.metadata.url if row.metadata else None
         return isinstance(url, str) and matches(url) is not None
 
-    found |= _each(store, search, of_shard, (_UrlRow, of_row) if scan else None, "it has no columns of its URLs")
+    found |= _each(
+        store,
+        search,
+        of_shard,
+        (_UrlRow, of_row) if scan else None,
+        "it has no columns with its URLs (gristmill preview makes them)",
+    )
     return found
 
 

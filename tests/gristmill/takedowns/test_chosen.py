@@ -1,18 +1,14 @@
 """Documents chosen by URL and by content: through columns and fingerprints, by a scan, and where neither is allowed."""
 
-import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import xxhash
 from dedupelake import resolved
 from testkit import SNAPSHOT, Mill
 
 from gristmill.errors import RecipeError
-from gristmill.lake.ledger.derived import columns_path
-from gristmill.scores.label_columns import KEY
+from gristmill.scores.document_columns import make_document_columns
 from gristmill.takedowns.chosen import by_content, by_url
 from gristmill.takedowns.places import Search
 
@@ -31,13 +27,9 @@ def _row(name: str, url: str | None, text: str) -> dict[str, object]:
     return {"id": name, "text": text, "source": "pages", "metadata": {"url": url, "language": "en"}}
 
 
-def put_columns(mill: Mill, content: str) -> None:
-    rows = [json.loads(line) for line in mill.lines(mill.documents().shard("a"))]
-    columns = {key: [row[key] for row in rows] for key in ("source", "id")}
-    table = pa.table({**columns, "url": [row["metadata"]["url"] for row in rows]})
-    sink = pa.BufferOutputStream()
-    pq.write_table(table.replace_schema_metadata({KEY: json.dumps({"content": content})}), sink)
-    mill.store.put(columns_path(mill.documents(), "a"), bytes(sink.getvalue()))
+def put_columns(mill: Mill) -> None:
+    shard = mill.table(mill.documents())["a"]
+    make_document_columns(mill.store, mill.documents(), shard, ())
 
 
 @pytest.mark.parametrize(
@@ -55,15 +47,16 @@ def test_urls_are_found_by_columns_and_by_a_scan(mill: Mill, pattern: str, expec
     search = Search()
     assert by_url(mill.store, pattern, search, scan=False) == set()
     assert [each.what for each in search.unsearched] == [
-        "sources/pages/v0/documents (2024), shard a: it has no columns of its URLs; --scan reads its rows"
+        "sources/pages/v0/documents (2024), shard a: it has no columns with its URLs (gristmill preview makes them); --scan reads its rows"
     ]
     found = {("pages", each) for each in expected}
     assert by_url(mill.store, pattern, search := Search(), scan=True) == found
     assert not search.unsearched
-    put_columns(mill, mill.table(mill.documents())["a"].content)
+    put_columns(mill)
     assert by_url(mill.store, pattern, search := Search(), scan=False) == found
     assert not search.unsearched
-    put_columns(mill, "older")
+    mill.raw("a.jsonl.gz", [_row("a0", "https://a.example/1", "another text")])
+    mill.convert()
     by_url(mill.store, pattern, search := Search(), scan=False)
     assert len(search.unsearched) == 1
 
