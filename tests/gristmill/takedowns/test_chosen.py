@@ -46,9 +46,8 @@ def test_urls_are_found_by_columns_and_by_a_scan(mill: Mill, pattern: str, expec
     mill.convert()
     search = Search()
     assert by_url(mill.store, pattern, search, scan=False) == set()
-    assert [each.what for each in search.unsearched] == [
-        "sources/pages/v0/documents (2024), shard a: it has no columns with its URLs (gristmill preview makes them); --scan reads its rows"
-    ]
+    [skipped] = search.unsearched
+    assert skipped.what.startswith("sources/pages/v0/documents (2024), shard a: it has no columns with its URLs")
     found = {("pages", each) for each in expected}
     assert by_url(mill.store, pattern, search := Search(), scan=True) == found
     assert not search.unsearched
