@@ -60,7 +60,7 @@ def record_path(pairs: Mapping[Pair, str]) -> str:
     """The path of the record of an erasure of these documents.
 
     >>> record_path({("pages", "doc-8"): "asked"})
-    'withdrawn/0a3acac05bdb5a6f.json'
+    'withdrawn/f6e76ccabcfa33fd.json'
     """
     return f"withdrawn/{digest_of(sorted(pairs))[:16]}.json"
 

@@ -33,7 +33,7 @@ def near_documents(store: Store, search: Search) -> set[Pair]:
         try:
             near |= _of_dedupe(store, name, rounds, search)
         except GristmillError as error:
-            search.skip("dedupe", f"dedupe/{name}", error)
+            search.skip("dedupe", f"dedupe {name}", error)
     return near
 
 
@@ -44,7 +44,7 @@ def _of_dedupe(store: Store, name: str, rounds: list[Place], search: Search) -> 
               for each in search.found if (each.asset, each.snapshot) in compared}  # fmt: skip
     for each in search.found:
         if each.area == "raw" and not any(pair.pair == each.pair for pair in wanted.values()):
-            search.skip("dedupe", f"near {each.id!r} of {each.source!r}", f"dedupe/{name} has not compared it")
+            search.skip("dedupe", f"near {each.id!r} of {each.source!r}", f"the dedupe {name} has not compared it")
     named = [row for there in rounds for row in _printed(store, there, "id", {each.id for each in wanted.values()})]
     clusters = {row["cluster"] for row in named if _key(documents, row) in wanted}
     rows = [row for there in rounds for row in _printed(store, there, "cluster", clusters)]

@@ -12,6 +12,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import LABELS, MODEL
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import examples_path
+from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.shard_file import read_blocks, rows_of
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
@@ -143,15 +144,13 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
         wanted: the documents.
         search: takes the files that cannot be read.
     """
-    for kind in (LABELS, MODEL):
-        for entry in store.list(kind.top):
-            if not _ROWS.search(entry.path):
-                continue
-            name = entry.path.split("/")[1]
-            try:
-                yield from _named(store, entry.path, f"{kind.top}{name}", wanted)
-            except GristmillError as error:
-                search.skip("labels", entry.path, error)
+    for asset in (asset for kind in (LABELS, MODEL) for asset in list_assets(store, kind)):
+        for entry in store.list(f"{asset}/"):
+            if _ROWS.search(entry.path):
+                try:
+                    yield from _named(store, entry.path, asset, wanted)
+                except GristmillError as error:
+                    search.skip("labels", entry.path, error)
 
 
 class _NamedRow(msgspec.Struct):

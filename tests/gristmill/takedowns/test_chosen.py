@@ -49,10 +49,12 @@ def test_urls_are_found_by_columns_and_by_a_scan(mill: Mill, pattern: str, expec
     [skipped] = search.unsearched
     assert skipped.what.startswith("sources/pages/v0/documents (2024), shard a: it has no columns with its URLs")
     found = {("pages", each) for each in expected}
-    assert by_url(mill.store, pattern, search := Search(), scan=True) == found
+    search = Search()
+    assert by_url(mill.store, pattern, search, scan=True) == found
     assert not search.unsearched
     put_columns(mill)
-    assert by_url(mill.store, pattern, search := Search(), scan=False) == found
+    search = Search()
+    assert by_url(mill.store, pattern, search, scan=False) == found
     assert not search.unsearched
     mill.raw("a.jsonl.gz", [_row("a0", "https://a.example/1", "another text")])
     mill.convert()

@@ -37,4 +37,4 @@ def test_the_cluster_of_a_document_is_near_it(tmp_path: Path) -> None:
     mill.convert(snapshot="2024-03")
     search = found(mill, "c0")
     assert near_documents(mill.store, search) == set()
-    assert [each.what for each in search.unsearched] == ["near 'c0' of 'pages': dedupe/near-1 has not compared it"]
+    assert [each.what for each in search.unsearched] == ["near 'c0' of 'pages': the dedupe near-1 has not compared it"]
