@@ -87,10 +87,11 @@ def _version(source: Source, version: str) -> StepAssets:
         return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
 
     rules = "; ".join(f"{name}: {because}" for name, because in revision.reasons.items())
+    changes = f" Changes: {', '.join(revision.changes)}." if revision.changes else ""
     output = Output(
         address=every.asset,
         step=every,
-        description=description_of(source, f"{revision.description or version}. Rules: {rules or 'none'}."),
+        description=description_of(source, f"{revision.description or version}. Rules: {rules or 'none'}.{changes}"),
         group=source.name.replace("-", "_"),
         kinds=frozenset({"jsonl", "dolma", version}),
         owners=source.owners,

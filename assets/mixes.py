@@ -31,10 +31,11 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
         return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
 
     rules = "; ".join(f"{name}: {because}" for name, because in stream.reasons.items())
+    changes = f" Changes: {', '.join(stream.changes)}." if stream.changes else ""
     output = Output(
         address=every.asset,
         step=every,
-        description=f"{stream.description or stream.key}. Rules: {rules or 'none'}. Rate: {stream.rate}.",
+        description=f"{stream.description or stream.key}. Rules: {rules or 'none'}. Rate: {stream.rate}.{changes}",
         group=f"mix_{plain(mix.name)}",
         kinds=frozenset({"jsonl", "dolma"}),
         owners=mix.owners,

@@ -178,6 +178,15 @@ class Selection:
         return {name: value for name, value in options.items() if value}
 
     @property
+    def changes(self) -> tuple[str, ...]:
+        """The changes of kept rows, in words, for people.
+
+        >>> Selection(edits=(Edit(spans="pii-1__email", mask="*"),), transforms=("whitespace-1",)).changes
+        ('pii-1__email is masked', 'whitespace-1')
+        """
+        return (*(edit.words for edit in self.edits), *self.transforms)
+
+    @property
     def reasons(self) -> Mapping[str, str]:
         """The reason of each rule, by the rule's name."""
         return {r.name: r.because for r in (*self.include, *self.exclude)}

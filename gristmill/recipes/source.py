@@ -207,7 +207,7 @@ class Source:
         words = [(self.versions[0], self.changes)]
         for revision in self.revisions:
             rules = [f"{name}: {because}" for name, because in revision.reasons.items()]
-            words.append((revision.version, "; ".join(filter(None, [revision.description, *rules]))))
+            words.append((revision.version, "; ".join(filter(None, [revision.description, *rules, *revision.changes]))))
         return tuple(words)
 
     @property

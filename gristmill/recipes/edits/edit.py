@@ -62,6 +62,12 @@ class Edit:
         name = re.sub(r"[^a-z0-9_]", "_", self.spans.lower())
         return Column(f"{_EDITED}{name}", self.spans, "spans", self.optional)
 
+    @property
+    def words(self) -> str:
+        """The change, in words, for people."""
+        verb = "masked" if self.mask else "replaced" if self.replacement else "deleted"
+        return f"{self.spans} is {verb}"
+
     def selects(self, score: float) -> bool:
         """Whether a span with this score is changed.
 

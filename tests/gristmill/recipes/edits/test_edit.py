@@ -58,6 +58,16 @@ def test_the_ledger_gives_the_edits_back_and_a_recipe_without_edits_is_recorded_
     assert sorted(Selection().parameters()) == ["blocklists", "columns", "exclude", "include", "rate", "seed"]
 
 
+def test_people_read_what_is_changed() -> None:
+    edits = (
+        Edit(spans="pii-1__a", mask="*"),
+        Edit(spans="pii-1__b", replacement="x"),
+        Edit(spans="pii-1__c", replacement=""),
+    )
+    words = ("pii-1__a is masked", "pii-1__b is replaced", "pii-1__c is deleted", "whitespace-1")
+    assert Selection(edits=edits, transforms=("whitespace-1",)).changes == words
+
+
 def test_the_sets_of_edits_are_read_without_a_column() -> None:
     chosen = Selection(edits=(Edit(spans="pii-1__email", mask="*"), Edit(spans="pii-1__email", mask="#", least=0.5)))
     assert (chosen.sets, len(chosen.read_columns)) == (("pii-1",), 1)
