@@ -21,6 +21,9 @@ def buckets(stream: Stream, column: Column, edges: Sequence[float], repeats: Seq
         edges: where buckets meet, ascending. A score that equals an edge is in the upper bucket.
         repeats: how often training reads each bucket, one number more than edges. 0 leaves a bucket out.
 
+    Returns:
+        The streams of the buckets, from the lowest scores to the highest.
+
     Raises:
         RecipeError: the edges do not ascend, the repeats do not fit them, or the column has no numbers.
 
@@ -28,7 +31,7 @@ def buckets(stream: Stream, column: Column, edges: Sequence[float], repeats: Seq
     >>> web = Stream(source="web", version="v1")
     >>> for bucket in buckets(web, score("quality-1__good", "good"), edges=[0.3, 0.7], repeats=[0, 1, 2.5]):
     ...     print(bucket.key, bucket.repeats, bucket.include[-1].where)
-    web-2 1 good >= 0.3 AND good < 0.7
+    web-2 1.0 good >= 0.3 AND good < 0.7
     web-3 2.5 good >= 0.7
     """
     who = f"buckets of stream {stream.key!r}"

@@ -113,6 +113,9 @@ def read_shares(
             natural shares, 0 makes all groups equal.
         budget: tokens that training reads in total.
 
+    Returns:
+        What training reads of each stream, in the order of the portions.
+
     >>> web, code = Portion("web", "web"), Portion("code", "code")
     >>> solved = read_shares([web, code], {"web": 900, "code": 100}, proportions={"web": 7, "code": 3}, budget=500)
     >>> [(each.stream, each.share, each.read, each.rate, each.epochs) for each in solved.streams]
