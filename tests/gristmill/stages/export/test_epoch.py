@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ import yaml  # type: ignore[import-untyped]
 from energonlake import INDEX, close, export, mix_of, start, why
 from testkit import SHELVES, SNAPSHOT
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_head
 from gristmill.recipes.export_formats.energon import EnergonJsonl, EnergonWebdataset
@@ -45,3 +46,30 @@ def test_an_epoch_needs_a_budget_and_splits_whose_tokens_are_counted(tmp_path: P
         close(mill, JSONL)
     with pytest.raises(RecipeError, match="leave split_ratios and split_patterns out"):
         EnergonWebdataset(tokenizer="t-1", split_ratios={"train": 1})
+
+
+def test_shares_of_tokens_need_a_tokenizer_and_then_give_an_epoch_without_a_budget(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    mix = mix_of()
+    mix = replace(mix, streams=(replace(mix.streams[0], weight=1.0),), proportions={"pages": 1.0})
+    plain = EnergonJsonl(file_bytes=1 << 20)
+    export(mill, plain, mix)
+    with pytest.raises(RecipeError, match="are shares of tokens, and the format of the export counts none"):
+        close(mill, plain, mix)
+    make_tokenizer(mill.store, TOKENIZER, mill.said.append)
+    mill.make(TokenCacheStep(mix, "pages", TOKENIZER, SNAPSHOT, SHELVES))
+    export(mill, JSONL, mix)
+    close(mill, JSONL, mix)
+    [entry] = yaml.safe_load(mill.store.read(f"{INDEX}/metadataset.yaml"))["splits"]["train"]["blend_epochized"]
+    assert entry["repetitions"] == pytest.approx(1.0)
+
+
+def test_an_epoch_that_the_stream_cannot_give_is_an_error(tmp_path: Path) -> None:
+    mill = start(tmp_path / "lake")
+    mix = mix_of(token_budget=1_000_000)
+    short = replace(mix, streams=(replace(mix.streams[0], most_epochs=2.0),))
+    make_tokenizer(mill.store, TOKENIZER, mill.said.append)
+    mill.make(TokenCacheStep(short, "pages", TOKENIZER, SNAPSHOT, SHELVES))
+    export(mill, JSONL, short)
+    with pytest.raises(DataError, match="the budget cannot be met: stream 'pages' is short of"):
+        close(mill, JSONL, short)
