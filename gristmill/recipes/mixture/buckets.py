@@ -34,17 +34,7 @@ def buckets(stream: Stream, column: Column, edges: Sequence[float], repeats: Seq
     web-2 1.0 good >= 0.3 AND good < 0.7
     web-3 2.5 good >= 0.7
     """
-    who = f"buckets of stream {stream.key!r}"
-    if column.type not in _NUMBERS:
-        raise RecipeError(f"{who}: column {column.name!r} is {column.type}; give one of {', '.join(_NUMBERS)}")
-    finite = all(float("-inf") < edge < float("inf") for edge in edges)
-    if not edges or not finite or list(edges) != sorted(set(edges)):
-        raise RecipeError(f"{who}: edges are {list(edges)}; give numbers that ascend, such as [0.3, 0.7]")
-    if len(repeats) != len(edges) + 1 or not any(repeats):
-        raise RecipeError(
-            f"{who}: {len(edges)} edges make {len(edges) + 1} buckets, and repeats are {list(repeats)}; give one number"
-            " for each bucket, not all of them 0"
-        )
+    _check(f"buckets of stream {stream.key!r}", column, edges, repeats)
     columns = stream.columns if column in stream.columns else (*stream.columns, column)
     made = []
     for number, times in enumerate(repeats, start=1):
@@ -62,6 +52,20 @@ def buckets(stream: Stream, column: Column, edges: Sequence[float], repeats: Seq
             )
         )
     return tuple(made)
+
+
+def _check(who: str, column: Column, edges: Sequence[float], repeats: Sequence[float]) -> None:
+    """Raises a RecipeError if they make no buckets."""
+    if column.type not in _NUMBERS:
+        raise RecipeError(f"{who}: column {column.name!r} is {column.type}; give one of {', '.join(_NUMBERS)}")
+    finite = all(float("-inf") < edge < float("inf") for edge in edges)
+    if not edges or not finite or list(edges) != sorted(set(edges)):
+        raise RecipeError(f"{who}: edges are {list(edges)}; give numbers that ascend, such as [0.3, 0.7]")
+    if len(repeats) != len(edges) + 1 or not any(repeats):
+        raise RecipeError(
+            f"{who}: {len(edges)} edges make {len(edges) + 1} buckets, and repeats are {list(repeats)}; give one number"
+            " for each bucket, not all of them 0"
+        )
 
 
 def _condition(name: str, edges: Sequence[float], number: int) -> str:
