@@ -1,7 +1,7 @@
 """RowReader: the rows of a shard as rules get them, from the columns beside its ledgers; the text only where it must.
 
 A shard's columns are made when they are missing or stale, and kept. A shard is read as the build reads it if a rule
-needs the text, if edits or transforms change it, or if the columns cannot say what the build would: then the values,
+needs the text, if rows are not written as they are, or if the columns cannot say what the build would: then the values,
 the edits and the errors are the build's own.
 """
 
@@ -41,10 +41,10 @@ class RowBatch(NamedTuple):
 
     Attributes:
         first: number of the first row in the shard.
-        values: the declared columns, as typed_array() gives them.
+        values: the columns that rules may name, as typed_array() gives them.
         places: `bytes` (of the line) and `characters` (of the text) of each row. If they are needed, also
             `source` and `id`.
-        built: the rows as the build decides about them and edits them; None without edits and transforms.
+        built: the rows as the build decides about them and changes them; None if it writes rows as they are.
     """
 
     first: int
@@ -90,16 +90,17 @@ class RowReader:
         keyed: bool = False,
     ) -> None:
         self._store, self._documents, self._kinds = store, documents, kinds
-        self._columns = selection.columns
-        self._fields = _fields(selection.columns)
+        self._columns = selection.read_columns
+        self._ruled = selection.columns
+        self._fields = _fields(self._columns)
         self._lists = {
-            name: {label_of(c) for c in selection.columns if c.type == "spans" and set_of(c) == name}
+            name: {label_of(c) for c in self._columns if c.type == "spans" and set_of(c) == name}
             for name in selection.sets
         }
         drawn = keyed or selection.blocklists or selection.rate < 1
         self._places = ["bytes", "characters", *(["source", "id"] if drawn else [])]
-        self._changed = selection.changes_text
-        self._of_text = self._changed or any(column.path == "text" for column in selection.columns)
+        self._changed = selection.changes_rows
+        self._of_text = self._changed or any(column.path == "text" for column in self._columns)
         if self._changed:
             self._as_built = RowFilter(store, documents, selection, blocklists, transforms)
         else:
@@ -182,7 +183,8 @@ class RowReader:
             else:
                 stored = sets[set_of(column)].column(found)
                 arrays.append(stored if column.type == "score" else _ended(stored, places.column("characters")))
-        return pa.table(arrays, names=[column.name for column in self._columns])
+        every = pa.table(arrays, names=[column.name for column in self._columns])
+        return every.select([column.name for column in self._ruled])
 
     def _of_set(self, name: str, head: ColumnsHead) -> list[str]:
         """The columns of a set's file that are read; one at least, so that the table has rows."""
@@ -195,11 +197,11 @@ class RowReader:
         _, path = shard_file(self._store, self._documents, shard)
         for block in self._as_built.blocks(shard, sets, counts):
             try:
-                arrays = [typed_array(column, block.values[column.name]) for column in self._columns]
+                arrays = [typed_array(column, block.values[column.name]) for column in self._ruled]
             except ValueRefused as error:
                 mend = "mend the data, the rule or the column"
                 raise MalformedRow(path, block.first + error.row, str(error), mend) from error
-            values = pa.table(arrays, names=[column.name for column in self._columns])
+            values = pa.table(arrays, names=[column.name for column in self._ruled])
             built = block if self._changed else None
             yield RowBatch(block.first, values, places.slice(block.first, len(block.pairs)), built)
 

@@ -1,11 +1,14 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from previewed import KINDS, make_previewed, mix_of, random_stream
 from testkit import SHELVES, SNAPSHOT, Mill, link
 
+from gristmill.errors import DataError
 from gristmill.previews.slice_preview import KEPT, SlicePreview
-from gristmill.recipes.mix import Stream
+from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.rules import field
 from gristmill.stages.mixing.step import stream_step
 
 
@@ -39,6 +42,23 @@ def check_equal_to_build(mill: Mill, stream: Stream) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_preview_is_what_the_build_then_makes(mill: Mill, seed: int) -> None:
     check_equal_to_build(mill, random_stream(seed, text=seed == 3, edits=seed == 4))
+
+
+def test_a_stream_without_columns_keeps_all(mill: Mill) -> None:
+    check_equal_to_build(mill, Stream(source="pages", version="v0"))
+
+
+def test_rows_that_lose_fields_have_their_new_size(mill: Mill) -> None:
+    check_equal_to_build(mill, replace(random_stream(0), keep=("metadata.number",), merge=("words-1",)))
+
+
+def test_a_key_that_holds_documents_out_must_be_there_as_in_the_build(mill: Mill) -> None:
+    mix = Mix(
+        name="blend", streams=(random_stream(0),), validation=0.1, validation_key=field("metadata.host"), draft=True
+    )
+    step = stream_step(mix, "pages", SNAPSHOT, SHELVES)
+    with pytest.raises(DataError, match=r"none of its 20 rows has metadata\.host"):
+        SlicePreview(mill.store, step, KINDS).tally(0)
 
 
 @pytest.mark.slow

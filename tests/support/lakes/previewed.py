@@ -112,12 +112,14 @@ def random_stream(seed: int, *, text: bool = False, edits: bool = False) -> Stre
 
 
 def _edits(random: Random) -> dict[str, Any]:
-    """Edits of the first word, which drop what is left too short."""
+    """Edits of the first word, which drop what is left too short; and other fields of the rows."""
     replacement = random.choice(("", "|||WORD|||"))
     return {
         "edits": (Edit(spans="words-1__first", replacement=replacement),),
         "least_kept": random.choice((0.0, 0.5)),
         "shortest": random.choice((0, 8)),
+        "discard": random.choice(((), ("metadata.tags",))),
+        "origin": random.choice((False, True)),
     }
 
 
