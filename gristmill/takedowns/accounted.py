@@ -3,12 +3,15 @@
 Such objects are parts and releases that were replaced, what a run left, and files of an index that was not made again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import part_at, place
+from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import (
+    ATTRIBUTES,
     CONSOLIDATED,
+    DOCUMENTS,
     EXPORT,
     MIX,
     PACKING,
@@ -18,9 +21,11 @@ from gristmill.lake.asset_kinds import (
     ledger_of_object,
     whole_asset_of,
 )
+from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_ledger
 from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
 from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.export.index import release_folder
 
@@ -47,9 +52,27 @@ def unaccounted(store: Store) -> dict[str, str]:
     return found
 
 
+def unaccounted_versions(store: Store) -> dict[str, str]:
+    """The objects of versions and sets, and of their quarantine, that no ledger names: why, by path.
+
+    Args:
+        store: the lake.
+
+    Raises:
+        StoreError: the lake does not answer.
+    """
+    kinds = (DOCUMENTS, ATTRIBUTES)
+    places = [there for there in list_ledgers(store) if there.kind in kinds]
+    folders = {f"{asset}/" for kind in kinds for asset in list_assets(store, kind)}
+    folders |= {folder for there in places for folder in there.folders}
+    named = {*_named(store, kinds), *map(root_path, places)}
+    paths = {entry.path for folder in folders for entry in store.list(folder)}
+    return dict.fromkeys(sorted(paths - named), "no ledger names it; remove it with gristmill gc")
+
+
 def _objects(store: Store) -> Iterator[tuple[str, str]]:
     entries = [entry.path for kind in TRAINED_KINDS for entry in store.list(kind.top)]
-    named = set(_named(store))
+    named = set(_named(store, TRAINED_KINDS))
     indexes: dict[str, tuple[IndexLedger | None, str]] = {}
     for path in entries:
         if path in named or in_ledgers(path):
@@ -68,10 +91,10 @@ def _objects(store: Store) -> Iterator[tuple[str, str]]:
             yield path, "its index does not name it; remove it with gristmill gc"
 
 
-def _named(store: Store) -> Iterator[str]:
+def _named(store: Store, kinds: Collection[AssetKind]) -> Iterator[str]:
     """The objects that the ledgers of partitions name. A ledger that cannot be read names nothing."""
     for there in list_ledgers(store):
-        if there.kind in TRAINED_KINDS:
+        if there.kind in kinds:
             try:
                 rows = read_ledger(store, there)[1]
             except GristmillError:

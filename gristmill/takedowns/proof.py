@@ -13,7 +13,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
-from gristmill.takedowns.accounted import unaccounted
+from gristmill.takedowns.accounted import unaccounted, unaccounted_versions
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.places import TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
@@ -79,8 +79,12 @@ def proof(store: Store, wanted: Wanted, blocklist: str, shelves: Shelves) -> Ite
     old = unaccounted(store)
     yield _old(old)
     yield _releases(store, old)
+    strays = unaccounted_versions(store)
     for what, areas, searched in _KEPT:
-        yield _kept(what, search, areas, searched)
+        line = _kept(what, search, areas, searched)
+        if line.what == "versions and sets" and line.state == "absent" and strays:
+            line = ProofLine(what, "not proven", _some([f"{path}: {why}" for path, why in strays.items()]))
+        yield line
 
 
 def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:

@@ -89,6 +89,11 @@ def test_nothing_but_the_blocklist_and_the_record_names_what_was_erased(
     states = {each["what"]: each["state"] for each in map(json.loads, lines)}
     assert (code, states.pop("blocklist"), set(states.values())) == (0, "listed", {"absent"})
     assert main(["verify", str(mill.root), *SHELF]) == 0
+    capsys.readouterr()
+    mill.store.put("sources/pages/v1/documents/2024/old.jsonl.gz", b"left by a run")
+    code, lines = run(mill, capsys, "takedown", "--prove")
+    assert code == 1
+    assert "versions and sets: not proven: sources/pages/v1/documents/2024/old.jsonl.gz: no ledger" in "\n".join(lines)
 
 
 def test_a_dry_run_changes_nothing(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
