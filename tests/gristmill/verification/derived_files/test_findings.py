@@ -3,11 +3,12 @@ import json
 import pyarrow.parquet as pq
 from labelrows import write_labels
 from testkit import Mill
-from wholelake import WORDS, table
+from wholelake import DOCUMENTS, WORDS, table
 
 from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.maintenance.gc import find_strays, remove_strays
 from gristmill.scores.described import describe
+from gristmill.scores.document_columns import make_document_columns
 from gristmill.scores.examples import write_examples
 from gristmill.verification.derived_files.findings import derived_findings
 
@@ -64,3 +65,20 @@ def test_examples_of_a_document_that_is_taken_down_are_found_and_removed(whole: 
     assert "an excerpt of a document that a blocklist names" in finding
     assert collected(whole) == [examples_path(WORDS)]
     assert found(whole, []) == []
+
+
+def test_columns_of_documents_are_compared_and_those_of_no_shard_are_removed(whole: Mill) -> None:
+    shards = table(whole, DOCUMENTS)
+    for shard in shards:
+        make_document_columns(whole.store, DOCUMENTS, shard, [("metadata.number", "BIGINT")])
+    said: list[str] = []
+    assert list(derived_findings(whole.store, DOCUMENTS, shards, said.append)) == []
+    path = whole.root / columns_path(DOCUMENTS, "a")
+    right = pq.read_table(path)
+    wrong = right.set_column(right.column_names.index("bytes"), "bytes", [[1] * right.num_rows])
+    pq.write_table(wrong.cast(right.schema), path)
+    [finding] = derived_findings(whole.store, DOCUMENTS, shards, said.append)
+    assert "2024.columns/a.parquet" in str(finding)
+    stray = columns_path(DOCUMENTS, "gone")
+    whole.store.put(stray, path.read_bytes())
+    assert collected(whole) == [stray]
