@@ -23,7 +23,7 @@ from gristmill.releases.card import card_of
 from gristmill.releases.card_text import card_text
 from gristmill.releases.croissant import croissant_of
 from gristmill.releases.difference import differences
-from gristmill.releases.pinned import RELEASES, PinnedRelease, read_pinned
+from gristmill.releases.pinned import RELEASES, PinnedRelease, read_pinned, release_names
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
 
 HELP = "pin what a training run uses under a name, with a data card; compare releases"
@@ -110,12 +110,8 @@ def _pretty(value: object) -> bytes:
 
 
 def _show_all(store: Store) -> None:
-    names = [
-        entry.path.removeprefix(RELEASES).removesuffix(".json")
-        for entry in store.list(RELEASES)
-        if entry.path.count("/") == 1 and entry.path.endswith(".json")
-    ]
-    for name in sorted(names):
+    names = release_names(store)
+    for name in names:
         release = read_pinned(store, name)
         counts = f"{len(release.slices)} slices, {len(release.objects):,} objects"
         show(f"{name}: {release.mix}, {release.tokenizer}, {counts}")

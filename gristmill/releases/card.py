@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import cache_asset, documents_asset, mix_asset
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, kind_of, names_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, RESOLUTION, kind_of, names_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.selection import Selection
@@ -250,7 +250,9 @@ def _set(ledger: PinnedLedger, catalogue: Catalogue) -> SetCard:
     if MARKS in behind:
         dedupe = names_of(behind[MARKS])["dedupe"]
         recipe = catalogue.dedupes.get(dedupe)
-        return SetCard(ledger.asset, "duplicates", recipe.description if recipe else "", (f"dedupe/{dedupe}",))
+        return SetCard(
+            ledger.asset, "duplicates", recipe.description if recipe else "", (RESOLUTION.at(dedupe=dedupe),)
+        )
     tagger = catalogue.taggers.get(name)
     models = tuple(sorted(asset for asset, _, _ in ledger.inputs if kind_of(asset) is MODEL))
     words = tagger.description if tagger else ""

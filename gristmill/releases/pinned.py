@@ -3,6 +3,8 @@
 It lies in `releases/<name>.json` and is never changed. `gc` keeps every part that it names, and `verify` compares them.
 """
 
+import re
+
 import msgspec
 
 from gristmill.errors import DataError
@@ -12,6 +14,8 @@ from gristmill.lake.store.protocol import Store
 
 RELEASES = "releases/"
 """The folder of all releases."""
+
+_FILE = re.compile(r"releases/([^/]+)\.json")
 
 
 class PinnedLedger(msgspec.Struct, frozen=True):
@@ -81,6 +85,21 @@ def pinned_path(name: str) -> str:
     return f"{RELEASES}{check_name(name, 'release')}.json"
 
 
+def name_of_release(path: str) -> str | None:
+    """The name of the release that lies at a path; None if it is no release.
+
+    >>> name_of_release("releases/blend-2024.json"), name_of_release("releases/blend-2024/card.json")
+    ('blend-2024', None)
+    """
+    found = _FILE.fullmatch(path)
+    return found[1] if found else None
+
+
+def release_names(store: Store) -> list[str]:
+    """The names of all releases of a lake, sorted."""
+    return sorted(name for entry in store.list(RELEASES) if (name := name_of_release(entry.path)) is not None)
+
+
 def read_pinned(store: Store, name: str) -> PinnedRelease:
     """A release of the lake.
 
@@ -94,10 +113,6 @@ def read_pinned(store: Store, name: str) -> PinnedRelease:
     path = pinned_path(name)
     tagged = store.read_tagged(path)
     if tagged is None:
-        names = sorted(
-            entry.path.removeprefix(RELEASES).removesuffix(".json")
-            for entry in store.list(RELEASES)
-            if entry.path.count("/") == 1 and entry.path.endswith(".json")
-        )
+        names = release_names(store)
         raise DataError(f"{path}: the lake has no such release; it has: {', '.join(names) or 'none'}")
     return decode_object(tagged[0], PinnedRelease, path, "a release")

@@ -12,7 +12,7 @@ from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.plain_files import NoFile, Unlisted
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.pinned import PinnedRelease
+from gristmill.releases.pinned import PinnedRelease, name_of_release
 from gristmill.releases.proof import pinned_findings
 
 _MEND = "restore it from a copy; or remove it and run Dagster's job `sync`, which draws a new id"
@@ -59,7 +59,7 @@ def release_findings(store: Store) -> Iterator[Finding]:
             except NOT_DECODED as error:
                 yield Finding(entry.path, None, f"not a JSON object ({error})", "restore it from a copy")
                 continue
-            if "schema" in found and entry.path.count("/") == 1:
+            if "schema" in found and name_of_release(entry.path) is not None:
                 yield from _pinned(store, entry.path, data)
 
 
