@@ -97,9 +97,14 @@ def _end_idle() -> None:
 
 def start_early() -> None:
     """Starts a process that will run rules, so that the first request does not wait until it is there."""
-    idle = _idle.setdefault(os.getpid(), [])
+    idle = _idle_here()
     if not idle:
         idle.append(_RuleProcess())
+
+
+def _idle_here() -> list[_RuleProcess]:
+    """The processes without work that this process has started."""
+    return _idle.setdefault(os.getpid(), [])
 
 
 def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAnswer, bytes]:
@@ -115,7 +120,7 @@ def ask(request: CheckRules | EvaluateRules, rows: bytes = b"") -> tuple[RuleAns
     Raises:
         RuleStopped: the rules passed their limits, or broke DuckDB.
     """
-    idle = _idle.setdefault(os.getpid(), [])
+    idle = _idle_here()
     for _ in range(_TRIES):
         try:
             process = idle.pop()
