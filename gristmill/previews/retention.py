@@ -19,7 +19,7 @@ class RuleThreshold(NamedTuple):
     Attributes:
         rule: its name.
         column: name of the column.
-        order: `<`, `<=`, `>` or `>=`, as it stands between column and number.
+        order: `<`, `<=`, `>` or `>=`, written between column and number.
         number: the number.
     """
 

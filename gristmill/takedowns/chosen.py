@@ -49,7 +49,7 @@ class _ContentHead(msgspec.Struct):
 
 
 def url_matcher(pattern: str) -> "re.Pattern[str]":
-    """What a URL must match as a whole. `*` is any text; all else stands for itself.
+    """What a URL must match as a whole. `*` is any text; all other characters match themselves.
 
     >>> bool(url_matcher("https://tales.example/*").fullmatch("https://tales.example/a?b=*"))
     True

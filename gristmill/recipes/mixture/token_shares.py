@@ -12,9 +12,11 @@ WARNED_EPOCHS = 4.0
 """More epochs than this are warned of. Source: Muennighoff et al., 2023, arXiv:2305.16264: up to four epochs of
 the same tokens train nearly as well as new ones."""
 
-_DIGITS = 9
-"""Digits of a share. The power of a temperature differs between machines in its sixteenth digit."""
-_LEAST = 1e-9
+_DIGITS = 12
+"""Significant digits of the power of a temperature; machines differ in the sixteenth. Shares are not rounded: epochs of
+1.999999999 in place of 2 would leave samples out."""
+_TOLERANCE = 1e-9
+"""Share of all tokens by which a stream may be short without a word."""
 
 
 class Portion(msgspec.Struct, frozen=True):
@@ -121,7 +123,9 @@ def read_shares(
     >>> [(each.stream, each.share, each.read, each.rate, each.epochs) for each in solved.streams]
     [('web', 0.7, 350, 0.3888888888888889, 0.3888888888888889), ('code', 0.3, 150, 1.0, 1.5)]
     """
-    shares = _shares([each for each in portions if tokens.get(each.name)], tokens, proportions, temperature)
+    wanted = _wanted([each for each in portions if tokens.get(each.name)], tokens, proportions, temperature)
+    whole = math.fsum(wanted.values()) or 1.0
+    shares = {name: share / whole for name, share in wanted.items()}
     # Without a budget, training reads as much as it can in these shares before one stream is repeated too often.
     bounds = [
         (each.repeats if each.most_epochs is None else each.most_epochs) * tokens[each.name] / shares[each.name]
@@ -129,42 +133,40 @@ def read_shares(
         if shares.get(each.name)
     ]
     total = budget if budget is not None else int(min(bounds, default=0) * (1 + 1e-12))
-    return Reading(total, tuple(_stream(each, tokens.get(each.name, 0), shares, total) for each in portions))
+    streams = (_stream(each, tokens.get(each.name, 0), wanted.get(each.name, 0.0), whole, total) for each in portions)
+    return Reading(total, tuple(streams))
 
 
-def _shares(
+def _wanted(
     portions: Sequence[Portion],
     tokens: Mapping[str, int],
     proportions: Mapping[str, float] | None,
     temperature: float | None,
 ) -> dict[str, float]:
-    """The share of each stream that has tokens. Their sum is 1, if one of them is above 0."""
+    """The share of each stream that has tokens, relative to those of the others."""
     if proportions is None and temperature is None and all(each.repeats == 1 for each in portions):
-        wanted = {each.name: each.weight for each in portions}
+        return {each.name: each.weight for each in portions}
+    # The volume of a stream is what it gives if it is read as often as it says. Inside a group, streams share by their
+    # volumes, so that each is read in proportion to its repeats.
+    volume = {each.name: each.repeats * tokens[each.name] for each in portions}
+    by_group: dict[str, float] = {}
+    for each in portions:
+        by_group[each.group] = by_group.get(each.group, 0.0) + volume[each.name]
+    if proportions is not None:
+        of_group = {group: proportions[group] for group in by_group}
+    elif temperature is None:
+        of_group = by_group
     else:
-        # The volume of a stream is what it gives if it is read as often as it says. Inside a group, streams share by
-        # their volumes, so that each is read in proportion to its repeats.
-        volume = {each.name: each.repeats * tokens[each.name] for each in portions}
-        by_group: dict[str, float] = {}
-        for each in portions:
-            by_group[each.group] = by_group.get(each.group, 0.0) + volume[each.name]
-        if proportions is not None:
-            of_group = {group: proportions[group] for group in by_group}
-        else:
-            power = 1.0 if temperature is None else temperature
-            of_group = {group: whole**power for group, whole in by_group.items()}
-        wanted = {each.name: of_group[each.group] * volume[each.name] / by_group[each.group] for each in portions}
-    whole = math.fsum(wanted.values()) or 1.0
-    # A share above 0 stays above 0, so that a trainer's check of the shares finds it.
-    return {name: max(round(share / whole, _DIGITS), _LEAST if share else 0.0) for name, share in wanted.items()}
+        of_group = {group: float(f"{whole**temperature:.{_DIGITS}g}") for group, whole in by_group.items()}
+    return {each.name: of_group[each.group] * volume[each.name] / by_group[each.group] for each in portions}
 
 
-def _stream(portion: Portion, tokens: int, shares: Mapping[str, float], total: int) -> StreamReading:
-    """One stream of the reading."""
-    share = shares.get(portion.name, 0.0)
+def _stream(portion: Portion, tokens: int, wanted: float, whole: float, total: int) -> StreamReading:
+    """One stream of the reading; `wanted` is its share of `whole`."""
+    share = wanted / whole
     read = round(share * total)
-    epochs = share * total / tokens if tokens else 0.0
+    epochs = total * wanted / whole / tokens if tokens else 0.0
     most = math.inf if portion.most_epochs is None else portion.most_epochs * tokens
-    rounding = max(0.5, _LEAST * total)
+    rounding = max(0.5, _TOLERANCE * total)
     short = math.ceil(read - most) if tokens and read - most > rounding else 0
     return StreamReading(portion.name, tokens, share, read, min(1.0, epochs), epochs, short)

@@ -10,7 +10,7 @@ from gristmill.stages.mixing.edits.row_bytes import text_of
 
 
 class TextLengths(Sequence[int]):
-    r"""The number of code points of each text: a score without a span stands for a span of the whole text.
+    r"""The number of code points of each text: a score without a span is a span of the whole text.
 
     Written rows have their spans, so most blocks are never decoded for this.
 

@@ -41,7 +41,7 @@ def test_repeats_alone_read_each_stream_so_often() -> None:
 def test_a_temperature_of_1_keeps_the_natural_shares_and_0_makes_all_equal() -> None:
     tokens = {"web": 900, "code": 90, "math": 10}
     assert read_shares([WEB, CODE, MATH], tokens, temperature=1).shares == {"web": 0.9, "code": 0.09, "math": 0.01}
-    assert set(read_shares([WEB, CODE, MATH], tokens, temperature=0).shares.values()) == {round(1 / 3, 9)}
+    assert set(read_shares([WEB, CODE, MATH], tokens, temperature=0).shares.values()) == {1 / 3}
     halves = read_shares([WEB, MATH], {"web": 900, "math": 100}, temperature=0.5)
     assert halves.shares == {"web": 0.75, "math": 0.25}  # the roots are 30 and 10
 
@@ -72,9 +72,17 @@ def test_a_stream_without_tokens_is_left_out() -> None:
     assert read_shares([WEB], {}).total == 0
 
 
-def test_a_share_that_would_be_rounded_to_nothing_stays_above_zero() -> None:
+def test_a_tiny_share_stays_above_zero() -> None:
     shares = read_shares([WEB, CODE], {"web": 10**15, "code": 1}, temperature=1).shares
-    assert shares["code"] == 1e-9
+    assert shares["code"] == 1 / (10**15 + 1)
+
+
+def test_epochs_are_not_rounded_so_that_no_sample_is_left_out() -> None:
+    streams = [Portion("pages", "pages", weight=8.0), Portion("notes", "notes", weight=3.0)]
+    pages, notes = read_shares(streams, {"pages": 4 * 20, "notes": 4 * 10}, budget=4 * 55).streams
+    assert (pages.epochs, notes.epochs) == (2.0, 1.5)
+    [page, note] = read_shares(streams, {"pages": 3, "notes": 1}, budget=22).streams
+    assert (int(page.epochs * 3), int(note.epochs * 1)) == (16, 6)
 
 
 TOKENS = st.integers(1, 10**13)
