@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
+from gristmill.commands._shared.selected_version import selected_version
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import documents_asset
@@ -150,18 +151,12 @@ def _rule(argument: str) -> tuple[str, str]:
 
 def _steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ...]) -> list[list[MixingStep]]:
     """The steps of each stream: one for each of its snapshots."""
-    name, slash, version = word.partition("/")
-    if slash:
-        source = find("sources", Source, shelves, name)
-        if version not in source.versions[1:]:
-            names = ", ".join(source.versions[1:]) or "none"
-            raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; such versions: {names}")
-        if arguments.stream:
-            raise RecipeError(f"--stream {arguments.stream}: {word} is a version, it has no streams")
+    if "/" in word:
+        source, version = selected_version(shelves, word, arguments.stream)
         before = source.versions[source.versions.index(version) - 1]
         snapshots = _snapshots(store, source, before, arguments.snapshot)
         return [[revision_step(source, version, snapshot, shelves) for snapshot in snapshots]]
-    mix = find("mixes", Mix, shelves, name)
+    mix = find("mixes", Mix, shelves, word)
     streams = [mix.stream(arguments.stream)] if arguments.stream else mix.streams
     return [
         [

@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
     """Writes the release, or shows differences. Returns 0.
 
     Raises:
-        RecipeError: the words are none of the three forms, there is no such mix, or a draft made a part of it.
+        RecipeError: the words have another form, no mix has the name, or a draft made a part of it.
         DataError: an index is missing, or the lake has another release of this name.
         StoreError: the lake does not answer.
     """

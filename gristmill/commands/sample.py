@@ -7,6 +7,7 @@ from typing import Any
 
 from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.lake_word import is_path
+from gristmill.commands._shared.selected_version import selected_version
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
@@ -17,7 +18,6 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.shelf import find
-from gristmill.recipes.source import Source
 from gristmill.stages.mixing.edits.editor import TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
@@ -78,15 +78,10 @@ def _lake_and_mix(words: Sequence[str]) -> tuple[str, str]:
 
 def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:
     shelves = shelves_of(arguments)
-    name, slash, version = str(arguments.mix).partition("/")
-    if slash:
-        source = find("sources", Source, shelves, name)
-        if version not in source.versions[1:]:
-            names = ", ".join(source.versions[1:]) or "none"
-            raise RecipeError(f"source {name!r}: no version {version!r} is selected by rules; such versions: {names}")
-        if arguments.stream:
-            raise RecipeError(f"--stream {arguments.stream}: {arguments.mix} is a version, it has no streams")
-        snapshot = _snapshot(store, documents_asset(name, version), arguments.snapshot)
+    name = str(arguments.mix)
+    if "/" in name:
+        source, version = selected_version(shelves, name, arguments.stream)
+        snapshot = _snapshot(store, documents_asset(source.name, version), arguments.snapshot)
         return [revision_step(source, version, snapshot, shelves)] if snapshot else []
     mix = find("mixes", Mix, shelves, name)
     keys = [mix.stream(arguments.stream).key] if arguments.stream else [stream.key for stream in mix.streams]

@@ -96,7 +96,7 @@ class ColumnsFile(Generic[Head]):
 
 
 def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[ColumnsHead] | None:
-    """The columns of a shard of a set; None if there are none, if they are of another content or format, or no parquet.
+    """The columns of a shard of a set; None if they are missing, of another content or format, or no parquet.
 
     Args:
         store: the lake.

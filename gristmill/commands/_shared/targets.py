@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from gristmill.commands._shared.lake_word import is_path as is_path  # noqa: PLC0414 - other commands import it from here
+from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import lake_of, shelves_of
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot

@@ -159,7 +159,7 @@ class Transform:
 
 
 def codes_of(transforms: Sequence[Transform]) -> Code:
-    """The code of several transforms as one. It is unknown if there are none, or if one of them is unknown.
+    """The code of several transforms as one. It is unknown without transforms, or if the code of one is unknown.
 
     Args:
         transforms: the transforms, as a shelf gave them.

@@ -30,7 +30,7 @@ Syntax = Literal["jsonpath", "jq"]
 
 
 class FilterSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which documents are kept: those that any of `include` matches, if there is one, and none of `exclude`."""
+    """Which documents are kept: a line of `include` matches, or the list is empty; and no line of `exclude` matches."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class OutputFolderSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         path: folder or address.
-        max_size_in_bytes: an output has input files of at most this size together, as they lie there, packed.
+        max_size_in_bytes: the packed input files of one output are together at most this large.
         discard_fields: fields of rows that are left out.
         min_text_length: a document with fewer bytes of text is dropped; white space at both ends does not count.
     """

@@ -1,4 +1,4 @@
-"""ForeignRows: the rows of a file that lies beside a file of documents, as many at a time as the documents need."""
+"""ForeignRows: the rows of a file beside a file of documents, as many at a time as the documents need."""
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.foreign_file import ForeignFile

@@ -53,8 +53,8 @@ def _any_holds(condition: Condition, element: Json, root: Json) -> bool:
 
 
 @dataclass(frozen=True)
-class AllHold:
-    """`a && b`."""
+class _Compound:
+    """Two conditions in one."""
 
     left: Condition
     right: Condition
@@ -62,21 +62,17 @@ class AllHold:
     @property
     def paths(self) -> Sequence[JsonPath]:
         return (*self.left.paths, *self.right.paths)
+
+
+class AllHold(_Compound):
+    """`a && b`."""
 
     def holds(self, element: Json, root: Json) -> bool:
         return _any_holds(self.left, element, root) and _any_holds(self.right, element, root)
 
 
-@dataclass(frozen=True)
-class AnyHolds:
+class AnyHolds(_Compound):
     """`a || b`."""
-
-    left: Condition
-    right: Condition
-
-    @property
-    def paths(self) -> Sequence[JsonPath]:
-        return (*self.left.paths, *self.right.paths)
 
     def holds(self, element: Json, root: Json) -> bool:
         return _any_holds(self.left, element, root) or _any_holds(self.right, element, root)
@@ -139,7 +135,7 @@ def same(a: Json, b: Json) -> bool:
 
 
 def is_number(value: Json) -> bool:
-    """Whether it is a number; true and false are none."""
+    """Whether it is a number; true and false do not count as numbers."""
     return type(value) is int or type(value) is float
 
 
