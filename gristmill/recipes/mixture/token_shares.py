@@ -5,6 +5,7 @@ Everything here is computed from plain numbers. The only input from the lake is 
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import msgspec
 
@@ -13,8 +14,7 @@ WARNED_EPOCHS = 4.0
 the same tokens train nearly as well as new ones."""
 
 _DIGITS = 12
-"""Significant digits of the power of a temperature; machines differ in the sixteenth. Shares are not rounded: epochs of
-1.999999999 in place of 2 would leave samples out."""
+"""Significant digits of the power of a temperature; machines differ in the sixteenth."""
 _TOLERANCE = 1e-9
 """Share of all tokens by which a stream may be short without a word."""
 
@@ -124,16 +124,17 @@ def read_shares(
     [('web', 0.7, 350, 0.3888888888888889, 0.3888888888888889), ('code', 0.3, 150, 1.0, 1.5)]
     """
     wanted = _wanted([each for each in portions if tokens.get(each.name)], tokens, proportions, temperature)
-    whole = math.fsum(wanted.values()) or 1.0
+    # Fractions are exact on all machines: with a budget of five times its tokens, a stream is read exactly 5 times.
+    whole = sum(wanted.values()) or Fraction(1)
     shares = {name: share / whole for name, share in wanted.items()}
     # Without a budget, training reads as much as it can in these shares before one stream is repeated too often.
     bounds = [
-        (each.repeats if each.most_epochs is None else each.most_epochs) * tokens[each.name] / shares[each.name]
+        _exactly(each.repeats if each.most_epochs is None else each.most_epochs) * tokens[each.name] / shares[each.name]
         for each in portions
         if shares.get(each.name)
     ]
-    total = budget if budget is not None else int(min(bounds, default=0) * (1 + 1e-12))
-    streams = (_stream(each, tokens.get(each.name, 0), wanted.get(each.name, 0.0), whole, total) for each in portions)
+    total = budget if budget is not None else int(min(bounds, default=0))
+    streams = (_stream(each, tokens.get(each.name, 0), shares.get(each.name, Fraction(0)), total) for each in portions)
     return Reading(total, tuple(streams))
 
 
@@ -142,31 +143,35 @@ def _wanted(
     tokens: Mapping[str, int],
     proportions: Mapping[str, float] | None,
     temperature: float | None,
-) -> dict[str, float]:
+) -> dict[str, Fraction]:
     """The share of each stream that has tokens, relative to those of the others."""
     if proportions is None and temperature is None and all(each.repeats == 1 for each in portions):
-        return {each.name: each.weight for each in portions}
+        return {each.name: _exactly(each.weight) for each in portions}
     # The volume of a stream is what it gives if it is read as often as it says. Inside a group, streams share by their
     # volumes, so that each is read in proportion to its repeats.
-    volume = {each.name: each.repeats * tokens[each.name] for each in portions}
-    by_group: dict[str, float] = {}
+    volume = {each.name: _exactly(each.repeats) * tokens[each.name] for each in portions}
+    by_group: dict[str, Fraction] = {}
     for each in portions:
-        by_group[each.group] = by_group.get(each.group, 0.0) + volume[each.name]
+        by_group[each.group] = by_group.get(each.group, Fraction(0)) + volume[each.name]
     if proportions is not None:
-        of_group = {group: proportions[group] for group in by_group}
+        of_group = {group: _exactly(proportions[group]) for group in by_group}
     elif temperature is None:
         of_group = by_group
     else:
-        of_group = {group: float(f"{whole**temperature:.{_DIGITS}g}") for group, whole in by_group.items()}
+        of_group = {group: Fraction(f"{float(whole) ** temperature:.{_DIGITS}g}") for group, whole in by_group.items()}
     return {each.name: of_group[each.group] * volume[each.name] / by_group[each.group] for each in portions}
 
 
-def _stream(portion: Portion, tokens: int, wanted: float, whole: float, total: int) -> StreamReading:
-    """One stream of the reading; `wanted` is its share of `whole`."""
-    share = wanted / whole
+def _exactly(number: float) -> Fraction:
+    """The number that a person wrote: 0.9 is 9/10, not the binary number that is closest to it."""
+    return Fraction(repr(number))
+
+
+def _stream(portion: Portion, tokens: int, share: Fraction, total: int) -> StreamReading:
+    """What training reads of one stream that has this share."""
     read = round(share * total)
-    epochs = total * wanted / whole / tokens if tokens else 0.0
+    epochs = float(share * total / tokens) if tokens else 0.0
     most = math.inf if portion.most_epochs is None else portion.most_epochs * tokens
     rounding = max(0.5, _TOLERANCE * total)
     short = math.ceil(read - most) if tokens and read - most > rounding else 0
-    return StreamReading(portion.name, tokens, share, read, min(1.0, epochs), epochs, short)
+    return StreamReading(portion.name, tokens, float(share), read, min(1.0, epochs), epochs, short)
