@@ -19,14 +19,14 @@ from assets.ids_across import across_check, across_schedule
 from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
 from assets.models import folder_asset_of
-from assets.packing import packing_asset
 from assets.previews import preview_asset
 from assets.raw import raw_spec
 from assets.support.step_graphs import define_steps
 from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
-from assets.token_caches import cache_index_asset, token_cache_assets
-from assets.tokenizers import tokenizer_asset_of
+from assets.tokens.packing import packing_asset
+from assets.tokens.token_caches import cache_index_asset, token_cache_assets
+from assets.tokens.tokenizers import tokenizer_asset_of
 from assets.watched_folders import watched_folder_jobs
 from gristmill.environment import Environment, read_environment
 from gristmill.installation import put_location_on_path

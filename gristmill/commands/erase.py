@@ -12,8 +12,8 @@ from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_o
 from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name
 from gristmill.lake.rows.blocklist import add_to_blocklist
-from gristmill.takedowns.erasure import erase
-from gristmill.takedowns.erasure_plan import erasure_plan
+from gristmill.takedowns.erasing.erasure import erase
+from gristmill.takedowns.erasing.erasure_plan import erasure_plan
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
 from gristmill.takedowns.withdrawal import withdraw_release

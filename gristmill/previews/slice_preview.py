@@ -18,7 +18,7 @@ from gristmill.previews.drawn_numbers import drawn_numbers
 from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
 from gristmill.scores.sketch import Sketch
-from gristmill.stages.mixing.absent_columns import AbsentColumns
+from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts

@@ -24,7 +24,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.rules import Column
 from gristmill.scores.label_columns import KEY
 from gristmill.scores.parquet_upload import write_parquet
-from gristmill.stages.mixing.column_reader import ColumnReader
+from gristmill.stages.mixing.columns.column_reader import ColumnReader
 from gristmill.stages.mixing.rule_engine import ValueRefused, typed_array
 
 DOCUMENT_FORMAT = 1

@@ -15,7 +15,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.edits.transform import codes_of
 from gristmill.recipes.selection import selection_of
-from gristmill.stages.mixing.absent_columns import AbsentColumns
+from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.held_out import HeldOutFlags
 from gristmill.stages.mixing.row_filter import RowFilter

@@ -23,8 +23,8 @@ from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
-from gristmill.stages.mixing.chosen_labels import read_labels
-from gristmill.stages.mixing.column_reader import ColumnReader
+from gristmill.stages.mixing.columns.chosen_labels import read_labels
+from gristmill.stages.mixing.columns.column_reader import ColumnReader
 from gristmill.stages.mixing.edits.editor import Editor
 from gristmill.stages.mixing.edits.text_lengths import TextLengths
 from gristmill.stages.mixing.filtered_block import FilteredBlock

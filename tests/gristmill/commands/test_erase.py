@@ -14,7 +14,7 @@ from gristmill.__main__ import main
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.store.protocol import Entry
 from gristmill.stages.mixing.step import stream_step
-from gristmill.takedowns.erasure import record_path
+from gristmill.takedowns.erasing.erasure import record_path
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 NUMBERS = (0, 8, 32, 59, 88)

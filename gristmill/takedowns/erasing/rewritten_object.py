@@ -21,7 +21,7 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.stages.conversion.converter import converted
-from gristmill.takedowns.erasure_plan import ObjectPlan
+from gristmill.takedowns.erasing.erasure_plan import ObjectPlan
 from gristmill.takedowns.side_files import pairs_in
 from gristmill.takedowns.wanted import Wanted
 

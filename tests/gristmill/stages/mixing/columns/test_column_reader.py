@@ -7,7 +7,7 @@ from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.rows.attribute import Spans
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.recipes.rules import Column, field, score, spans
-from gristmill.stages.mixing.column_reader import ColumnReader
+from gristmill.stages.mixing.columns.column_reader import ColumnReader
 
 
 def read(row: bytes, *columns: Column) -> tuple[dict[str, list[Any]], dict[str, int]]:

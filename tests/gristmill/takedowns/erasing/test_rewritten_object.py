@@ -18,8 +18,8 @@ from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.source import Source
-from gristmill.takedowns.erasure_plan import ObjectPlan
-from gristmill.takedowns.rewritten_object import rewrite_object, widened, without
+from gristmill.takedowns.erasing.erasure_plan import ObjectPlan
+from gristmill.takedowns.erasing.rewritten_object import rewrite_object, widened, without
 from gristmill.takedowns.wanted import Wanted
 
 PACK: dict[str, Callable[[bytes], bytes]] = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import MalformedRow
 from gristmill.lake.rows.attribute import parse_rows
-from gristmill.stages.mixing.chosen_labels import ChosenLabels, read_labels
+from gristmill.stages.mixing.columns.chosen_labels import ChosenLabels, read_labels
 
 SET = "x-1"
 CHOSEN = ("a", "a__b")

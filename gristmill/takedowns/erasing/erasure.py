@@ -16,9 +16,9 @@ from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.hashing import sha256_of
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
-from gristmill.takedowns.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
+from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
+from gristmill.takedowns.erasing.rewritten_object import rewrite_object
 from gristmill.takedowns.places import FoundPlace, Search
-from gristmill.takedowns.rewritten_object import rewrite_object
 from gristmill.takedowns.wanted import Wanted
 
 Say = Callable[[str], None]
