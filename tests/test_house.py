@@ -63,7 +63,7 @@ SHELF = {"recipes", "readers", "encoding", "text", "errors", "lake.rows", "forma
 EVERYTHING = {
     "engines", "readers", "reports", "verification", "tracing", "maintenance", "pipeline", "environment", "project",
     "reading", "trial", "scores", "queries", "peeking", "preparing", "watching", "templates", "formats.energon",
-    "formats.fasttext", "previews",
+    "formats.fasttext", "formats.dolma", "previews",
     "installation", "dagster_location", "dashboard", "acquisition", "api", "commands", "takedowns", "releases", *ACROSS,
 }  # fmt: skip
 
@@ -81,10 +81,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lake.ledger": {"lake.store", "lake.rows", *HUBS},
     "formats.levanter": {"lake.store", "errors"},
     "formats.oscar": {"lake.rows", "text", "errors"},
+    "formats.dolma": {"formats.energon", "lake.identity", "errors"},
     "formats.energon": {"errors"},
     "formats.fasttext": {"errors"},
     "encoding": {"recipes", "text", "lake.store", "errors"},
-    "recipes": {"formats.levanter", "formats.energon", "formats.fasttext", "text", *LAKE},
+    "recipes": {"formats.dolma", "formats.levanter", "formats.energon", "formats.fasttext", "text", *LAKE},
     "raw_data": {"environment", "project", "recipes", "formats.oscar", *LAKE},
     "execution": {"installation", "formats.levanter", *LAKE},
     "engines": {"execution", *LAKE},
@@ -110,7 +111,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stages.near_duplicates": {"stages.fingerprints", *BELOW_STAGES},
     "stages.decontamination": {"stages.models", "reports", *BELOW_STAGES},
     "stages.dolma_dedupe": {"stages.dolma_tagging", *BELOW_STAGES},
-    "stages.dolma_mixing": {"stages.dolma_tagging", "formats.energon", *BELOW_STAGES},
+    "stages.dolma_mixing": {"stages.dolma_tagging", "formats.dolma", *BELOW_STAGES},
     "stages.tokenization": BELOW_STAGES,
     "stages.chat_templates": {"recipes", "errors"},
     "stages.token_cache": {"stages.tokenization", "stages.chat_templates", "stages.mixing", *BELOW_STAGES},
@@ -247,10 +248,10 @@ UNTESTED: dict[str, str] = {
     "gristmill/stages/dolma_tagging/attribute_folder.py": "by tests/gristmill/stages/dolma_tagging/test_tagging.py",
     **dict.fromkeys(
         (
-            "gristmill/stages/dolma_mixing/path_steps.py",
-            "gristmill/stages/dolma_mixing/path_conditions.py",
+            "gristmill/formats/dolma/path_steps.py",
+            "gristmill/formats/dolma/path_conditions.py",
         ),
-        "by tests/gristmill/stages/dolma_mixing/test_path_parser.py",
+        "by tests/gristmill/formats/dolma/test_path_parser.py",
     ),
     **dict.fromkeys(
         (

@@ -16,11 +16,11 @@ from gristmill.commands._shared.terminal import add_options, show
 from gristmill.engines.open import open_engine
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError
+from gristmill.formats.dolma.mixer_config import MIX_FIELDS, mixer_config
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
 from gristmill.stages.dolma_dedupe.deduping import plan_dedupe, run_dedupe
-from gristmill.stages.dolma_mixing.config import MIX_FIELDS, mixer_config
 from gristmill.stages.dolma_mixing.mixing import plan_mixing, run_mixing
 from gristmill.stages.dolma_tagging.config import FIELDS, TagConfig, read_config, tag_config
 from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging

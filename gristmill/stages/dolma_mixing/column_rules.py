@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.stages.dolma_mixing.path_conditions import (
+from gristmill.formats.dolma.path_conditions import (
     AllHold,
     AnyHolds,
     Condition,
@@ -19,7 +19,7 @@ from gristmill.stages.dolma_mixing.path_conditions import (
     WrittenValue,
     is_number,
 )
-from gristmill.stages.dolma_mixing.path_steps import FieldStep, IndexStep, JsonPath
+from gristmill.formats.dolma.path_steps import FieldStep, IndexStep, JsonPath
 
 _ATTRIBUTES = "attributes"
 ABSENT: Any = msgspec.UNSET

@@ -3,10 +3,10 @@
 import msgspec
 
 from gristmill.execution.work import Item, Job, Outcome
+from gristmill.formats.dolma.mixer_config import PACKINGS, StreamSpec
 from gristmill.lake.rows.foreign_file import ForeignFile
 from gristmill.lake.rows.shard_file import suffix
 from gristmill.lake.store.open import open_store
-from gristmill.stages.dolma_mixing.config import PACKINGS, StreamSpec
 from gristmill.stages.dolma_mixing.line_feed import ForeignRows
 from gristmill.stages.dolma_mixing.mixed_files import InputFile, MixedFile, PlacedFile
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer

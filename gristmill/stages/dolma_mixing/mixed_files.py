@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
+from gristmill.formats.dolma.mixer_config import PACKINGS, StreamSpec
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import NoFolder, ObjectVersion
-from gristmill.stages.dolma_mixing.config import PACKINGS, StreamSpec
 from gristmill.stages.dolma_tagging.paths import TaggedFile, matches, place_in_listing, real
 
 _SHOWN = 5

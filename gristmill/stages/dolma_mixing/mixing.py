@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.runner import grind_all, raise_failures
 from gristmill.execution.work import Engine, Item, Job, Say, raw
+from gristmill.formats.dolma.mixer_config import MixerConfig, StreamSpec
 from gristmill.lake.store.open import Lake, open_store
 from gristmill.lake.store.protocol import NoFolder
-from gristmill.stages.dolma_mixing.config import MixerConfig, StreamSpec
 from gristmill.stages.dolma_mixing.grinder import MixItem
 from gristmill.stages.dolma_mixing.mixed_files import MixedFile, mixed_files
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer

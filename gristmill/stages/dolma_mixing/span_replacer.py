@@ -3,13 +3,13 @@
 import math
 from typing import Any
 
+from gristmill.formats.dolma.mixer_config import ReplacementSpec, Syntax
+from gristmill.formats.dolma.path_conditions import is_number
+from gristmill.formats.dolma.path_parser import parse_path
+from gristmill.formats.dolma.path_steps import JsonPath
 from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns, label_of_path
-from gristmill.stages.dolma_mixing.config import ReplacementSpec, Syntax
 from gristmill.stages.dolma_mixing.jq_program import JqProgram
 from gristmill.stages.dolma_mixing.merged_row import MergedRow
-from gristmill.stages.dolma_mixing.path_conditions import is_number
-from gristmill.stages.dolma_mixing.path_parser import parse_path
-from gristmill.stages.dolma_mixing.path_steps import JsonPath
 from gristmill.stages.dolma_mixing.span_replacement import Replacement
 
 _TRIPLE = 3

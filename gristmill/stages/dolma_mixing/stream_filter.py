@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gristmill.errors import MalformedRow
+from gristmill.formats.dolma.mixer_config import FilterSpec
+from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.stages.dolma_mixing.column_rules import AttributeColumns, ColumnRule, column_rule
-from gristmill.stages.dolma_mixing.config import FilterSpec
 from gristmill.stages.dolma_mixing.jq_program import JqProgram
 from gristmill.stages.dolma_mixing.merged_row import MergedRow
-from gristmill.stages.dolma_mixing.path_parser import parse_path
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ import numpy as np
 import orjson
 
 from gristmill.errors import DataError, MalformedRow
+from gristmill.formats.dolma.mixer_config import StreamSpec
+from gristmill.formats.dolma.path_conditions import same
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns
-from gristmill.stages.dolma_mixing.config import StreamSpec
 from gristmill.stages.dolma_mixing.line_feed import ForeignRows
 from gristmill.stages.dolma_mixing.merged_row import MergedRow, Values, joined, with_provenance
-from gristmill.stages.dolma_mixing.path_conditions import same
 from gristmill.stages.dolma_mixing.span_replacement import Replacement, replaced
 from gristmill.stages.dolma_mixing.span_replacer import SpanReplacer
 from gristmill.stages.dolma_mixing.stream_filter import FilteredRows, StreamFilter

@@ -7,8 +7,8 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns, column_rule, label_of_path
-from gristmill.stages.dolma_mixing.path_parser import parse_path
 
 PLACES = st.builds("@.{}{}".format, st.sampled_from(["a", "b"]), st.sampled_from(["", "[0]", "[0][2]", "[1][2]"]))
 ATOMS = st.one_of(

@@ -10,7 +10,7 @@ import pytest
 
 from gristmill.errors import DataError, GristmillError, RecipeError
 from gristmill.execution.runner import Inline
-from gristmill.stages.dolma_mixing.config import MixerConfig, mixer_config
+from gristmill.formats.dolma.mixer_config import MixerConfig, mixer_config
 from gristmill.stages.dolma_mixing.mixing import MixPlan, plan_mixing, run_mixing
 from gristmill.stages.dolma_tagging.records import MANIFEST
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.dolma_mixing.path_parser import parse_path
+from gristmill.formats.dolma.path_parser import parse_path
 
 METADATA: dict[str, Any] = {
     "b": [1, 2, 3],

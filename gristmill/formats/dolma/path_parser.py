@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 import re2
 
 from gristmill.errors import RecipeError
-from gristmill.stages.dolma_mixing.path_conditions import (
+from gristmill.formats.dolma.path_conditions import (
     QUIET,
     SIGNS,
     AllHold,
@@ -21,7 +21,7 @@ from gristmill.stages.dolma_mixing.path_conditions import (
     WrittenValue,
     number_of,
 )
-from gristmill.stages.dolma_mixing.path_steps import (
+from gristmill.formats.dolma.path_steps import (
     DescendantStep,
     FieldStep,
     IndexStep,

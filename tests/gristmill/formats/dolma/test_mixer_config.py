@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.stages.dolma_mixing.config import FilterSpec, MixerConfig, mixer_config
+from gristmill.formats.dolma.mixer_config import FilterSpec, MixerConfig, mixer_config
 
 STREAM: dict[str, Any] = {"name": "s", "documents": ["d/documents/*.gz"], "output": {"path": "out"}}
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import re2
 
-from gristmill.stages.dolma_mixing.path_steps import Json, JsonPath
+from gristmill.formats.dolma.path_steps import Json, JsonPath
 
 Values = Sequence[Json]
 QUIET = re2.Options()
