@@ -15,6 +15,7 @@ from assets.support.keys import key_of, plain, snapshots_of
 from assets.support.lake_identity import is_shown, shown_lake
 from assets.support.last_reading import AS_OF
 from assets.support.progress import progress_logger
+from assets.support.runs.in_process import execute_in_process
 from gristmill.dashboard.home import prepare_home
 from gristmill.environment import Environment
 from gristmill.errors import DataError
@@ -162,7 +163,7 @@ class Mill:
         """
         self.say(f"run {job}{f' of {partition}' if partition else ''}")
         definition = self.definitions.resolve_job_def(job)
-        self._finish(job, definition.execute_in_process(**self._options(partition, config)))
+        self._finish(job, execute_in_process(self.instance, definition, partition, _config(config)))
 
     def materialize(self, addresses: Sequence[str], partition: str | None) -> None:
         """One real run of some assets, as "Materialize" in the UI launches it.
@@ -174,18 +175,9 @@ class Mill:
         self.say(f"materialize {named}{f' of {partition}' if partition else ''}")
         definition = self.definitions.resolve_implicit_global_asset_job_def()
         selection = [key_of(address) for address in addresses]
-        options = self._options(partition, None)
-        self._finish(named, definition.execute_in_process(asset_selection=selection, **options))
+        self._finish(named, execute_in_process(self.instance, definition, partition, _config(None), selection))
 
-    def _options(self, partition: str | None, config: dict[str, Any] | None) -> dict[str, Any]:
-        return {
-            "instance": self.instance,
-            "partition_key": partition,
-            "run_config": {**(config or {}), "loggers": {"progress": {}}},
-            "raise_on_error": False,
-        }
-
-    def _finish(self, job: str, result: dg.ExecuteInProcessResult) -> None:
+    def _finish(self, job: str, result: dg.JobExecutionResult) -> None:
         self.runs += 1
         self.checks += [each.passed for each in result.get_asset_check_evaluations() if AS_OF not in each.metadata]
         if not result.success:
@@ -265,6 +257,10 @@ class Mill:
         indexes = MixIndexes(mix, self.catalogue.tokenizers_of(mix), sources, known, exports)
         if any(indexes.why_open(self.store, address) for address in indexes.addresses):
             self.run(index_name(mix.name))
+
+
+def _config(config: dict[str, Any] | None) -> dict[str, Any]:
+    return {**(config or {}), "loggers": {"progress": {}}}
 
 
 def _line(prospect: Prospect) -> str:
