@@ -167,7 +167,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/previews/row_batches.py": "by tests/gristmill/previews/test_slice_preview.py",
     "gristmill/previews/mix_preview.py": "by tests/gristmill/commands/test_preview.py",
     "gristmill/previews/words.py": "by tests/gristmill/commands/test_preview.py",
-    "gristmill/previews/drawn_numbers.py": "by tests/gristmill/previews/test_slice_preview.py",
+    "gristmill/text/units/drawn_numbers.py": "by tests/gristmill/previews/test_slice_preview.py",
     "gristmill/previews/page.py": "by tests/gristmill/commands/test_preview.py",
     "gristmill/scores/parquet_upload.py": "by tests/gristmill/scores/test_label_columns.py",
     "assets/support/resolution_facts.py": "by tests/assets/test_duplicates.py",

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.lake.store.protocol import Store
-from gristmill.previews.drawn_numbers import drawn_numbers
 from gristmill.previews.mix_preview import OpenedStream, ShownRow, shown_rows
 from gristmill.previews.slice_preview import KEPT, SlicePreview, after_edits
 from gristmill.previews.tally import NOTHING, Amount, ExampleRow, RowSizes
 from gristmill.previews.token_ratio import TokenRatio
 from gristmill.previews.words import marked
+from gristmill.text.units.drawn_numbers import drawn_numbers
 
 Part = tuple[str, str, str]
 """Source, snapshot and shard. A shard has the same name in all versions of a source."""

@@ -14,7 +14,6 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.draw import fraction
 from gristmill.lake.store.protocol import Store
-from gristmill.previews.drawn_numbers import drawn_numbers
 from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
 from gristmill.scores.sketch import Sketch
@@ -23,6 +22,7 @@ from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
 from gristmill.stages.mixing.step import MixingStep, check_aligned
+from gristmill.text.units.drawn_numbers import drawn_numbers
 
 KEPT = ""
 """The reason of rows that are kept."""

@@ -10,7 +10,7 @@ import msgspec
 from gristmill.errors import RecipeError
 from gristmill.lake.address import NAME, VERSION, check_numbered
 from gristmill.lake.ledger.model import Recipe
-from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, NgramUnits, Unit
+from gristmill.recipes.duplicates.units import DocumentUnits, KeyUnits, MinHashUnits, NgramUnits, Unit
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.option_types import check_types
 
@@ -70,7 +70,9 @@ class Dedupe:
                 raise RecipeError(f"{what}: source {each!r}: give a source and its version, such as 'wiki/v0'")
         if len(self.versions) != len(self.sources):
             raise RecipeError(f"{what}: a source is named twice in {', '.join(self.sources)}; name each once")
-        if self.confirm and isinstance(self.unit, NgramUnits | MinHashUnits):
+        if self.numbered and self.scope != "snapshot":
+            raise RecipeError(f"{what}: KeyUnits number the documents of one snapshot; say scope='snapshot'")
+        if self.confirm and isinstance(self.unit, NgramUnits | MinHashUnits | KeyUnits):
             near = "; MinHashUnits(exact=True) compares texts" if self.near else ""
             raise RecipeError(
                 f"{what}: confirm=True compares documents, paragraphs, lines and sentences, not"
@@ -89,8 +91,20 @@ class Dedupe:
         return isinstance(self.unit, MinHashUnits)
 
     @property
+    def numbered(self) -> bool:
+        """Whether the documents of each key are numbered, and not compared with earlier ones."""
+        return isinstance(self.unit, KeyUnits)
+
+    @property
     def labels(self) -> tuple[Score | Spans, ...]:
         """The labels of its attribute set."""
+        if self.numbered:
+            words = "place among the documents of the snapshot with its key, drawn by a hash; absent if it is alone"
+            alike = "documents of the snapshot with the same key"
+            return (
+                Score("number", words, low=1, optional=True, exact=True),
+                Score("size", alike, unit="documents", low=2, optional=True, exact=True),
+            )
         if isinstance(self.unit, DocumentUnits):
             return (Score("duplicate", "1: an earlier document has the same key", low=0, high=1, optional=True),)
         if self.near:

@@ -54,7 +54,18 @@ class DocumentUnits(_Unit):
         """
         super().__post_init__()
         if not all(self.key.split(".")) or self.key.split(".")[0] not in {"text", "id", "metadata"}:
-            raise RecipeError(f"DocumentUnits: key {self.key!r} is no path; give 'text', 'id' or 'metadata.<field>'")
+            raise RecipeError(
+                f"{type(self).__name__}: key {self.key!r} is no path; give 'text', 'id' or 'metadata.<field>'"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyUnits(DocumentUnits):
+    """Whole documents, numbered from 1 among those of their snapshot that have the same key, such as a host.
+
+    A hash of snapshot, shard and row draws the order. A rule on the number is a cap: see
+    gristmill.recipes.mixture.caps. A document without a key has no number, and is counted.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +175,7 @@ class MinHashUnits(_Unit):
             raise RecipeError("MinHashUnits: give keeper='score' and the score= that it takes together, or neither")
 
 
-Unit = DocumentUnits | ParagraphUnits | LineUnits | SentenceUnits | NgramUnits | MinHashUnits
+Unit = DocumentUnits | KeyUnits | ParagraphUnits | LineUnits | SentenceUnits | NgramUnits | MinHashUnits
 """What is compared."""
 
 

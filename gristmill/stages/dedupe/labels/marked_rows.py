@@ -11,6 +11,7 @@ from gristmill.errors import DataError
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits, NgramUnits
 from gristmill.recipes.tagger import Column
+from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
 from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 
@@ -25,6 +26,7 @@ class MarkedRows:
     Attributes:
         spans: the spans of each document.
         near: for near duplicates, a record for each document in a cluster; else None.
+        keyed: if documents are numbered by a key, a record for each that shares its key; else None.
         scores: the score of each span; 0 if it is no duplicate.
         whole: whether a label is one number for the whole document.
         counts: counters for the shard's row of the table.
@@ -35,6 +37,7 @@ class MarkedRows:
     scores: NDArray[np.float64]
     whole: bool
     counts: dict[str, int] = field(default_factory=dict)
+    keyed: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, dedupe: Dedupe, spans: bytes, marks: bytes, where: str) -> "MarkedRows":
@@ -52,6 +55,8 @@ class MarkedRows:
         table = SpanTable.decode(spans, where)
         if dedupe.near:
             return cls._near(table, marks, where)
+        if dedupe.numbered:
+            return cls._numbered(table, marks, where)
         if len(marks) % 4:
             raise DataError(f"{where}: cut; make this partition again")
         ordinals = np.frombuffer(marks, "<u4").astype(np.int64)
@@ -87,6 +92,19 @@ class MarkedRows:
         }
         return found
 
+    @classmethod
+    def _numbered(cls, table: SpanTable, marks: bytes, where: str) -> "MarkedRows":
+        if len(marks) % KEY_MARK.itemsize:
+            raise DataError(f"{where}: cut; make this partition again")
+        records = np.frombuffer(marks, KEY_MARK)
+        ordinals = records["ordinal"].astype(np.int64)
+        if len(ordinals) and (ordinals[-1] >= table.hashes or (np.diff(ordinals) <= 0).any()):
+            raise DataError(f"{where}: not the marks of its fingerprints; make this partition again")
+        found = cls(table, None, np.zeros(len(table.starts)), whole=True, keyed=records)
+        again = np.searchsorted(table.firsts, ordinals[records["number"] > 1], "right") - 1
+        found.counts = {"duplicates": len(again), "duplicate characters": int(table.lengths[again].sum())}
+        return found
+
     @property
     def documents(self) -> int:
         """Number of documents."""
@@ -98,6 +116,13 @@ class MarkedRows:
         if self.near is not None:
             return lengths, self._near_columns(first, last)
         begin, end = int(self.spans.firsts[first]), int(self.spans.firsts[last])
+        if self.keyed is not None:
+            low, high = np.searchsorted(self.keyed["ordinal"], [begin, end])
+            some = self.keyed[low:high]
+            places = np.searchsorted(self.spans.firsts, some["ordinal"], "right") - 1 - first
+            number, size = _empty(last - first, np.int64), _empty(last - first, np.int64)
+            number[places], size[places] = some["number"], some["size"]
+            return lengths, [("number", number, True), ("size", size, True)]
         hit = np.flatnonzero(self.scores[begin:end]) + begin
         if self.whole:
             scores: Any = _empty(last - first, np.int64)

@@ -1,10 +1,14 @@
 """The grinder of marks: it reads the duplicates of a snapshot, and writes those of neighbouring shards.
 
-File `marks` of a part: u32 ordinals of the hashes of the shard that are duplicates, ascending.
+File `marks` of a part: u32 ordinals of the hashes of the shard that are duplicates, ascending. If documents are
+numbered by a key, KEY_MARK records of gristmill.stages.dedupe.marks.key_numbers.
 """
+
+from functools import partial
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Ground, Item, Job, Outcome
@@ -14,10 +18,11 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import find
-from gristmill.stages.dedupe.columns import FOUND, REPEATS, ColumnFile, Spill, write_array
+from gristmill.stages.dedupe.columns import FOUND, POSITIONS, REPEATS, ColumnFile, Spill, write_array
 from gristmill.stages.dedupe.hash_order import U64
 from gristmill.stages.dedupe.marks.confirmation import Confirmation
 from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
+from gristmill.stages.dedupe.marks.key_numbers import KeyNumbers
 from gristmill.stages.dedupe.verdicts.grinder import StoredFile
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.order import Order
@@ -60,6 +65,7 @@ class MarksSpec(msgspec.Struct, frozen=True):
         repeats: the file `repeats` of each bucket.
         found: the snapshot's verdicts of each bucket.
         confirm: what texts are compared with; None: they are not.
+        firsts: the file `positions` of each bucket, if the documents of each key are numbered.
     """
 
     place: Place
@@ -71,6 +77,7 @@ class MarksSpec(msgspec.Struct, frozen=True):
     repeats: tuple[StoredFile, ...]
     found: tuple[StoredFile, ...]
     confirm: Confirm | None = None
+    firsts: tuple[StoredFile, ...] = ()
 
 
 class MarksItem(msgspec.Struct, frozen=True):
@@ -89,6 +96,8 @@ class MarksGrinder:
 
     def __call__(self, item: Item) -> Outcome:
         spec, body = self._spec, msgspec.json.decode(item.body, type=MarksItem)
+        if spec.firsts:
+            return self._numbered(body)
         marks = _Marks(spec.hashes, body.first, body.last)
         with Spill(spec.memory) as spill:
             for number, types, files in ((1, REPEATS, spec.repeats), (0, FOUND, spec.found)):
@@ -105,6 +114,31 @@ class MarksGrinder:
             ground += self._write(number, marks)
         return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
 
+    def _numbered(self, body: MarksItem) -> Outcome:
+        """Numbers the documents of each key."""
+        spec = self._spec
+        most = spec.memory // 4 // _READ_BYTES
+        names = [name for name, _ in spec.shards]
+        numbers = KeyNumbers(spec.place.snapshot, names, spec.hashes, body.first, body.last, most)
+        with Spill(spec.memory) as spill:
+            for first, again in zip(spec.firsts, spec.repeats, strict=True):
+                held = spill if first.bytes + again.bytes > spec.memory // 4 else None
+                firsts = ColumnFile(self._store, first.path, first.digest, POSITIONS, held)
+                numbers.add(firsts, ColumnFile(self._store, again.path, again.digest, REPEATS, held))
+        ground: list[Ground] = []
+        for number in range(body.first, body.last):
+            records = numbers.of_shard(number)
+            part = self._part(number)
+            part.rows = int((records["number"] > 1).sum())
+            ground += write_shards(self._store, [part], partial(_write_records, part, records))
+        return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
+
+    def _part(self, number: int) -> BinaryPart:
+        name, inputs = self._spec.shards[number]
+        return BinaryPart(
+            self._store, self._spec.place, self._spec.token, recipe=self._spec.recipe, name=name, inputs=inputs
+        )
+
     def _refuted(self, confirm: Confirm, body: MarksItem) -> U64:
         """The positions of duplicates whose texts differ from their first occurrences."""
         recipe = find("dedupes", Dedupe, self._shelves, confirm.dedupe)
@@ -115,9 +149,7 @@ class MarksGrinder:
         return Confirmation(self._store, recipe, confirm.order, confirm.documents).refuted(confirm.rank, found)
 
     def _write(self, number: int, marks: "_Marks") -> tuple[Ground, ...]:
-        spec = self._spec
-        name, inputs = spec.shards[number]
-        part = BinaryPart(self._store, spec.place, spec.token, recipe=spec.recipe, name=name, inputs=inputs)
+        spec, part = self._spec, self._part(number)
 
         def write() -> None:
             ordinals = marks.of_shard(number)
@@ -127,6 +159,10 @@ class MarksGrinder:
                 part.counts = {NOT_CONFIRMED: marks.refuted(number)}
 
         return write_shards(self._store, [part], write)
+
+
+def _write_records(part: BinaryPart, records: NDArray[np.void]) -> None:
+    part.file("marks").write(records.tobytes())
 
 
 class _Marks:
@@ -171,7 +207,7 @@ class _Marks:
         """How many marks of a shard were taken away."""
         return int(self._refuted[number])
 
-    def of_shard(self, number: int) -> np.typing.NDArray[np.uint32]:
+    def of_shard(self, number: int) -> NDArray[np.uint32]:
         """The marked hashes of a shard, ascending."""
         begin, end = self._begins[number - self._first : number - self._first + 2]
         return np.flatnonzero(self._marked[begin:end]).astype("<u4")

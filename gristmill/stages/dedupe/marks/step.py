@@ -30,6 +30,10 @@ _CONFIRMED_BYTES = 128
 """Bytes of memory that a hash may take while texts are compared."""
 
 
+_NUMBERED_BYTES = 16
+"""Bytes of memory that a hash may take while the documents of each key are numbered."""
+
+
 @dataclass(frozen=True)
 class MarksStep:
     """The marks of one snapshot.
@@ -105,18 +109,24 @@ class MarksStep:
             Input(runs.place.asset, "repeats", digest_of([file.digest for file in repeats])),
             Input(round_.asset, f"{round_.snapshot}/{rank}", digest_of([file.digest for file in found])),
         )
+        names = sorted(shard.name for shard in shards)
+        firsts: tuple[StoredFile, ...] = ()
+        if self.recipe.numbered:  # the names of the shards draw the order
+            firsts = tuple(runs.file(bucket, "positions") for bucket in range(self.recipe.buckets))
+            read = digest_of([self.snapshot, names, [file.digest for file in firsts]])
+            inputs = (*inputs, Input(runs.place.asset, "positions", read))
         texts = self._texts(store, rank) if self.recipe.confirm else {}
         if texts:
             read = digest_of([[each, *msgspec.to_builtins(texts[each])] for each in sorted(texts)])
             inputs = (*inputs, Input(texts[rank].asset, "texts", read))
-        names = sorted(shard.name for shard in shards)
         own = [Input(prints.asset, "hashes", digest_of(pair)) for pair in enumerate(hashes)]
         wants = tuple(Want(name, (each, *inputs)) for name, each in zip(names, own, strict=True))
         upstream = (ledger.upstream, runs.ledger.upstream, verdicts.upstream, *texts.values())
         target = Target(place(self.asset, self.snapshot), self.made_by, upstream, wants)
         documents = {each: upstream.fingerprint for each, upstream in texts.items()}
         confirm = Confirm(self.recipe.name, self.recipe.recipe.digest, self.order, rank, documents)
-        return MarksPlan(self, target, tuple(hashes), repeats, found, confirm if self.recipe.confirm else None)
+        confirmed = confirm if self.recipe.confirm else None
+        return MarksPlan(self, target, tuple(hashes), repeats, found, confirmed, firsts)
 
     def _texts(self, store: Store, rank: int) -> dict[int, Upstream]:
         """The documents of the snapshots that are compared with one, by rank, as their fingerprints name them."""
@@ -159,6 +169,7 @@ class MarksPlan:
         repeats: the file `repeats` of each bucket.
         found: the snapshot's verdicts of each bucket.
         confirm: what texts are compared with; None: they are not.
+        firsts: see MarksSpec.
     """
 
     step: MarksStep
@@ -167,6 +178,7 @@ class MarksPlan:
     repeats: tuple[StoredFile, ...]
     found: tuple[StoredFile, ...]
     confirm: Confirm | None
+    firsts: tuple[StoredFile, ...] = ()
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -185,6 +197,7 @@ class MarksPlan:
             repeats=self.repeats,
             found=self.found,
             confirm=self.confirm,
+            firsts=self.firsts,
         )
 
     def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
@@ -192,7 +205,8 @@ class MarksPlan:
         numbers = {want.name: number for number, want in enumerate(self.target.wants)}
         missing = [numbers[want.name] for want in todo[self.target.place.asset]]
         weights = {number: self.hashes[number] for number in missing}
-        memory = self.step.recipe.memory * MIB // (_CONFIRMED_BYTES if self.confirm else 2)
+        each = _CONFIRMED_BYTES if self.confirm else _NUMBERED_BYTES if self.firsts else 2
+        memory = self.step.recipe.memory * MIB // each
         most = min(memory, -(-sum(self.hashes) // _ITEMS))
         names = [want.name for want in self.target.wants]
         return [

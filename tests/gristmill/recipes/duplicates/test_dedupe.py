@@ -6,7 +6,7 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.recipes.duplicates.units import DocumentUnits, MinHashUnits, NgramUnits, ParagraphUnits, Unit
+from gristmill.recipes.duplicates.units import DocumentUnits, KeyUnits, MinHashUnits, NgramUnits, ParagraphUnits, Unit
 
 SOURCES = ("wiki/v0", "news/v1")
 
@@ -24,11 +24,12 @@ def test_the_memory_and_the_words_for_people_are_not_part_of_the_recipe() -> Non
         (DocumentUnits(key="metadata.url"), {"duplicate": "score"}),
         (ParagraphUnits(), {"duplicate": "spans"}),
         (NgramUnits(), {"duplicate": "spans"}),
+        (KeyUnits(key="metadata.host"), {"number": "score", "size": "score"}),
         (MinHashUnits(), {"duplicate": "score", "cluster": "score", "size": "score", "similarity": "score"}),
     ],
 )
 def test_the_labels_follow_from_the_unit(unit: Unit, labels: dict[str, str]) -> None:
-    recipe = Dedupe(name="dedupe-1", unit=unit, sources=SOURCES)
+    recipe = Dedupe(name="dedupe-1", unit=unit, sources=SOURCES, scope="snapshot")
     assert {label.name: label.kind for label in recipe.labels} == labels
 
 
@@ -41,6 +42,8 @@ def test_the_labels_follow_from_the_unit(unit: Unit, labels: dict[str, str]) -> 
         ({"sources": ("wiki/v0", "wiki/v1")}, "named twice"),
         ({"buckets": 0}, "buckets"),
         ({"scope": "lake"}, "scope"),
+        ({"unit": KeyUnits()}, "number the documents of one snapshot; say scope='snapshot'"),
+        ({"unit": KeyUnits(), "scope": "snapshot", "confirm": True}, "not KeyUnits; leave it out$"),
         ({"unit": NgramUnits(), "confirm": True}, "not NgramUnits; leave it out$"),
         (
             {"unit": MinHashUnits(), "confirm": True},
