@@ -89,7 +89,7 @@ def _audit(
             continue
         context.log.info(f"{address} ({snapshot}): reading all of it")
         if raw is None:
-            findings = audit_ledger(store, partition.ledger, context.log.info)
+            findings = audit_ledger(store, partition.ledger, context.log.info, shelves=lake.packages)
         else:
             findings = list(audit_checksums(lake.lake(), raw, snapshot))
         reading.findings.extend(str(finding) for finding in findings)

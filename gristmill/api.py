@@ -202,12 +202,15 @@ def make_tokenizer(
     return training.make_tokenizer(lake.store(), recipe, say)[0]
 
 
-def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Finding]:
+def verify(
+    lake: Lake, prefix: str = "", *, shelves: Sequence[str] | None = None, say: Say = _silent
+) -> Iterator[Finding]:
     """Proves from the bytes that a lake, or some of its assets, are as their ledgers say.
 
     Args:
         lake: as open_lake() gave it.
         prefix: only assets below it, such as `sources/wiki/v0`; empty: the whole lake.
+        shelves: packages that have the transforms of its recipes, by default those of the environment.
         say: takes notes on comparisons that were not possible.
 
     Yields:
@@ -216,10 +219,10 @@ def verify(lake: Lake, prefix: str = "", *, say: Say = _silent) -> Iterator[Find
     Raises:
         StoreError: the lake does not answer.
     """
-    store = lake.store()
+    store, packages = lake.store(), choose_shelves(shelves, lake.url)
     yield from () if prefix else lake_file_findings(store)
     for path in audited_ledgers(store, prefix, say):
-        yield from audit_ledger(store, path, say)
+        yield from audit_ledger(store, path, say, shelves=packages)
 
 
 def trace(

@@ -104,9 +104,11 @@ def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
 def _audits_of(lake: Lake, paths: Sequence[str], arguments: Namespace) -> list[Callable[[], Audited]]:
     """The audits to run, in order: of each ledger, then of each raw snapshot if asked for."""
     share, first_only = arguments.reencode, not arguments.all
-    audits: list[Callable[[], Audited]] = [partial(_audit, lake, path, share, first_only=first_only) for path in paths]
+    shelves = shelves_of(arguments)
+    audits: list[Callable[[], Audited]] = [
+        partial(_audit, lake, shelves, share, path, first_only=first_only) for path in paths
+    ]
     if arguments.raw:
-        shelves = shelves_of(arguments)
         apart: dict[str, list[Finding]] = {}
         snapshots = compared_snapshots(
             lake,
@@ -139,10 +141,10 @@ def _cancel(futures: Sequence[Future[Audited]]) -> None:
         future.cancel()
 
 
-def _audit(lake: Lake, path: str, share: float, *, first_only: bool) -> Audited:
+def _audit(lake: Lake, shelves: tuple[str, ...], share: float, path: str, *, first_only: bool) -> Audited:
     notes: list[str] = []
     try:
-        findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only)
+        findings = audit_ledger(lake.store(), path, notes.append, first_only=first_only, shelves=shelves)
         if share and not findings:
             findings = audit_reencoding(lake.store(), path, share, notes.append, first_only=first_only)
     except NoFile as error:

@@ -6,8 +6,8 @@ arrays, and reads consolidated copies too. Errors in the data are returned as fi
 the lake does not answer.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import Finding
@@ -30,6 +30,7 @@ from gristmill.lake.asset_kinds import (
 )
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Store
+from gristmill.stages.mixing.edits.edit_proof import edit_findings
 from gristmill.stages.models.proof import folder_findings
 from gristmill.verification.attributes import attribute_findings
 from gristmill.verification.census import due_ledgers
@@ -89,20 +90,25 @@ def audit_reencoding(store: Store, path: str, share: float, say: Say, *, first_o
     return _all(store, reencoding_findings(store, partition, share, say), first_only=first_only)
 
 
-def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False) -> list[Finding]:
+def audit_ledger(
+    store: Store, path: str, say: Say, *, first_only: bool = False, shelves: Sequence[str] = ()
+) -> list[Finding]:
     """Verifies the partition, tokenizer or index of a ledger that `audited_ledgers` lists.
 
     Documents: every object exists, with its sha256, length, rows, gzip members and content digest. Every row is a
     document. Ids are unique; their digest and index are right. Refused rows are counted. Rows of v1 and later are in
-    the version before, in the same order. Attributes: each row is compared with its document. Token caches: every
-    token is decoded. Exports: each part is made again from its documents, and compared. Indexes: every file that a
-    trainer or a person reads has its digest, and agrees with the slices.
+    the version before, in the same order. Edits and transforms are applied again, and give the same rows. Attributes:
+    each row is compared with its document. Token caches: every token is decoded. Exports: each part is made again from
+    its documents, and compared. Indexes: every file that a trainer or a person reads has its digest, and agrees with
+    the slices.
 
     Args:
         store: the lake.
         path: path of the ledger.
         say: receives notes on comparisons that were not possible; these are not errors.
         first_only: stop at the first finding.
+        shelves: the packages that have the transforms of recipes. Rows of a transform that they lack are not made
+            again, and a note says so.
 
     Returns:
         The findings, in the order of reading; empty if the ledger is right.
@@ -115,6 +121,8 @@ def audit_ledger(store: Store, path: str, say: Say, *, first_only: bool = False)
     kind = kind_of(whole) if whole else None
     if partition is not None:
         findings = PROOFS.get(partition.kind, partition_findings)(store, partition, say)
+        if partition.kind in {DOCUMENTS, MIX}:
+            findings = chain(findings, edit_findings(store, partition, shelves, say))
     elif whole and kind is TOKENIZER:
         findings = tokenizer_findings(store, names_of(whole)["tokenizer"], say)
     elif whole and kind in {LABELS, MODEL}:

@@ -3,7 +3,7 @@
 The documents are joined row by row with their attribute sets. Then an Editor changes the rows that are kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ValueRefused
 
 SAMPLED_OUT = "sampled out"
+NOT_CHOSEN = "not chosen"
 WRONG_TYPE = (
     "if the file is right, the selection declares the column with another type than its values have: change that type,"
     " or leave the column out"
@@ -66,6 +67,8 @@ class RowFilter:
         selection: the recipe.
         blocklists: the blocklists that the selection names.
         transforms: the transforms that the selection names, in its order.
+        chosen: which of the rows of a block, by their pairs, are looked at; it is asked once a block, in order. The
+            others are dropped. None: all are looked at.
 
     Raises:
         RecipeError: two columns contradict each other, or the transforms are not those of the selection.
@@ -78,8 +81,10 @@ class RowFilter:
         selection: Selection,
         blocklists: Sequence[Blocklist],
         transforms: Sequence[Transform] = (),
+        chosen: Callable[[Sequence[Pair]], NDArray[np.bool_]] | None = None,
     ) -> None:
         self._store, self._documents = store, documents
+        self._chosen = chosen
         self._rate, self._seed = selection.rate, selection.seed
         self._reader = ColumnReader(selection.read_columns)
         self._merge = frozenset(selection.merge)
@@ -205,4 +210,7 @@ class RowFilter:
             out = [i for i in undecided.tolist() if fraction(pairs[i], self._seed) >= self._rate]
             reasons.append(SAMPLED_OUT)
             decisions[out] = len(reasons)
+        if self._chosen is not None:
+            reasons.append(NOT_CHOSEN)
+            decisions[~self._chosen(pairs)] = len(reasons)
         return decisions, reasons
