@@ -104,7 +104,7 @@ def _of_shard(store: Store, partition: Place, shard: Shard, again: "_MadeAgain")
         yield finding
 
 
-class _IdOfRow(msgspec.Struct):
+class _RowName(msgspec.Struct):
     """What an edit of a row does not change."""
 
     id: str | int  # adopted rows may have integer ids
@@ -116,7 +116,7 @@ class _WrittenRows:
 
     def __init__(self, lines: Iterator[bytes]) -> None:
         self._lines = lines
-        self._decode = msgspec.json.Decoder(_IdOfRow).decode
+        self._decode = msgspec.json.Decoder(_RowName).decode
         self._number = -1
         self._next: tuple[int, bytes, Pair] | None = None
         self.matched: list[tuple[int, bytes]] = []
@@ -182,7 +182,7 @@ class _MadeAgain:
 def _first_other(block: FilteredBlock, matched: Sequence[tuple[int, bytes]], path: str) -> Finding | None:
     lines = rows_of(block.block)
     by_pair = {pair: number for number, pair in enumerate(block.pairs)}
-    decode = msgspec.json.Decoder(_IdOfRow).decode
+    decode = msgspec.json.Decoder(_RowName).decode
     for row, found in matched:
         identity = decode(found)
         number = by_pair[identity.source, str(identity.id)]
