@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import ADOPTED_NAME, check_name, check_numbered
-from gristmill.recipes.edits.edit import Edit, is_of_edit
+from gristmill.recipes.edits.edit import Edit, Overlaps, is_of_edit
 from gristmill.recipes.edits.row_fields import check_fields
 from gristmill.recipes.mixture.held_out import KEY_NAME, HeldOut, held_out_of
 from gristmill.recipes.option_types import check_types
@@ -42,6 +42,9 @@ class Selection:
         edits: what is deleted, replaced or masked in the texts of kept rows.
         least_kept: share of a text's code points that must be outside of the edited spans, from 0 to 1. A row of which
             less is left is dropped.
+        overlaps: what happens to spans of edits that overlap: `union` changes all their code points at once; `first`
+            changes the first span, and leaves out each span that begins inside one that is changed, as Dolma's mixer
+            does. Then a part of a marked span may stay.
         transforms: names of the transforms that kept rows pass through after the edits, in this order.
         shortest: a row that edits or transforms changed is dropped if its text has fewer code points.
         keep: the fields of written rows beside id, source and text, such as `created` or `metadata.url`; empty: all.
@@ -61,6 +64,7 @@ class Selection:
     seed: int = 0
     edits: tuple[Edit, ...] = ()
     least_kept: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    overlaps: Overlaps = "union"
     transforms: tuple[str, ...] = ()
     shortest: Annotated[int, Meta(ge=0)] = 0
     keep: tuple[str, ...] = ()
@@ -90,6 +94,18 @@ class Selection:
                 )
         check_rules(self.columns, self.include, self.exclude)
         self._check_changes()
+        self._check_limits()
+
+    def _check_limits(self) -> None:
+        """Checks the options that say what becomes of edited texts."""
+        for option, value in (("least_kept", self.least_kept), ("overlaps", self._overlaps)):
+            if value and not self.edits:
+                raise RecipeError(f"{self._title}: {option} is {value!r}, but there are no edits=; leave it out")
+        if self.shortest and not self.changes_text:
+            raise RecipeError(
+                f"{self._title}: shortest is {self.shortest}, but neither edits= nor transforms= change a text; a rule"
+                " drops short documents"
+            )
 
     def _check_changes(self) -> None:
         check_fields(self.keep, self.discard, self._title)
@@ -102,13 +118,6 @@ class Selection:
             check_numbered(name, f"{self._title}: transform")
             if self.transforms.count(name) > 1:
                 raise RecipeError(f"{self._title}: transform {name!r} is named twice; name it once")
-        if self.least_kept and not self.edits:
-            raise RecipeError(f"{self._title}: least_kept is {self.least_kept}, but there are no edits=; leave it out")
-        if self.shortest and not self.changes_text:
-            raise RecipeError(
-                f"{self._title}: shortest is {self.shortest}, but neither edits= nor transforms= change a text; a rule"
-                " drops short documents"
-            )
         labels = {edit.column.name: edit.spans for edit in self.edits}
         for edit in self.edits:
             if labels[edit.column.name] != edit.spans:
@@ -124,6 +133,11 @@ class Selection:
     @property
     def _title(self) -> str:
         return "selection"
+
+    @property
+    def _overlaps(self) -> str:
+        """What is recorded of `overlaps`: nothing for its default."""
+        return "" if self.overlaps == "union" else self.overlaps
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -167,6 +181,7 @@ class Selection:
         options = {
             "edits": [edit.parameters() for edit in self.edits],
             "least_kept": self.least_kept,
+            "overlaps": self._overlaps,
             "transforms": list(self.transforms),
             "shortest": self.shortest,
             "keep": sorted(self.keep),
@@ -210,6 +225,7 @@ def selection_of(parameters: Mapping[str, Any]) -> Selection:
         seed=parameters["seed"],
         edits=tuple(map(Edit.of, parameters.get("edits", ()))),
         least_kept=parameters.get("least_kept", 0.0),
+        overlaps=parameters.get("overlaps", "union"),
         transforms=tuple(parameters.get("transforms", ())),
         shortest=parameters.get("shortest", 0),
         keep=tuple(parameters.get("keep", ())),

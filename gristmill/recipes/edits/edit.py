@@ -3,11 +3,14 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.rules import Column
+
+Overlaps = Literal["union", "first"]
+"""What happens to spans that overlap: see Selection."""
 
 _EDITED = "edits_"
 """The names of the columns that edits read begin so."""

@@ -77,7 +77,7 @@ class Editor:
                 continue
             text = rows.text(number)
             try:
-                parts = stretches(edits, marked, len(text))
+                parts = stretches(edits, marked, len(text), self._selection.overlaps)
             except SpanOutside as error:
                 mend = "make the attribute set again: it is of other texts"
                 raise MalformedRow(path, rows.block.first + number, str(error), mend) from error

@@ -1,10 +1,11 @@
 """Stretches: the parts of a text that spans mark for a change, and the text after it."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from gristmill.errors import DataError
-from gristmill.recipes.edits.edit import Edit
+from gristmill.recipes.edits.edit import Edit, Overlaps
 
 Marked = Sequence[tuple[int, int, float]]
 """The spans of one attribute of a row: (start, end, score), offsets in code points, in any order."""
@@ -28,8 +29,10 @@ class Stretch(NamedTuple):
     edit: int
 
 
-def stretches(edits: Sequence[Edit], marked: Sequence[Marked | None], length: int) -> list[Stretch]:
-    """The stretches of a text that edits change: unions of spans that overlap, sorted.
+def stretches(
+    edits: Sequence[Edit], marked: Sequence[Marked | None], length: int, overlaps: Overlaps = "union"
+) -> list[Stretch]:
+    """The stretches of a text that edits change, sorted: unions of spans that overlap, or the first spans of those.
 
     Spans that only touch each other stay apart, so each of two addresses side by side has its replacement.
 
@@ -37,6 +40,7 @@ def stretches(edits: Sequence[Edit], marked: Sequence[Marked | None], length: in
         edits: the edits, in the order of declaration.
         marked: the spans for each edit; None: the row has none.
         length: of the text, in code points.
+        overlaps: see Selection. For `first`, spans that begin together are taken in the order of edits and of the set.
 
     Raises:
         SpanOutside: a span that an edit selects begins before the text, ends after it, or ends before it begins.
@@ -46,8 +50,11 @@ def stretches(edits: Sequence[Edit], marked: Sequence[Marked | None], length: in
     [Stretch(start=0, end=3, edit=0), Stretch(start=4, end=9, edit=0), Stretch(start=9, end=10, edit=1)]
     """
     found: list[Stretch] = []
-    for start, number, end in sorted(_selected(edits, marked, length)):
+    spans = sorted(_selected(edits, marked, length), key=itemgetter(0, 1))
+    for start, number, end in spans:
         if found and start < found[-1].end:
+            if overlaps == "first":
+                continue
             last = found.pop()
             found.append(Stretch(last.start, max(last.end, end), last.edit))
         else:

@@ -10,6 +10,7 @@ from spancases import EDITS as WORKED
 
 from gristmill.errors import DataError
 from gristmill.recipes.edits.edit import Edit
+from gristmill.stages.dolma_mixing.span_replacement import Replacement, replaced
 from gristmill.stages.mixing.edits.stretches import SpanOutside, changed, stretches
 
 EDITS = (
@@ -61,6 +62,22 @@ def by_code_points(text: str, marked: list[list[tuple[int, int, float]]]) -> str
 def test_any_spans_change_the_text_as_the_slow_way_does(case: tuple[str, list[list[tuple[int, int, float]]]]) -> None:
     text, marked = case
     assert changed(text, EDITS, stretches(EDITS, marked, len(text))) == by_code_points(text, marked)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(marked_texts())
+def test_the_first_spans_change_the_text_as_dolmas_mixer_does(
+    case: tuple[str, list[list[tuple[int, int, float]]]],
+) -> None:
+    text, marked = case
+    edits = [Edit(spans=f"pii-1__{label}", replacement=f"<{label}>") for label in "abc"]
+    spans = [
+        Replacement(start, end, edit.replacement or "")
+        for edit, found in zip(edits, marked, strict=True)
+        for start, end, _ in found
+        if start < end
+    ]
+    assert changed(text, edits, stretches(edits, marked, len(text), "first")) == replaced(text, spans)
 
 
 @settings(max_examples=draws(40), deadline=None)
