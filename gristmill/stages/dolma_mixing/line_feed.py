@@ -1,7 +1,8 @@
 """ForeignRows: the rows of a file beside a file of documents, as many at a time as the documents need."""
 
+from collections.abc import Iterator
+
 from gristmill.errors import DataError
-from gristmill.lake.rows.foreign_file import ForeignFile
 from gristmill.lake.rows.shard_file import rows_of
 
 
@@ -9,12 +10,13 @@ class ForeignRows:
     """Rows of one file.
 
     Args:
-        file: the file.
+        path: of the file, for messages.
+        blocks: its rows.
     """
 
-    def __init__(self, file: ForeignFile) -> None:
-        self.path = file.path
-        self._blocks = file.blocks()
+    def __init__(self, path: str, blocks: Iterator[bytes]) -> None:
+        self.path = path
+        self._blocks = blocks
         self._lines: list[bytes] = []
 
     def take(self, count: int, beside: str, first: int) -> list[bytes]:

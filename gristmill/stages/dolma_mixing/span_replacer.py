@@ -7,10 +7,11 @@ from gristmill.formats.dolma.mixer_config import ReplacementSpec, Syntax
 from gristmill.formats.dolma.path_conditions import is_number
 from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.formats.dolma.path_steps import JsonPath
-from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns, label_of_path
+from gristmill.stages.dolma_mixing.column_rules import ABSENT, label_of_path
 from gristmill.stages.dolma_mixing.jq_program import JqProgram
 from gristmill.stages.dolma_mixing.merged_row import MergedRow
 from gristmill.stages.dolma_mixing.span_replacement import Replacement
+from gristmill.stages.dolma_mixing.stream_filter import FilteredRows
 
 _TRIPLE = 3
 
@@ -72,26 +73,26 @@ class SpanReplacer:
         self.label = self._spans.label
         self.whole = self.label is None or self._selected is not None
 
-    def replacements(self, row: MergedRow, columns: AttributeColumns, number: int) -> list[Replacement]:
-        """The spans that are replaced.
+    def replacements(self, judged: FilteredRows, number: int) -> list[Replacement]:
+        """The spans of a row that are replaced.
 
         Args:
-            row: the row.
-            columns: of attributes.
-            number: of the row in the columns.
+            judged: rows.
+            number: of the row among them.
 
         Raises:
             ValueError: what is selected is no list of spans, or no string to put in their place.
         """
-        value = self._spans.select(row) if self.label is None else columns.label(self.label)[number]
-        if value is None or value is ABSENT:
+        label = self.label
+        value = self._spans.select(judged.row(number)) if label is None else judged.columns.label(label)[number]
+        if value is None or value is ABSENT or value == []:
             return []
         if not isinstance(value, list):
             raise ValueError(f"{self._spans.text!r} selects no list of spans")  # noqa: TRY004 - of the data
         chosen = [span for span in value if self._least <= self._score(span) < self._below]
         if not chosen:
             return []
-        text = self._text if self._selected is None else self._selected.select(row)
+        text = self._text if self._selected is None else self._selected.select(judged.row(number))
         if not isinstance(text, str):
             raise ValueError(f"the replacement {self._text!r} selects no string")  # noqa: TRY004 - of the data
         return [Replacement(span[0], span[1], text) for span in chosen]

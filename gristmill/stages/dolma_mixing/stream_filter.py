@@ -1,7 +1,7 @@
 """StreamFilter: which rows of a stream are kept, by JSONPath or jq."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gristmill.errors import MalformedRow
@@ -9,7 +9,7 @@ from gristmill.formats.dolma.mixer_config import FilterSpec
 from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.stages.dolma_mixing.column_rules import AttributeColumns, ColumnRule, column_rule
 from gristmill.stages.dolma_mixing.jq_program import JqProgram
-from gristmill.stages.dolma_mixing.merged_row import MergedRow
+from gristmill.stages.dolma_mixing.merged_row import MergedRow, Values
 
 
 @dataclass(frozen=True)
@@ -17,20 +17,45 @@ class FilteredRows:
     """Rows that a filter judges.
 
     Attributes:
-        rows: the rows.
+        rows: the fields of each row.
         columns: of their attributes.
         path: of their file, for messages.
         first: number of the first of them.
     """
 
-    rows: Sequence[MergedRow]
+    rows: Sequence[Values]
     columns: AttributeColumns
     path: str
     first: int
+    _merged: dict[int, MergedRow] = field(default_factory=dict)
+
+    def row(self, number: int) -> MergedRow:
+        """A row for expressions that are asked row by row. What they decode is decoded once."""
+        if number not in self._merged:
+            self._merged[number] = MergedRow(self.rows[number])
+        return self._merged[number]
 
 
-_Test = Callable[[MergedRow], bool]
-_Rule = ColumnRule | _Test
+@dataclass(frozen=True)
+class _RowRule:
+    """A filter that is asked row by row.
+
+    Attributes:
+        matches: whether it matches a row.
+        fields: of the rows that it reads; None for all.
+        otherwise: whether it matches a row that has none of these fields.
+    """
+
+    matches: Callable[[MergedRow], bool]
+    fields: frozenset[str] | None = None
+    otherwise: bool = False
+
+    @property
+    def whole(self) -> bool:
+        return self.fields is None or "attributes" in self.fields
+
+
+_Rule = ColumnRule | _RowRule
 
 
 class StreamFilter:
@@ -41,7 +66,7 @@ class StreamFilter:
 
     Attributes:
         labels: the attributes that it reads, if it reads nothing else.
-        whole: whether it reads whole rows.
+        whole: whether it reads whole rows, or whole attributes.
 
     Raises:
         RecipeError: an expression is not read.
@@ -51,7 +76,7 @@ class StreamFilter:
         self._include = [_rule(text, spec.syntax, exclude=False) for text in spec.include]
         self._exclude = [_rule(text, spec.syntax, exclude=True) for text in spec.exclude]
         rules = [*self._include, *self._exclude]
-        self.whole = any(not isinstance(rule, ColumnRule) for rule in rules)
+        self.whole = any(isinstance(rule, _RowRule) and rule.whole for rule in rules)
         self.labels = frozenset(label for rule in rules if isinstance(rule, ColumnRule) for label in rule.labels)
 
     def kept(self, judged: FilteredRows) -> list[int]:
@@ -79,21 +104,28 @@ def _rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
     if syntax == "jq":
         program = JqProgram(text)
         holds = program.any_true if exclude else program.matches
-        return lambda row: holds(row.text)
+        return _RowRule(lambda row: holds(row.text))
     path = parse_path(text)
-    return column_rule(path) or (lambda row: path.matches(row.part(path.fields)))
+    by_columns = column_rule(path)
+    if by_columns or path.fields is None:
+        return by_columns or _RowRule(lambda row: path.matches(row.document))
+    return _RowRule(lambda row: path.matches(row.part(path.fields)), path.fields, path.matches({}))
 
 
 def _matching(rule: _Rule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
     if isinstance(rule, ColumnRule):
         flags = rule.matches(judged.columns)
         return [number for number in among if flags[number]] if any(flags) else []
-    return [number for number in among if _holds(rule, judged, number)]
+    fields, otherwise, rows = rule.fields, rule.otherwise, judged.rows
+    if fields is None:
+        return [number for number in among if _holds(rule, judged, number)]
+    unread = fields.isdisjoint
+    return [number for number in among if (otherwise if unread(rows[number]) else _holds(rule, judged, number))]
 
 
-def _holds(test: _Test, judged: FilteredRows, number: int) -> bool:
+def _holds(rule: _RowRule, judged: FilteredRows, number: int) -> bool:
     try:
-        return test(judged.rows[number])
+        return rule.matches(judged.row(number))
     except ValueError as error:
         reason: Any = f"the filter fails on it: {error}"
         raise MalformedRow(judged.path, judged.first + number, reason, "mend the filter or the row") from error

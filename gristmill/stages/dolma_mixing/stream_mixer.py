@@ -1,29 +1,49 @@
 """StreamMixer: turns rows of documents and of their attributes into the rows that a stream gives."""
 
+import codecs
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 import msgspec
-import numpy as np
 import orjson
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.formats.dolma.mixer_config import StreamSpec
 from gristmill.formats.dolma.path_conditions import same
 from gristmill.lake.rows.batches import decode_rows
+from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns
 from gristmill.stages.dolma_mixing.line_feed import ForeignRows
-from gristmill.stages.dolma_mixing.merged_row import MergedRow, Values, joined, with_provenance
+from gristmill.stages.dolma_mixing.merged_row import Values, joined, pieces, with_provenance
 from gristmill.stages.dolma_mixing.span_replacement import Replacement, replaced
 from gristmill.stages.dolma_mixing.span_replacer import SpanReplacer
 from gristmill.stages.dolma_mixing.stream_filter import FilteredRows, StreamFilter
 
 _NULL = msgspec.Raw(b"null")
 _QUOTE = ord('"')
+_UTF8 = codecs.getincrementaldecoder("utf-8")
+_DECODED = 1 << 20
+"""Bytes that are decoded at once to check them: a row may be huge."""
 _WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
 _WHITE += "\u202f\u205f\u3000"
+
+
+@dataclass(frozen=True)
+class MixedBlock:
+    """What a block of documents gives.
+
+    Attributes:
+        read: how many rows it has.
+        kept: how many of them are written.
+        rows: the rows that are written, each with its line feed.
+    """
+
+    read: int
+    kept: int
+    rows: bytes
 
 
 class StreamMixer:
@@ -59,9 +79,7 @@ class StreamMixer:
             "LabelsRead", [(name, Any, ABSENT) for name in names], rename=dict(zip(names, self._labels, strict=True))
         )
 
-    def mixed(
-        self, block: bytes, feeds: Sequence[ForeignRows], path: str, name: str, first: int
-    ) -> tuple[int, list[bytes]]:
+    def mixed(self, block: bytes, feeds: Sequence[ForeignRows], path: str, name: str, first: int) -> MixedBlock:
         """The rows that a block of documents gives.
 
         Args:
@@ -71,32 +89,36 @@ class StreamMixer:
             name: of their file, for the provenance.
             first: number of the block's first row in the file.
 
-        Returns:
-            The rows of the block, and the lines that are kept, without line feeds.
-
         Raises:
             DataError: a row is malformed, or attributes do not fit; names file and row.
             MalformedRow: an expression fails on a row.
         """
-        documents = decode_rows(self._rows, _checked(block, path, first), path, first)
+        check_utf8(block, path, first)
+        documents = decode_rows(self._rows, block, path, first)
         sets = [self._read(feed, documents, path, first) for feed in feeds]
         if self._whole:
-            rows = self._merged(documents, sets, path, first)
-            columns = self._columns_of(rows)
+            self._merge(documents, sets, path, first)
+            columns = self._columns_of(documents)
         else:
-            rows = [MergedRow(document, None) for document in documents]
             columns = self._columns(documents, sets, path, first)
-        kept = self._filter.kept(FilteredRows(rows, columns, path, first))
+        judged = FilteredRows(documents, columns, path, first)
         place = orjson.dumps(name)[:-1] + b":"
-        lines: list[bytes] = []
-        for number in kept:
+        written: list[bytes | msgspec.Raw] = []
+        kept = 0
+        for number in self._filter.kept(judged):
             try:
-                line = self._line(rows[number], columns, number, place + b'%d"' % (first + number + 1))
+                if not self._is_long(judged, number):
+                    continue
             except ValueError as error:
                 raise MalformedRow(path, first + number, str(error), "mend the row or the configuration") from error
-            if line is not None:
-                lines.append(line)
-        return len(documents), lines
+            fields = documents[number]
+            for field in self._discarded:
+                fields.pop(field, None)
+            fields["metadata"] = with_provenance(fields.get("metadata", _NULL), place + b'%d"' % (first + number + 1))
+            written += pieces(fields)
+            written.append(b"\n")
+            kept += 1
+        return MixedBlock(len(documents), kept, b"".join(written))
 
     def _read(self, feed: ForeignRows, documents: Sequence[Values], path: str, first: int) -> list[Any]:
         lines = feed.take(len(documents), path, first)
@@ -125,23 +147,21 @@ class StreamMixer:
         except NOT_DECODED as error:
             raise MalformedRow(path, row, f"attributes: {error}", "give an object, or leave it out") from error
 
-    def _merged(
-        self, documents: Sequence[Values], sets: Sequence[Sequence[Values]], path: str, first: int
-    ) -> list[MergedRow]:
-        rows = []
+    def _merge(self, documents: Sequence[Values], sets: Sequence[Sequence[Values]], path: str, first: int) -> None:
+        """Writes all attributes of each document into its field `attributes`."""
         for number, document in enumerate(documents):
             attributes: Values | None = self._own(document, path, first + number)
             if sets:
                 attributes = attributes or {}
                 for beside in sets:
                     attributes.update(beside[number])
-            rows.append(MergedRow(document, attributes))
-        return rows
+            if attributes is not None:
+                document["attributes"] = msgspec.Raw(joined(attributes))
 
-    def _columns_of(self, rows: Sequence[MergedRow]) -> AttributeColumns:
+    def _columns_of(self, documents: Sequence[Values]) -> AttributeColumns:
         values: dict[str, list[Any]] = {label: [] for label in self._labels}
-        for row in rows if values else ():
-            attributes = self._rows.decode(row.fields["attributes"]) if "attributes" in row.fields else {}
+        for document in documents if values else ():
+            attributes = self._rows.decode(document["attributes"]) if "attributes" in document else {}
             for label, column in values.items():
                 column.append(orjson.loads(bytes(attributes[label])) if label in attributes else ABSENT)
         return AttributeColumns(values)
@@ -167,25 +187,21 @@ class StreamMixer:
             columns[label] = column
         return AttributeColumns(columns)
 
-    def _line(self, row: MergedRow, columns: AttributeColumns, number: int, place: bytes) -> bytes | None:
-        """The row as it is written; None if its text is too short."""
-        written = row.fields.get("text", _NULL)
+    def _is_long(self, judged: FilteredRows, number: int) -> bool:
+        """Replaces the spans of a row's text, and says whether the text is long enough."""
+        fields = judged.rows[number]
+        written = fields.get("text", _NULL)
         if memoryview(written)[0] != _QUOTE:
             raise ValueError("it has no text")
-        fields = dict(row.fields)
-        spans = [span for each in self._replacers for span in each.replacements(row, columns, number)]
+        spans = [span for each in self._replacers for span in each.replacements(judged, number)]
         least = self._spec.output.min_text_length
-        if spans or least:
-            text = str(orjson.loads(bytes(written)))
-            if spans:
-                text = _edited(text, spans)
-                fields["text"] = msgspec.Raw(orjson.dumps(text))
-            if least and len(text.strip(_WHITE).encode()) < least:
-                return None
-        for field in self._discarded:
-            fields.pop(field, None)
-        fields["metadata"] = with_provenance(fields.get("metadata", _NULL), place)
-        return joined(fields)
+        if not spans and not least:
+            return True
+        text = str(orjson.loads(bytes(written)))
+        if spans:
+            text = _edited(text, spans)
+            fields["text"] = msgspec.Raw(orjson.dumps(text))
+        return not least or len(text.strip(_WHITE).encode()) >= least
 
 
 def _edited(text: str, spans: Sequence[Replacement]) -> str:
@@ -195,25 +211,33 @@ def _edited(text: str, spans: Sequence[Replacement]) -> str:
     return replaced(text, spans)
 
 
-def _checked(block: bytes, path: str, first: int) -> bytes:
-    """The block, which must be UTF-8: fields that nobody decodes are copied."""
-    if not block.isascii() and not _is_utf8(block):
-        try:
-            block.decode()
-        except UnicodeDecodeError as error:
-            row = first + block.count(b"\n", 0, error.start)
-            raise MalformedRow(path, row, f"it is no UTF-8: {error.reason}") from error
-    return block
+def check_utf8(block: bytes, path: str, first: int) -> None:
+    """Checks that a block is UTF-8: fields that nobody decodes are copied.
 
+    Args:
+        block: complete lines.
+        path: of their file, for messages.
+        first: number of the block's first row in the file.
 
-def _is_utf8(block: bytes) -> bool:
-    """Whether it is UTF-8. Arrow asks this several times as fast as Python decodes."""
-    import pyarrow as pa  # noqa: PLC0415 - plain ASCII needs none of it
-
-    offsets = np.array([0, len(block)], np.int64)
-    column = pa.LargeStringArray.from_buffers(1, pa.py_buffer(offsets), pa.py_buffer(block))
+    Raises:
+        MalformedRow: a row is no UTF-8.
+    """
+    if block.isascii():
+        return
+    decode = _UTF8().decode
+    view = memoryview(block)
     try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
+        for start in range(0, len(block), _DECODED):
+            decode(view[start : start + _DECODED])
+    except UnicodeDecodeError as error:
+        # A row ends with a line feed, so what comes before the wrong bytes is found row by row.
+        row = next(number for number, line in enumerate(rows_of(block)) if not _is_utf8(line))
+        raise MalformedRow(path, first + row, f"it is no UTF-8: {error.reason}") from error
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
         return False
     return True
