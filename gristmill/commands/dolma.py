@@ -20,10 +20,7 @@ from gristmill.formats.dolma.mixer_config import MIX_FIELDS, mixer_config
 from gristmill.lake.store.endpoint import check_options
 from gristmill.lake.store.open import open_store
 from gristmill.stages.dolma_dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
-from gristmill.stages.dolma_dedupe.deduping import plan_dedupe, run_dedupe
-from gristmill.stages.dolma_mixing.mixing import plan_mixing, run_mixing
-from gristmill.stages.dolma_tagging.config import FIELDS, TagConfig, read_config, tag_config
-from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging
+from gristmill.stages.dolma_tagging.config import FIELDS, read_config, tag_config
 
 HELP = "the Dolma toolkit's command line on plain paths: tag, dedupe, mix"
 
@@ -78,6 +75,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _tag(arguments: Namespace) -> int:
+    from gristmill.stages.dolma_tagging.tagging import plan_tagging, run_tagging  # noqa: PLC0415 - others start sooner
+
     options = _options(arguments)
     config = tag_config(_fields(arguments, options, FIELDS))
     plan = plan_tagging(config, options, force=arguments.force)
@@ -88,12 +87,20 @@ def _tag(arguments: Namespace) -> int:
     show(f"{len(plan.items):,} files to tag, {plan.done:,} files of attributes are done")
     if config.dryrun:
         return 0
-    documents = _run(plan, config, options)
+    progress = Progress()
+    engine = open_engine("local", min(config.processes, max(1, len(plan.items))))
+    try:
+        documents = run_tagging(plan, engine, options, progress)
+    finally:
+        engine.close()
+        progress.end()
     show(f"{documents:,} documents in {len(plan.items):,} files tagged")
     return 0
 
 
 def _dedupe(arguments: Namespace) -> int:
+    from gristmill.stages.dolma_dedupe.deduping import plan_dedupe, run_dedupe  # noqa: PLC0415 - others start sooner
+
     options = _options(arguments)
     fields = _fields(arguments, options, DEDUPE_FIELDS)
     config = dedupe_config(fields)
@@ -118,6 +125,8 @@ def _dedupe(arguments: Namespace) -> int:
 
 
 def _mix(arguments: Namespace) -> int:
+    from gristmill.stages.dolma_mixing.mixing import plan_mixing, run_mixing  # noqa: PLC0415 - others start sooner
+
     options = _options(arguments)
     path = arguments.config or arguments.config_before
     if not path:
@@ -141,16 +150,6 @@ def _mix(arguments: Namespace) -> int:
         progress.end()
     show(f"{facts.get('kept', 0):,} of {facts.get('documents', 0):,} documents kept in {len(plan.items):,} files")
     return 0
-
-
-def _run(plan: Any, config: TagConfig, options: dict[str, str]) -> int:
-    progress = Progress()
-    engine = open_engine("local", min(config.processes, max(1, len(plan.items))))
-    try:
-        return run_tagging(plan, engine, options, progress)
-    finally:
-        engine.close()
-        progress.end()
 
 
 def _fields(arguments: Namespace, options: dict[str, str], names: Mapping[str, type]) -> dict[str, Any]:

@@ -2,10 +2,7 @@
 
 from typing import Protocol
 
-from gristmill.engines.dask import DaskEngine
 from gristmill.engines.kinds import EngineKind, check_address
-from gristmill.engines.local import LocalPool
-from gristmill.engines.ray import RayEngine
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Engine
 
@@ -37,8 +34,14 @@ def open_engine(kind: EngineKind, workers: int = 1, address: str = "") -> OpenEn
         case "inline":
             return Inline()
         case "dask":
+            from gristmill.engines.dask import DaskEngine  # noqa: PLC0415 - commands start sooner without clusters
+
             return DaskEngine(address)
         case "ray":
+            from gristmill.engines.ray import RayEngine  # noqa: PLC0415 - the same
+
             return RayEngine(address)
         case "local":
+            from gristmill.engines.local import LocalPool  # noqa: PLC0415 - the same
+
             return LocalPool(workers)
