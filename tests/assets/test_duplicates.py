@@ -72,6 +72,7 @@ def marked(works: Works, snapshot: str) -> list[str]:
     return [row["id"] for row in rows if row["attributes"]]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
 def test_by_itself_a_new_snapshot_is_compared_and_only_its_own_set_is_made(works: Works) -> None:
     daemon, watch = Daemon(works), Watch(works)

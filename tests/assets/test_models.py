@@ -87,6 +87,7 @@ def test_without_its_model_only_the_set_itself_fails_and_says_what_to_make(works
     assert ledger.totals["rows"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
 def test_by_itself_a_set_waits_for_its_model_and_does_not_wait_for_one_that_is_out_of_date(works: Works) -> None:
     daemon = Daemon(works)

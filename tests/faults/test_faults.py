@@ -15,6 +15,8 @@ from one_step import step_of
 from seaweed import Seaweed
 from testkit import Mill
 
+pytestmark = pytest.mark.slow
+
 SEED = 20_240_917 + kills.NUMBER
 """A case is drawn from it, the test's name and the case's number; CI has other cases at each commit.
 

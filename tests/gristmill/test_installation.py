@@ -16,6 +16,8 @@ from gristmill import installation
 from gristmill.errors import RecipeError
 from gristmill.execution.remote import environment_of
 
+pytestmark = pytest.mark.slow
+
 TELL = """
 import json, sys
 from gristmill.execution.remote import environment_of

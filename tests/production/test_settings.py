@@ -20,6 +20,8 @@ from postgres import PASSWORD, Postgres
 
 from resources.run_launcher import WatchedRunLauncher
 
+pytestmark = pytest.mark.slow
+
 
 def settings(path: Path) -> dict[str, Any]:
     """What Dagster reads from a file."""

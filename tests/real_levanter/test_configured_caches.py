@@ -109,6 +109,7 @@ def check(answers: list[dict[str, Any]]) -> None:
     assert own[0]["rows"].index(sharded["texts/train"][0]) < own[0]["rows"].index(sharded["texts/train"][1])
 
 
+@pytest.mark.slow
 def test_levanter_loads_all_three_formats_from_a_folder(ask: Ask, mill: Mill, tmp_path: Path) -> None:
     given = grown(mill)
     check(ask(*jobs_of(mill, given, tmp_path / "tokenizer")))

@@ -127,6 +127,7 @@ def test_examples_of_text_are_those_of_real_levanter(ask: Ask, tmp_path: Path) -
     assert compare(ask, store, [Text()], TEXT, 1, 3, 9, 10)[-1] == []
 
 
+@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_examples_of_chat_are_those_of_real_levanter(ask: Ask, tmp_path: Path) -> None:
     store = FolderStore(str(tmp_path))

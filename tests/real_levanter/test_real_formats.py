@@ -34,6 +34,7 @@ PLAIN = (
 """What the assistant said begins and ends inside tokens: a space before it, whatever it ends in."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "template", [pytest.param(REFERENCE, id="reference", marks=pytest.mark.exhaustive), pytest.param(PLAIN, id="plain")]
 )

@@ -81,6 +81,7 @@ def compare(ask: Ask, folder: Path, templates: dict[str, str], today: str | None
     return good
 
 
+@pytest.mark.slow
 def test_templates_of_ten_families_render_as_in_levanter(ask: Ask, tmp_path: Path) -> None:
     good = compare(ask, tmp_path, FAMILIES)
     assert len(good) == 10

@@ -26,6 +26,8 @@ from websockets.typing import Origin, Subprotocol
 from resources import guarded_webserver
 from resources.ui_guard import UiGuard
 
+pytestmark = pytest.mark.slow
+
 EVIL = "http://evil.example"
 REPORT = "/report_asset_materialization/books"
 CHECK = "/report_asset_check/books?check_name=whole&passed=true"

@@ -17,6 +17,7 @@ def resolved(lake: HashLake) -> dict[str, bytes]:
     return {path: data for path, data in lake.mill.tree().items() if path.startswith("dedupe/")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1 << 20, 2])
 def test_a_bucket_and_a_folder_hold_the_same(
     seaweed: Seaweed, near: BucketStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: int

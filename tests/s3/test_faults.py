@@ -23,6 +23,8 @@ from gristmill.lake.store import s3_upload
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.store.s3 import BucketStore
 
+pytestmark = pytest.mark.slow
+
 BIG = random.Random(1).randbytes(9_000_001)
 OTHER = random.Random(2).randbytes(9_000_001)
 SOME, PARTS = BIG[:1_100_001], OTHER[:5_300_001]

@@ -109,6 +109,7 @@ def test_only_the_live_tests_that_failed_are_tried_again_and_they_are_counted(tm
     assert (code, said[-1]) == (0, "0 live tests were tried again")
 
 
+@pytest.mark.slow
 def test_a_live_test_that_fails_twice_fails(tmp_path: Path) -> None:
     wrong = "import pytest\n@pytest.mark.live\ndef test_wrong():\n    assert not 'wrong'\n"
     code, said = retried(tmp_path, wrong)

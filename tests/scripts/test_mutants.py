@@ -78,6 +78,7 @@ TEST = "import door, pytest\nenter = door.enter\n\ndef test() -> None:\n    with
 TEST += '        enter("you")\n    enter("me")\n'
 
 
+@pytest.mark.slow
 def test_a_run_tells_killed_survived_and_broken_apart_and_leaves_the_checkout_alone(tmp_path: Path) -> None:
     root, copy = tmp_path / "checkout", tmp_path / "copy"
     for name, text in {"door.py": DOOR, "tests/test_door.py": TEST, "tests/mutants/door.toml": TABLE}.items():

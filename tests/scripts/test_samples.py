@@ -30,12 +30,14 @@ def test_every_sample_becomes_documents_in_less_than_three_minutes() -> None:
     assert "FAILED" not in done.stdout
 
 
+@pytest.mark.slow
 def test_without_the_data_it_is_skipped_in_words(tmp_path: Path) -> None:
     done = samples(data=str(tmp_path))
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
     assert "skipped: GRISTMILL_SAMPLE_DATA names no folder with the sample data" in done.stdout
 
 
+@pytest.mark.slow
 def test_what_fails_and_what_is_not_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "raw" / "forum").mkdir(parents=True)
     (tmp_path / "raw" / "forum" / "a.jsonl.gz").write_bytes(b"no gzip")

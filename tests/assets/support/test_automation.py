@@ -24,7 +24,10 @@ from assets.support.keys import address_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.tagger import Tagger
 
-pytestmark = pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning")  # Dagster's own
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Parameter `include_sources`:dagster.BetaWarning"),  # Dagster's own
+]
 
 NOTHING: Asked = set()
 

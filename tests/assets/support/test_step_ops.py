@@ -25,6 +25,8 @@ from testkit import packed
 from definitions import build
 from gristmill.lake.address import place
 
+pytestmark = pytest.mark.slow
+
 TRUNCATED = packed(letters(4))[:-9]
 
 

@@ -27,6 +27,7 @@ def recorded(home: Path, address: str) -> set[str]:
         return instance.get_materialized_partitions(key_of(address))
 
 
+@pytest.mark.slow
 def test_run_registers_the_snapshot_and_makes_all_that_make_makes(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,10 @@ from gristmill.engines.ray import RayEngine
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.work import Done, Item
 
-pytestmark = pytest.mark.skipif(not (find_spec("distributed") and find_spec("ray")), reason="the extras dask and ray")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (find_spec("distributed") and find_spec("ray")), reason="the extras dask and ray"),
+]
 
 Engine = DaskEngine | RayEngine
 FOLDER = Path(__file__).resolve().parents[2] / "support" / "shelves"

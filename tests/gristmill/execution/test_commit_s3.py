@@ -26,6 +26,7 @@ def journey(mill: Mill) -> list[list[str]]:
     return ground
 
 
+@pytest.mark.slow
 def test_a_bucket_holds_what_a_folder_holds(remote: Mill, mill: Mill) -> None:
     for each in (remote, mill):
         each.raw_shards(3)
@@ -56,6 +57,7 @@ def test_a_run_over_a_bucket_that_was_broken_off_goes_on(remote: Mill) -> None:
     assert len(remote.ground) == 1
 
 
+@pytest.mark.slow
 def test_workers_of_their_own_reach_the_bucket(remote: Mill) -> None:
     remote.raw_shards(3)
     pool = LocalPool(2, small=0)

@@ -46,6 +46,7 @@ ENCODINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA, reason="GRISTMILL_SAMPLE_DATA does not name the sample data")
 def test_every_file_of_the_sample_data_is_recognised() -> None:
     wrong: dict[str, str] = {}

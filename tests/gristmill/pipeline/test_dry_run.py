@@ -62,6 +62,7 @@ def test_a_recipe_that_changed_under_its_name_is_refused_unless_both_are_drafts(
     assert "other" in found.why[0]
 
 
+@pytest.mark.slow
 def test_a_tokenizer_waits_for_a_person_and_one_that_was_damaged_or_changed_is_told_apart(
     mill: Mill, tmp_path: Path
 ) -> None:

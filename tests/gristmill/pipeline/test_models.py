@@ -24,6 +24,7 @@ def scores(mill: Mill, name: str, label: str) -> dict[str, float]:
     return {row["id"]: row["attributes"][f"{name}__{label}"][0][2] for row in rows}
 
 
+@pytest.mark.slow
 def test_a_set_makes_its_model_and_the_labels_first_and_has_its_scores(mill: Mill) -> None:
     known = start(mill)
     order = list(planned(mill, known))
@@ -43,6 +44,7 @@ def test_a_set_makes_its_model_and_the_labels_first_and_has_its_scores(mill: Mil
     assert [(i.asset, i.shard, i.content) for i in shard.inputs[1:]] == [("models/rude-1", "model", model.fingerprint)]
 
 
+@pytest.mark.slow
 def test_a_model_made_anew_makes_its_own_sets_stale_and_no_others(mill: Mill) -> None:
     known = start(mill)
     run(mill, known)
@@ -63,6 +65,7 @@ def test_a_model_made_anew_makes_its_own_sets_stale_and_no_others(mill: Mill) ->
     assert run(mill, known)[1] == {"rude-1": 2}
 
 
+@pytest.mark.slow
 def test_what_is_no_draft_is_kept_and_another_recipe_refused(mill: Mill) -> None:
     known = start(mill)
     known.models["rude-1"] = replace(known.models["rude-1"], draft=False)
@@ -89,6 +92,7 @@ def test_a_missing_model_fails_its_own_set_alone_and_says_what_makes_it(mill: Mi
     assert "no file" in str(maker.not_made[0])
 
 
+@pytest.mark.slow
 def test_a_lost_file_of_a_model_is_told(mill: Mill) -> None:
     known = start(mill)
     run(mill, known)
@@ -116,6 +120,7 @@ def drawn_from(pages: str) -> Catalogue:
     return replace(known, sources=sources, labels=labels, mixes={"calm": Mix(name="calm", streams=(stream,))})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v0", "v1"])
 def test_labels_are_drawn_before_their_own_model_scores_the_same_documents(mill: Mill, version: str) -> None:
     notes(mill, *(f"n{n} what a fool {n}" for n in range(40)))

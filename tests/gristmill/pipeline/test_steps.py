@@ -41,6 +41,7 @@ def steps(works: Works) -> list[Step]:
     ]
 
 
+@pytest.mark.slow
 def test_plain_python_makes_what_dagster_makes(works: Works, tmp_path: Path) -> None:
     works.raw(letters(1, 2, 3), "a")
     works.raw(letters(4, 5, 6), "b")
@@ -59,6 +60,7 @@ def test_plain_python_makes_what_dagster_makes(works: Works, tmp_path: Path) -> 
         assert {a: plain.fingerprint(a) for a in MADE} == {a: works.fingerprint(a) for a in MADE}
 
 
+@pytest.mark.slow
 def test_the_dry_run_is_idle_after_the_runs_and_says_why_when_it_is_not(works: Works) -> None:
     works.raw(letters(1, 2, 3), "a")
     works.raw(letters(4, 5, 6), "b")

@@ -30,6 +30,7 @@ def linted(folder: Path, options: LintOptions | None = None) -> list[str]:
     return [f"{'warning ' if flaw.warning else ''}{flaw}" for flaw in flaws]
 
 
+@pytest.mark.slow
 def test_a_prepared_dataset_has_no_flaw_in_one_process_or_in_two(folder: Path) -> None:
     assert linted(folder) == []
     assert linted(folder, LintOptions(workers=2)) == []

@@ -113,6 +113,7 @@ def test_a_changed_tar_and_a_missing_index_are_refused(tmp_path: Path) -> None:
         add_tar_media(dataset, ENDINGS, 1, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_folder_of_files_gets_the_two_tables_alone(tmp_path: Path, workers: int) -> None:
     from mediafiles import image, sound

@@ -67,6 +67,7 @@ def test_a_folder_of_four_tars_gets_five_files_and_an_index_beside_each_tar(tmp_
     ]
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes_as_one(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_shards(tmp_path / name)

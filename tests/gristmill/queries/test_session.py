@@ -98,6 +98,7 @@ def test_a_damaged_shard_ends_the_query_with_its_name(whole: Mill) -> None:
         rows(whole, "select sum(length(text)) from pages_v0")
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_into_memory_goes_to_disk_or_is_told(whole: Mill) -> None:
     big = "select count(*) from (select md5(i::varchar) m from range(2000000) t(i) order by m offset 5)"
     assert rows(whole, big, memory="60MB", threads=1) == [(1_999_995,)]

@@ -95,6 +95,7 @@ def test_snapshots_that_differ_by_case_only_are_not_made_beside_each_other(
     assert [key for key in ("en", "EN", "de") if any(f"v0/documents ({key})" in line for line in lines)] == ["EN", "de"]
 
 
+@pytest.mark.slow
 def test_make_tells_of_what_it_does_not_read(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     mill.raw_shards(1)
     put(mill, "bad name/a.jsonl", "file")

@@ -143,6 +143,7 @@ def _rendered(entry: PoEntry, cuts: list[int]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(ENTRY, CUTS), max_size=5), st.sampled_from(["", "\n", '\n#~ msgid "gone"\n\n']))
 def test_what_is_written_as_a_catalogue_is_read_back(drawn: list[tuple[PoEntry, list[int]]], between: str) -> None:
     catalogue = between.join(_rendered(entry, cuts) for entry, cuts in drawn)

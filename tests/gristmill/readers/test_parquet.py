@@ -120,6 +120,7 @@ print(len(data), rows, peak() - before)
 """
 
 
+@pytest.mark.slow
 def test_one_large_value_in_every_row_of_a_small_file_costs_little_memory(tmp_path: Path) -> None:
     """100 rows of 8 MB each: 800 MB in a few kilobytes."""
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int8()), ["x" * 8_000_000])

@@ -85,6 +85,7 @@ except DataError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ZIP_DEFLATED", "ZIP_BZIP2", "ZIP_LZMA"])
 def test_100_megabytes_that_are_declared_as_ten_bytes_cost_little_memory(kind: str) -> None:
     more, words = run_with_peak(LYING, kind).split(maxsplit=1)

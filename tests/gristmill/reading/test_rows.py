@@ -85,6 +85,7 @@ def test_a_package_that_is_not_installed_is_named(package: str, monkeypatch: pyt
         getattr(rows(2, 3), package)()
 
 
+@pytest.mark.slow
 def test_the_package_is_imported_without_its_library() -> None:
     program = "import sys, gristmill; before = set(sys.modules); print(len([m for m in before if 'gristmill' in m]))"
     program += "; print(gristmill.open_lake.__module__, gristmill.__version__, hasattr(gristmill, 'documents'))"

@@ -74,6 +74,7 @@ repetitive = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=Tru
 ascii_only = texts([word for word in WORDS if word.isascii()])
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(60), deadline=None)
 @given(st.lists(st.one_of(repetitive, texts(WORDS), ascii_only, st.text(max_size=30)), max_size=12))
 def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: list[str]) -> None:
@@ -83,6 +84,7 @@ def test_a_batch_agrees_with_the_plain_reference_whatever_its_neighbours(batch: 
         assert row == plain(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(60), deadline=None)
 @given(st.one_of(repetitive, texts(WORDS), ascii_only, st.text(max_size=30)), st.integers(4, 20), st.integers(1, 9))
 def test_a_huge_text_has_the_labels_of_any_other(text: str, size: int, part: int) -> None:

@@ -99,6 +99,7 @@ def joined(pieces: list[str]) -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(pieces), max_size=30).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(250), deadline=None)
 @given(st.one_of(joined(WORDS), joined(NUMBERS), joined(WORDS + NUMBERS)))
 def test_the_spans_are_those_of_the_expressions(text: str) -> None:

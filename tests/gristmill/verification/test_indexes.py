@@ -73,6 +73,7 @@ def test_a_lake_with_everything_is_proven(everything: Mill) -> None:
     assert audit(everything) == ([], [])
 
 
+@pytest.mark.slow
 def test_corruptions_drawn_from_all_are_found(everything: Mill) -> None:
     """The number of the commit draws (docs/internals/testing.md); `make attack` tries all."""
     seed = int(os.environ.get("GRISTMILL_KILLS") or 0)

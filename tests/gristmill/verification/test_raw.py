@@ -39,6 +39,7 @@ def test_raw_data_that_is_as_it_was_read_is_proven(whole: Mill, capsys: pytest.C
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_lost_changed_and_new_objects_are_told_apart(
     whole: Mill, capsys: pytest.CaptureFixture[str], workers: str

@@ -71,6 +71,7 @@ def test_patterns_that_cannot_be_expanded_are_refused(pattern: str, message: str
         expand(pattern)
 
 
+@pytest.mark.slow
 def test_patterns_that_have_too_many_names_together_are_refused() -> None:
     with pytest.raises(DataError, match="more than 1000000; name fewer shards"):
         expand_all(["{0..599999}"] * 2)

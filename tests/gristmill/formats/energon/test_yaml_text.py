@@ -16,6 +16,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text("aeny1.", min_size=1, max_size=4), VALUES))
 def test_what_is_written_is_read_back(value: dict[str, Any]) -> None:
     assert read_yaml(yaml_bytes(value), "a.yaml") == value

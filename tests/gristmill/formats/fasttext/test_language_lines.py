@@ -1,9 +1,11 @@
+import pytest
 from scriptrows import edge_texts
 
 from gristmill.formats.fasttext.language_lines import language_lines
 from gristmill.formats.fasttext.lid176 import languages_of
 
 
+@pytest.mark.slow
 def test_lines_that_are_not_blank_have_the_languages_of_their_text() -> None:
     texts = edge_texts()
     found = [

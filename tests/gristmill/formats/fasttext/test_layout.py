@@ -36,6 +36,7 @@ def test_a_shipped_and_a_trained_model_are_read_to_their_end(tmp_path: Path) -> 
         assert (facts.labels, facts.words, facts.dim, facts.quantized) == (("a", "b"), 5, 4, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["trained", "shipped"])
 def test_a_file_cut_anywhere_or_longer_than_its_numbers_say_is_refused(tmp_path: Path, model: str) -> None:
     data = trained(tmp_path) if model == "trained" else LID

@@ -68,6 +68,7 @@ def test_the_description_is_levanters(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_second_object_begins_after_512_chunks(tmp_path: Path) -> None:
     values = np.ones(CHUNK * CHUNKS + 1, np.int32)
     values[-1] = 2

@@ -93,6 +93,7 @@ def test_members_are_cut_at_the_first_row_end_after_one_mebibyte(lake: FolderSto
     assert len(zlib.decompressobj(wbits=31).decompress(packed)) == 1_100_000 >= MEMBER
 
 
+@pytest.mark.slow
 @settings(max_examples=draws(5), deadline=None)
 @given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 2_300_000), max_size=12))
 def test_the_bytes_do_not_depend_on_how_the_rows_were_handed_over(
@@ -130,6 +131,7 @@ def test_a_member_of_a_shard_that_was_replaced_is_a_store_error(lake: FolderStor
         member_rows(lake, "a.gz", written.members, written.bytes, written.members[2][1])
 
 
+@pytest.mark.slow
 def test_a_row_of_100_megabytes_passes(lake: FolderStore) -> None:
     row = b'{"text":"' + b"a long line " * 8_738_133 + b'"}\n'
     written = write(lake, "a.gz", b"{}\n", row, b"{}\n")

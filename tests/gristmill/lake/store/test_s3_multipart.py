@@ -51,6 +51,7 @@ def test_a_completion_over_another_object_than_at_the_begin_is_a_conflict(remote
         parts.abort()
 
 
+@pytest.mark.slow
 def test_an_aborted_upload_leaves_no_part_in_the_bucket(remote: BucketStore, seaweed: Seaweed) -> None:
     client: Any = boto3.Session().client("s3", endpoint_url=seaweed.endpoint)
     prefix = remote.url.removeprefix(f"s3://{BUCKET}/")

@@ -138,6 +138,7 @@ def test_an_empty_upload_is_an_empty_object(store: Store) -> None:
     assert list(store.stream("empty")) == []
 
 
+@pytest.mark.slow
 def test_an_upload_in_many_parts_arrives_whole(store: Store) -> None:
     data = random.Random(1).randbytes(20_000_001)
     upload = store.upload("big")

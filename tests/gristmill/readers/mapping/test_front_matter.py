@@ -34,6 +34,7 @@ def test_front_matter_is_read_as_strings_and_taken_off(text: str, matter: Any, r
     assert front_matter(text) == (matter, text if rest is None else rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("yaml", "why"),
     [

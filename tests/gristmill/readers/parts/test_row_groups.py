@@ -113,6 +113,7 @@ print(raw.size, rows, peak() - before)
 """
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_a_row_group_not_by_the_file(tmp_path: Path) -> None:
     text = random.Random(5).randbytes(1 << 20).hex()
     texts = [text[at : at + 10_000] for at in range(0, 2_000_000, 500)]

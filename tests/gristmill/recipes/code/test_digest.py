@@ -79,6 +79,7 @@ def test_edits_that_change_no_output_change_no_digest(desk: Desk) -> None:
     assert desk.digest(edited.replace('description="words"', 'description="more", draft=True')) == plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new"), [("min(", "max("), ('"words":', '"word":'), ("LIMIT, len", "2, len")])
 def test_edits_of_the_function_change_the_digest(desk: Desk, old: str, new: str) -> None:
     assert desk.digest(TAGGER.replace(old, new)) != desk.digest(TAGGER)
@@ -89,16 +90,19 @@ def test_an_unused_name_in_an_import_changes_nothing(desk: Desk) -> None:
     assert desk.digest(TAGGER.replace("import LIMIT", "import LIMIT, MORE"), helper) == desk.digest(TAGGER, helper)
 
 
+@pytest.mark.slow
 def test_a_module_that_nests_too_deeply_counts_by_its_text(desk: Desk) -> None:
     deep = "LIMIT = " + " + ".join(["1"] * 2000) + "\n"
     assert desk.digest(helper=deep) == desk.digest(helper=deep) != desk.digest(helper=deep + "# more\n")
 
 
+@pytest.mark.slow
 def test_an_edit_of_an_imported_module_of_the_package_changes_the_digest(desk: Desk) -> None:
     assert desk.digest() != desk.digest(helper="LIMIT = 4\n")
     assert desk.digest() == desk.digest(helper="LIMIT = 3  # words\n")
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_module_beside_the_package_changes_the_digest(desk: Desk) -> None:
     text = TAGGER.replace("from {package}._limits", "from besidemill")
     (desk.folder / "besidemill.py").write_text("LIMIT = 3\n")

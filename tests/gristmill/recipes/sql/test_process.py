@@ -72,12 +72,14 @@ def test_one_that_takes_too_long_is_ended_and_the_next_question_is_answered() ->
     assert decided(FINE, FAST) == b"\1\0"
 
 
+@pytest.mark.slow
 def test_one_that_wants_too_much_memory_is_told_so_and_ends() -> None:
     assert b"Out of Memory" in decided(LARGE, SMALL)
     assert processes() == []
     assert decided(FINE, SMALL) == b"\1\0"
 
 
+@pytest.mark.slow
 def test_one_that_has_kept_a_quarter_of_the_limit_is_not_asked_again() -> None:
     limits = RuleLimits(LIMITS.seconds, 1 << 30)
     assert decided("len(str_split(text, '')) > 3", limits, "x") == b"\0\0"
@@ -87,6 +89,7 @@ def test_one_that_has_kept_a_quarter_of_the_limit_is_not_asked_again() -> None:
     assert set(processes()).isdisjoint(before)
 
 
+@pytest.mark.slow
 def test_one_that_died_idle_is_replaced() -> None:
     decided(FINE)
     (idle,) = processes()
@@ -94,6 +97,7 @@ def test_one_that_died_idle_is_replaced() -> None:
     assert decided(FINE) == b"\1\0"
 
 
+@pytest.mark.slow
 def test_one_that_dies_otherwise_is_told_by_its_signal() -> None:
     decided(FINE)
     (busy,) = processes()

@@ -160,6 +160,7 @@ def test_a_very_deep_expression_is_refused_not_a_crash(where: str) -> None:
         check_rules(COLUMNS, [Rule("deep", where, "a test")], [])
 
 
+@pytest.mark.slow
 def test_a_rule_that_cannot_be_checked_within_the_limits_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gristmill.recipes.rules.CHECK_LIMITS", RuleLimits(1.5, 400 << 20))
     large = "list_reduce([" + ", ".join(["'ab'"] * 34) + "], lambda x, y: concat(x, x))"

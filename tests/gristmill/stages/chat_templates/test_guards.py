@@ -96,6 +96,7 @@ HASHED = r"""
 """One step of each hashes, compares or prints all of a value."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "template", [*BOMBS.strip().split("\n"), *[NESTED + each for each in HASHED.strip().split("\n")]]
 )

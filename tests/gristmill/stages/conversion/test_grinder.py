@@ -244,6 +244,7 @@ except GristmillError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_shard_for_which_the_memory_is_not_enough_says_so(mill: Mill) -> None:
     mill.raw("big.jsonl", b'{"id":"big","text":"' + b"x" * (150 << 20) + b'"}')
     given = [sys.executable, "-c", STARVED, str(mill.root)]

@@ -107,6 +107,7 @@ def test_parts_made_in_any_order_give_the_same_bytes(mill: Mill, tmp_path: Path)
     }
 
 
+@pytest.mark.slow
 def test_two_workers_make_the_bytes_of_one_and_their_notes_arrive(mill: Mill, tmp_path: Path) -> None:
     other = Mill(tmp_path / "other")
     for each in (mill, other):
@@ -241,6 +242,7 @@ def test_the_blocks_of_all_parts_have_the_checksum_of_their_bz2_stream(mill: Mil
     assert parts_meet(mill.store, mill.documents(source="cut"), table).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("streams", "part"), [(1, 60_000), (3, 160_000), (3, 60_000)])
 def test_a_bz2_stream_with_a_wrong_checksum_is_not_published(mill: Mill, streams: int, part: int) -> None:
     """Each block is sound. Only the end of a stream tells that the blocks are not those that were written."""

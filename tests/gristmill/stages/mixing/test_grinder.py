@@ -40,6 +40,7 @@ def test_a_blocklist_that_changed_since_the_plan_is_a_store_error_and_nothing_pa
     assert mill.store.head(mill.stream().shard("a")) is None
 
 
+@pytest.mark.slow
 def test_a_rule_that_passes_its_limit_fails_its_shard_by_name_and_drops_no_row(
     mill: Mill, monkeypatch: pytest.MonkeyPatch
 ) -> None:

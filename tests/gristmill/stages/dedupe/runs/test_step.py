@@ -58,6 +58,7 @@ def given(root: Path) -> HashLake:
     return lake
 
 
+@pytest.mark.slow
 def test_memory_and_workers_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trees = []
     for number, unit in enumerate((1 << 20, 600, 30)):
