@@ -265,7 +265,7 @@ def test_the_production_example_is_settings_that_dagster_takes(tmp_path: Path) -
 
 def test_the_pools_that_the_documents_name_are_those_of_the_assets() -> None:
     pools = {
-        pool for path in (ROOT / "assets").glob("*.py") for pool in re.findall(r'pool="([a-z]+)"', path.read_text())
+        pool for path in (ROOT / "assets").rglob("*.py") for pool in re.findall(r'pool="([a-z]+)"', path.read_text())
     }
     assert pools == {"convert", "tag", "mix", "tokenize", "export", "train", "audit", "prepare"}
     for page in ("docs/reference/dagster.md", "docs/production/dagster.yaml"):
