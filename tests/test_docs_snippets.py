@@ -29,6 +29,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 TAGGERS = sorted((ROOT / "docs" / "reference" / "taggers").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (mycorpus/\S+\.py)\n")
+CONFIG = re.compile(r"^```yaml\n(# (mycorpus/\S+\.yaml)\n.*?)^```", re.MULTILINE | re.DOTALL)
 TALES = {
     "mill.txt": "Once upon a time there was a mill by a slow river.",
     "title.txt": "CHAPTER ONE",
@@ -42,6 +43,11 @@ ELSEWHERE = {
 """Pages whose snippets need another lake, or a running Dagster, and the test that runs them. Here they are imported."""
 
 
+def in_bucket(block: str) -> bool:
+    """Whether a file declares a source of raw data in a bucket, which is not there in tests."""
+    return "s3://" in block and "DolmaMix" not in block
+
+
 def snippets(page: Path) -> list[str]:
     """The Python blocks of a page that are not files of the package."""
     return [block for block in BLOCK.findall(page.read_text()) if not FILE.match(block)]
@@ -52,11 +58,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The pages' package of recipes, as files, in a folder whose lake they have made. It is the current folder."""
     top = tmp_path_factory.mktemp("project")
     for block in (block for page in PAGES for block in BLOCK.findall(page.read_text())):
-        if (found := FILE.match(block)) and "s3://" not in block:
+        if (found := FILE.match(block)) and not in_bucket(block):
             file = top / found[1]
             file.parent.mkdir(parents=True, exist_ok=True)
             assert not file.exists(), f"two pages show {found[1]}"
             file.write_text(block)
+    for block, name in (found for page in PAGES for found in CONFIG.findall(page.read_text())):
+        (top / name).write_text(block)
     for folder in (top / "mycorpus", *(top / "mycorpus").iterdir()):
         (folder / "__init__.py").touch()
     (top / "README.md").write_text("# A mill\n")
@@ -99,7 +107,19 @@ def rows(project: Path) -> dict[str, int]:
     lake = open_lake(str(project / "lake"))
     made: dict[str, int] = {}
 
-    for target in ("tales", "letters", "helpdesk", "bedtime", "quiet", "talks", "polite", "once", "masked", "calm"):
+    for target in (
+        "tales",
+        "letters",
+        "helpdesk",
+        "bedtime",
+        "quiet",
+        "talks",
+        "polite",
+        "once",
+        "masked",
+        "calm",
+        "published",
+    ):
         made.update((ledger.asset, ledger.totals["rows"]) for ledger in make(lake, target))
     catalogue = read_catalogue()
     packed = plan_cache(
@@ -114,7 +134,7 @@ def test_the_pages_declare_sound_recipes(project: Path) -> None:
     catalogue = read_catalogue()
     assert sorted(catalogue.sources) == ["forum", "helpdesk", "letters", "manual", "notes", "tales"]
     assert sorted(catalogue.taggers) == ["c4-1", "length-1", "pii-1", "shouting-1", "toxic-1"]
-    assert sorted(catalogue.mixes) == ["bedtime", "calm", "masked", "once", "polite", "quiet", "talks"]
+    assert sorted(catalogue.mixes) == ["bedtime", "calm", "masked", "once", "polite", "published", "quiet", "talks"]
     assert sorted(catalogue.transforms) == ["calmer-1", "whitespace-1"]
     assert sorted(catalogue.tokenizers) == ["bedtime-bpe-1", "brought-1", "talks-bpe-1"]
     assert [type(each[name]) for each, name in (
@@ -126,7 +146,7 @@ def test_the_pages_declare_sound_recipes(project: Path) -> None:
 def test_the_pages_declare_sound_sources_of_raw_data_in_buckets() -> None:
     declared: dict[str, object] = {"__name__": "snippet"}
     for block in (block for page in PAGES for block in BLOCK.findall(page.read_text())):
-        if FILE.match(block) and "s3://" in block:
+        if FILE.match(block) and in_bucket(block):
             exec(compile(block, "a source in a bucket", "exec"), declared)
     assert sorted(each.name for each in declared.values() if isinstance(each, Source)) == ["common", "crawl"]
 
@@ -166,6 +186,7 @@ def test_sources_mixes_and_tokenizers_of_the_pages_make_what_one_can_count(rows:
     assert rows["mixes/bedtime/documents/tales"] == 2
     assert rows["mixes/quiet/documents/tales"] == 1  # the other shouts twice
     assert rows["mixes/masked/documents/tales"] == rows["mixes/calm/documents/tales"] == 2
+    assert rows["mixes/published/documents/tales"] == 2
     assert rows["sources/tales/v1/attributes/toxic-1"] == rows["mixes/polite/documents/tales"] == 2
     assert rows["token_caches/bedtime/bedtime-bpe-1/tales"] == 2
     assert rows["token_caches/talks/talks-bpe-1/helpdesk"] == 8
