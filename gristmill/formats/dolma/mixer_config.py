@@ -30,7 +30,13 @@ Syntax = Literal["jsonpath", "jq"]
 
 
 class FilterSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which documents are kept: a line of `include` matches, or the list is empty; and no line of `exclude` matches."""
+    """Which documents are kept: a line of `include` matches, or the list is empty; and no line of `exclude` matches.
+
+    Attributes:
+        include: expressions.
+        exclude: expressions.
+        syntax: their language.
+    """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -72,14 +78,30 @@ class OutputFolderSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CompressionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How files are packed: `gz`, `zst`, an empty string for not packed, or None for what the name of a file says."""
+    """How files are packed: `gz`, `zst`, an empty string for not packed, or None for what the name of a file says.
+
+    Attributes:
+        input: files of documents and of attributes.
+        output: files that are written.
+    """
 
     input: str | None = None
     output: str | None = None
 
 
 class StreamSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One stream: which files, which of their documents, and what is changed in them."""
+    """One stream: which files, which of their documents, and what is changed in them.
+
+    Attributes:
+        name: the names of its outputs begin with it.
+        documents: paths or patterns of files.
+        output: where its documents go.
+        attributes: names of attribute sets.
+        filter: which documents are kept.
+        span_replacement: which parts of texts are replaced.
+        compression: how files are packed.
+        document_dir: name of the folder beside which the folder of attributes is.
+    """
 
     name: str
     documents: tuple[str, ...]
@@ -92,7 +114,7 @@ class StreamSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def digest(self) -> str:
-        """What identifies the rows of this stream, besides the files."""
+        """A digest of all that decides about the rows of this stream, besides the files."""
         left_out = ("documents", "attributes", "document_dir", "name")
         options = {name: value for name, value in msgspec.to_builtins(self).items() if name not in left_out}
         options["attributes"] = list(self.attributes)
@@ -102,7 +124,12 @@ class StreamSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WorkFolders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Accepted and not needed: nothing is copied to a folder for work."""
+    """Accepted and not needed: nothing is copied to a folder for work.
+
+    Attributes:
+        input: a folder.
+        output: a folder.
+    """
 
     input: str = ""
     output: str = ""

@@ -104,7 +104,13 @@ class WrittenValue:
 
 @dataclass(frozen=True)
 class PathComparison:
-    """`left sign right`, or `left` alone: `sign` is empty then, and it holds if `left` leads to a value."""
+    """`left sign right`, or `left` alone: `sign` is empty then, and it holds if `left` leads to a value.
+
+    Attributes:
+        left: a path, or a value.
+        sign: one of SIGNS.
+        right: a path, or a value.
+    """
 
     left: JsonPath | WrittenValue
     sign: str = ""
@@ -121,6 +127,10 @@ class PathComparison:
 
 def same(a: Json, b: Json) -> bool:
     """Whether two values are equal. The integer 1 and the float 1.0 are not.
+
+    Args:
+        a: JSON.
+        b: JSON.
 
     >>> same([1, "a"], [1, "a"]), same(1, 1.0), same(1, True)
     (True, False, False)

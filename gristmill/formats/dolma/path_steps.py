@@ -56,7 +56,13 @@ class UnionStep:
 
 @dataclass(frozen=True)
 class SliceStep:
-    """`[start:end:step]`. A bound outside the list finds nothing; an end of 0 is the end of the list."""
+    """`[start:end:step]`. A bound outside the list finds nothing; an end of 0 is the end of the list.
+
+    Attributes:
+        start: the first index; below 0: from the end.
+        end: the index behind the last one.
+        step: from one index to the next, at least 1.
+    """
 
     start: int
     end: int

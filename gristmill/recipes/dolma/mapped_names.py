@@ -115,7 +115,11 @@ class LakeColumns:
         return tuple(self._by_path.values())
 
     def spans(self, key: str) -> str:
-        """The SQL for the spans of a key of attributes; null for a row without it."""
+        """The SQL for the spans of a key of attributes; null for a row without it.
+
+        Raises:
+            RecipeError: the stream has no attributes.
+        """
         labels = self._names.labels(key, self._attributes)
         if not labels:
             raise RecipeError(f"it reads the attribute {key!r}, but the stream names no attributes")
@@ -124,6 +128,10 @@ class LakeColumns:
 
     def field(self, path: str, kind: str) -> str:
         """The SQL for a field of the documents.
+
+        Args:
+            path: such as `metadata.lang`.
+            kind: the type of its values: see Column.
 
         Raises:
             RecipeError: it is no field that rules can read, or is read as two types.
