@@ -5,12 +5,14 @@ from typing import Any
 
 from dagster import DefaultRunLauncher
 from dagster._core.errors import DagsterUserCodeUnreachableError
-from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
+from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, WorkerStatus
 from dagster._core.storage.dagster_run import DagsterRun
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._grpc.client import DagsterGrpcClient
 from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
 from dagster._serdes import deserialize_value
+
+from resources.pools import make_pools
 
 _PATIENCE = 10
 """Longest time in seconds that a code server may take to answer whether it knows a run."""
@@ -25,7 +27,16 @@ class WatchedRunLauncher(DefaultRunLauncher):
     know counts as dead: it fails, and `run_retries` starts it again.
 
     If a living run is counted as dead, only time is lost: the new run takes over its claim in the lake, and it stops.
+
+    Before it launches a run, it makes the rows of the run's pools, one run after the other (see resources/pools.py).
     """
+
+    def launch_run(self, context: LaunchRunContext) -> None:
+        """Launches a run whose pools all have their rows."""
+        concurrency = context.dagster_run.run_op_concurrency
+        if concurrency is not None:
+            make_pools(self._instance, concurrency.all_pools or ())
+        super().launch_run(context)
 
     @property
     def supports_check_run_worker_health(self) -> bool:

@@ -59,6 +59,7 @@ class Deployed(Live):
         workspace = self.home / "workspace.yaml"
         shutil.copy(PRODUCTION / "workspace.yaml", workspace)
         self.dagster("instance", "migrate")  # or the three would make the tables at once, and one of them fail
+        subprocess.run([sys.executable, "-m", "resources.pools"], cwd=ROOT, env=self.environment, check=True)
         if self._lost:
             self.dagster("job", "execute", "-m", "definitions", "-j", "sync")
         try:
