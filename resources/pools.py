@@ -1,7 +1,8 @@
 """Makes the rows of the concurrency pools in Dagster's database: `python -m resources.pools`, once, before any run.
 
 Dagster makes the row of a pool when a run first claims a slot of it. If two runs do so at once over Postgres, Dagster
-1.13 goes on in a transaction that the database has given up, and one of the runs fails (`InFailedSqlTransaction`). every run in the same way if `default_limit` in dagster.yaml has changed since the row was made.
+1.13 goes on in a transaction that the database has given up, and one of the runs fails (`InFailedSqlTransaction`). All
+runs fail in the same way if `default_limit` in dagster.yaml has changed since the row was made.
 """
 
 import sys
