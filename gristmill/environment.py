@@ -14,6 +14,8 @@ from gristmill.project import FILE, Project, find_project
 from gristmill.recipes.shelf import check_outside
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+MOST_WORKERS = 256
+"""Largest number of worker processes of a run on one machine."""
 INTERVAL = 30
 """Seconds between two ticks of a sensor, unless GRISTMILL_INTERVAL says otherwise."""
 
@@ -99,9 +101,9 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     check_outside(lake, shelves)
     home = given.get("DAGSTER_HOME") or (project.home if project else "")
     check_home(lake, home)
-    workers = given.get("GRISTMILL_WORKERS") or str(os.cpu_count() or 1)
-    if not workers.isdigit() or int(workers) < 1:
-        raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 or more")
+    workers = given.get("GRISTMILL_WORKERS") or str(min(os.cpu_count() or 1, MOST_WORKERS))
+    if not workers.isdigit() or not 1 <= int(workers) <= MOST_WORKERS:
+        raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 to {MOST_WORKERS}")
     chosen = given.get("GRISTMILL_ENGINE") or "local"
     engine = next((kind for kind in ENGINES if kind == chosen), None)
     if engine is None:

@@ -8,7 +8,8 @@ from pydantic import Field, PrivateAttr
 
 from gristmill.engines.kinds import EngineKind
 from gristmill.engines.open import OpenEngine, open_engine
-from gristmill.environment import Environment
+from gristmill.environment import MOST_WORKERS, Environment
+from gristmill.errors import RecipeError
 from gristmill.execution.work import Engine
 from resources.plain_config import plain_field
 
@@ -30,7 +31,7 @@ class EngineResource(dg.ConfigurableResource[Any]):
         description="local: worker processes on this machine; inline: the process of the run, for debugging;"
         " dask, ray: the cluster at GRISTMILL_ENGINE_ADDRESS.",
     )
-    workers: int = Field(default=2, ge=1, le=256, description="Worker processes of a run with the engine local.")
+    workers: int = Field(default=2, description="Worker processes of a run with the engine local, 1 to 256.")
     force: bool = Field(default=False, description="Grind every shard again, even if nothing changed.")
 
     _engine: OpenEngine | None = PrivateAttr(default=None)
@@ -40,12 +41,24 @@ class EngineResource(dg.ConfigurableResource[Any]):
         """What a run may give: values alone; see plain_config."""
         return DefinitionConfigSchema(plain_field(super()._config_schema.as_field()))
 
+    def check(self) -> None:
+        """Checks the values of the run configuration. As bounds of a field, they would fail a run before its first op.
+
+        Raises:
+            RecipeError: `workers` is out of its bounds.
+        """
+        if not 1 <= self.workers <= MOST_WORKERS:
+            raise RecipeError(
+                f"the run configuration: resources.engine.config.workers is {self.workers}; give 1 to {MOST_WORKERS}"
+            )
+
     def engine(self) -> Engine:
         """The engine of this run.
 
         Raises:
-            RecipeError: the address of the cluster is missing, or does not fit its kind.
+            RecipeError: `workers` is out of its bounds, or the address of the cluster is missing or does not fit.
         """
+        self.check()
         if self._engine is None:
             self._engine = open_engine(self.kind, self.workers, self.deployment.address)
         return self._engine

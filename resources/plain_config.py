@@ -4,17 +4,42 @@ Dagster lets a run write `{env: NAME}` where a `dagster.Config` has a text or a 
 there. Whoever may launch a run could so read the credentials of the deployment, in its errors and logs.
 """
 
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
 import dagster as dg
 from dagster._config import ConfigType
+from pydantic import ValidationError
+
+from gristmill.errors import RecipeError
+
+_Config = TypeVar("_Config", bound=dg.Config)
 
 
 def plain_schema(config: type[dg.Config]) -> dg.Field:
     """The schema of a run configuration. An op that takes it declares it as its `config_schema`.
 
     Args:
-        config: declares names, types, defaults and bounds. The op constructs it from its `op_config`.
+        config: declares names, types, defaults and bounds. The op reads it by read_config().
     """
     return plain_field(config.to_config_schema().as_field())
+
+
+def read_config(config: type[_Config], values: Mapping[str, Any]) -> _Config:
+    """Reads the run configuration of an op. Dagster has checked its names and types at the launch, but no bounds.
+
+    Args:
+        config: as given to plain_schema().
+        values: the op's `op_config`.
+
+    Raises:
+        RecipeError: a value is out of its bounds.
+    """
+    try:
+        return config(**values)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, each['loc']))} is {each['input']!r}: {each['msg']}" for each in error.errors()]
+        raise RecipeError(f"the run configuration: {'; '.join(wrong)}") from None
 
 
 def plain_field(field: dg.Field) -> dg.Field:

@@ -38,16 +38,23 @@ def failures(lake: LakeResource, where: str = "") -> Iterator[None]:
         dagster.RetryRequested: the lake did not answer. A retry policy would not do: Dagster 1.13 also applies it to
             cancelled runs, which then continue.
     """
+    lead = f"{where}: " if where else ""
     try:
         yield
     except (DataError, RecipeError, Superseded) as error:
         raise dg.Failure(
-            description=f"{where}: {error}" if where else str(error),
+            description=f"{lead}{error}",
             metadata={"kind": type(error).__name__, **_refused(error)},
             allow_retries=False,
         ) from error
     except StoreError as error:
         tried = dg.OpExecutionContext.get().retry_number
+        if tried >= _RETRIES:  # Dagster would begin its message with RetryRequested
+            raise dg.Failure(
+                description=f"{lead}{error} (tried {_RETRIES + 1} times; re-execute from failure later)",
+                metadata={"kind": type(error).__name__},
+                allow_retries=False,
+            ) from error
         wait = lake.retry_delay * (2 ** (tried + 1) - 1)
         raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=wait) from error
     except (dg.Failure, GeneratorExit):  # GeneratorExit: Dagster reads no more of an op's results

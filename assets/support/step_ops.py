@@ -186,6 +186,7 @@ class Ops:
         def plan_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
             assets, addresses = self._chosen(context)
             with failures(lake):
+                engine.check()
                 _claim(context, lake, assets, addresses, force=engine.force)
 
         return plan_partition

@@ -22,7 +22,7 @@ from gristmill.reports.histogram import Histogram
 from gristmill.stages.packing.plans import PackingPlan, plan_cache
 from gristmill.stages.packing.report import Report
 from resources.lake import LakeResource
-from resources.plain_config import plain_schema
+from resources.plain_config import plain_schema, read_config
 
 DRAWN = 8
 """Number of splits with plots, those with the most tokens; the table shows all splits."""
@@ -51,9 +51,9 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         config_schema=plain_schema(PackingRequest),
     )
     def packing(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
-        config = PackingRequest(**context.op_execution_context.op_config)
         store = lake.store()
         with failures(lake):
+            config = read_config(PackingRequest, context.op_execution_context.op_config)
             check_lake(context.instance, store)
             planned = plan_cache(store, mix, tokenizer, config.length, context.log.info)
         version = digest_of([dump(split).decode() for split in planned])

@@ -19,7 +19,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.token_cache.index import index_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
 from resources.lake import LakeResource
-from resources.plain_config import plain_schema
+from resources.plain_config import plain_schema, read_config
 
 
 def token_cache_assets(mix: Mix, tokenizer: Tokenizer) -> list[StepAssets]:
@@ -69,8 +69,8 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         config_schema=plain_schema(CacheIndexConfig),
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
-        config = CacheIndexConfig(**context.op_execution_context.op_config)
         with failures(lake):
+            config = read_config(CacheIndexConfig, context.op_execution_context.op_config)
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)

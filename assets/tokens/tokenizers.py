@@ -14,7 +14,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.tokenization.files import tokenizer_path
 from gristmill.stages.tokenization.training import make_tokenizer
 from resources.lake import LakeResource
-from resources.plain_config import plain_schema
+from resources.plain_config import plain_schema, read_config
 
 
 class TrainingRequest(dg.Config):
@@ -40,9 +40,9 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         config_schema=plain_schema(TrainingRequest),
     )
     def train(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
-        config = TrainingRequest(**context.op_execution_context.op_config)
         store = lake.store()
         with failures(lake):
+            config = read_config(TrainingRequest, context.op_execution_context.op_config)
             check_lake(context.instance, store)
             ledger, made = make_tokenizer(store, tokenizer, context.log.info, config.snapshots or None)
         metadata: dict[str, Any] = {

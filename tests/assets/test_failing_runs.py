@@ -71,3 +71,26 @@ def test_a_blocklist_that_grew_takes_its_documents_out(works: Works) -> None:
     works.block("letter-3")
     assert works.run("blend_letters_documents").success
     assert works.ids("mixes/blend/documents/letters") == ["letter-2"]
+
+
+@pytest.mark.slow
+def test_a_lake_that_never_answers_fails_with_its_own_words_first(works: Works) -> None:
+    works.raw([letter(1, "AWAY today"), letter(2, "two words")])
+    works.arrive("letters")
+    done = works.run("letters_journey")
+    [(step, said)] = done.failures.items()
+    assert done.attempts(step) == 3
+    assert said.startswith("http://bucket.example: timed out")
+    assert said.endswith("(tried 3 times; re-execute from failure later)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, -1, 257])
+def test_workers_out_of_bounds_fail_the_plan_once_in_words(works: Works, workers: int) -> None:
+    works.raw(letters(1))
+    works.arrive("letters")
+    done = works.run("letters_journey", only=[LETTERS_V0], engine={"kind": "local", "workers": workers})
+    assert list(done.failures) == ["sources__letters__v0__documents.plan"]
+    [(step, said)] = done.failures.items()
+    assert said == f"the run configuration: resources.engine.config.workers is {workers}; give 1 to 256"
+    assert done.attempts(step) == 1

@@ -8,8 +8,9 @@ from dagster_kit import SHELVES, environment_of
 from pydantic import Field
 
 from definitions import build
+from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import read_catalogue
-from resources.plain_config import plain_schema
+from resources.plain_config import plain_schema, read_config
 
 SECRET = {"env": "AWS_SECRET_ACCESS_KEY"}
 
@@ -74,3 +75,13 @@ def test_no_configuration_of_any_job_takes_the_name_of_a_variable() -> None:
     jobs = {job.name: job.run_config_schema.run_config_schema_type for job in loaded.get_all_jobs()}
     assert {"__ASSET_JOB", "tiny_1_train", "blend_index", "letters_journey", "sync"} <= jobs.keys()
     assert [where for name, schema in jobs.items() for where in variables_in(schema, name)] == []
+
+
+class Bounded(dg.Config):
+    length: int = Field(default=4, ge=2)
+
+
+def test_a_value_out_of_its_bounds_is_named_in_words() -> None:
+    assert read_config(Bounded, {"length": 2}).length == 2
+    with pytest.raises(RecipeError, match="the run configuration: length is 1: Input should be greater than"):
+        read_config(Bounded, {"length": 1})

@@ -146,7 +146,7 @@ def test_a_length_out_of_bounds_is_refused_before_anything_is_read(works: Works,
     before = {entry.path for entry in works.store.list(f"{PACKING}/")}
     done = pack(works, length)
     assert not done.success
-    assert "length\n  Input should be" in next(iter(done.failures.values()))
+    assert f"the run configuration: length is {length}: Input should be" in next(iter(done.failures.values()))
     assert {entry.path for entry in works.store.list(f"{PACKING}/")} == before
 
 

@@ -18,6 +18,8 @@ def look(document: Document) -> dict[str, Label]:
         case ["ONCE", marker, *_] if not Path(marker).exists():
             Path(marker).touch()
             raise StoreError("the lake did not answer")
+        case ["AWAY", *_]:
+            raise StoreError("http://bucket.example: timed out")
         case ["UNLESS", marker, *_] if not Path(marker).exists():
             raise DataError(f"{document.id}: {marker} is not there yet")
         case _:
