@@ -12,8 +12,10 @@ from contextlib import suppress
 
 from dagster import DagsterInstance
 from dagster._core.storage.event_log.schema import ConcurrencyLimitsTable
-from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
-from sqlalchemy.exc import IntegrityError
+from dagster._core.storage.event_log.sql_event_log import (  # type: ignore[attr-defined]  # it does not export db_exc
+    SqlEventLogStorage,
+    db_exc,
+)
 
 POOLS = ("audit", "convert", "export", "mix", "prepare", "tag", "tokenize", "train")
 """The pools of all ops that this code defines."""
@@ -43,7 +45,9 @@ def make_pools(instance: DagsterInstance, pools: Collection[str] = POOLS) -> lis
         settled = {pool.name for pool in log.get_pool_limits() if not pool.from_default or pool.limit == default}
         due = sorted(set(pools) - settled)
         for pool in due:
-            with suppress(IntegrityError):  # another process has made the row meanwhile, with all that belongs to it
+            with suppress(
+                db_exc.IntegrityError
+            ):  # another process has made the row meanwhile, with all that belongs to it
                 _settle(log, pool, default)
     return due
 
