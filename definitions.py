@@ -34,6 +34,7 @@ from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from resources.engine import engine_resource
 from resources.lake import lake_resource
 from resources.no_files import NoFiles
+from sensors.alerts import alert_sensors
 from sensors.automation import automation_sensors
 from sensors.blocklists import blocklist_sensors
 from sensors.raw_arrivals import raw_arrival_sensors
@@ -121,6 +122,7 @@ def build(
             *resolution_sensors(catalogue, environment.interval),
             *automation_sensors(catalogue, environment.interval),
             *watched_folder_sensors(catalogue, environment.interval),
+            *alert_sensors(environment),
         ],
         **common,
     )

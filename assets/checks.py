@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets.support.keys import address_of, key_of, plain, snapshots_of
 from assets.support.last_reading import NEVER, READ, WRONG, last_result, repeated, show_last, still_wrong
+from assets.support.next_steps import beside_result
 from assets.support.report import failures
 from gristmill.lake.address import place
 from gristmill.recipes.source import Source
@@ -106,12 +107,14 @@ def _result(key: dg.AssetCheckKey, reading: _Reading, last: dg.AssetCheckEvaluat
     description = _description(key, findings, read)
     if before:
         description += f"; {', '.join(before)} had findings in an earlier audit, and was not read again"
+    passed = not findings and bool(read) and not before
     return dg.AssetCheckResult(
-        passed=not findings and bool(read) and not before,
+        passed=passed,
         asset_key=key.asset_key,
         check_name=key.name,
         description=description,
         metadata={
+            **beside_result(key.name, passed=passed or not read),
             "findings": len(findings),
             READ: ", ".join(read) or NEVER,
             WRONG: ", ".join([*wrong, *before]) or NEVER,

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gristmill.engines.kinds import ENGINES, EngineKind, check_address
@@ -21,6 +21,9 @@ INTERVAL = 30
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 """The last one is read by the bucket client alone."""
+
+SILENCE = 3600
+"""Seconds for which an alert is not repeated, unless GRISTMILL_WEBHOOK_SILENCE says otherwise."""
 
 RETRY_DELAY = 5
 """Seconds between a StoreError in an op and its retry, unless GRISTMILL_RETRY_DELAY says otherwise."""
@@ -48,6 +51,9 @@ class Environment:
         ui_hosts: GRISTMILL_UI_HOSTS: names by which browsers reach the UI, besides the loopback ones, by commas.
         home: DAGSTER_HOME: Dagster's own files; by default `.dagster` in the project, else in the current folder.
         project: folder of the project; empty without one.
+        webhook: GRISTMILL_WEBHOOK: http(s) address that takes alerts; empty: nobody is told. It may be a secret.
+        webhook_silence: GRISTMILL_WEBHOOK_SILENCE: seconds for which an alert is not repeated.
+        ui_url: GRISTMILL_UI_URL: address of the UI, for the links in alerts.
     """
 
     lake: str
@@ -68,6 +74,9 @@ class Environment:
     ui_hosts: tuple[str, ...] = ()
     home: str = ""
     project: str = ""
+    webhook: str = field(default="", repr=False)
+    webhook_silence: int = SILENCE
+    ui_url: str = ""
 
     def named_shelves(self) -> tuple[str, ...]:
         """The packages that hold recipes, for what cannot work without them.
@@ -112,6 +121,7 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
     interval = _seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor")
     retry_delay = _seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again")
+    silence = _seconds(given, "GRISTMILL_WEBHOOK_SILENCE", SILENCE, "for which an alert is not repeated")
     return Environment(
         lake=lake,
         shelves=shelves,
@@ -125,6 +135,9 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         ui_hosts=_hosts(given),
         home=absolute_folder(home or ".dagster", "DAGSTER_HOME"),
         project=project.folder if project else "",
+        webhook=_web_address(given, "GRISTMILL_WEBHOOK"),
+        webhook_silence=silence,
+        ui_url=_web_address(given, "GRISTMILL_UI_URL").rstrip("/"),
     )
 
 
@@ -201,6 +214,14 @@ def _hosts(given: Mapping[str, str]) -> tuple[str, ...]:
                 " 10.0.0.1:3000, separated by commas"
             )
     return hosts
+
+
+def _web_address(given: Mapping[str, str], name: str) -> str:
+    """An address of the web; the message does not repeat it, since it may hold a secret."""
+    value = (given.get(name) or "").strip()
+    if value and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", value):
+        raise RecipeError(f"{name} is no address of the web; give https://...")
+    return value
 
 
 def _seconds(given: Mapping[str, str], name: str, default: int, which: str) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.next_steps import beside_result
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
 from gristmill.execution.commit import PartitionPlan
@@ -83,7 +84,7 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
         asset_key=key,
         check_name=verdict.name,
         description=verdict.description,
-        metadata=dict(verdict.metadata),
+        metadata={**beside_result(verdict.name, passed=verdict.passed), **verdict.metadata},
         severity=dg.AssetCheckSeverity.ERROR,
     )
 

@@ -1,0 +1,171 @@
+"""Alerts over real runs and a real webhook on loopback."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster_kit import environment_of
+from hook import Hook, hooked
+
+from gristmill.environment import read_environment
+from gristmill.errors import RecipeError, StoreError
+from resources.webhook import post
+from sensors.alerts import alert_sensor, alert_sensors
+
+pytestmark = pytest.mark.slow
+
+
+class Wrong(dg.Config):
+    kind: str = "DataError"
+
+
+@dg.op
+def look(config: Wrong) -> None:
+    if config.kind == "bare":
+        raise ZeroDivisionError("by zero")
+    if config.kind != "none":
+        raise dg.Failure("a.jsonl.gz: row 3 is no JSON\x1b[31m", metadata={"kind": config.kind}, allow_retries=False)
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def letters_journey() -> None:
+    look()
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def diary_journey() -> None:
+    look()
+
+
+@dg.asset
+def letters() -> None:
+    """An asset."""
+
+
+@dg.multi_asset_check(
+    specs=[dg.AssetCheckSpec("ids_unique_audit", asset="letters"), dg.AssetCheckSpec("warned", asset="letters")]
+)
+def audits() -> Iterator[dg.AssetCheckResult]:
+    yield dg.AssetCheckResult(passed=False, check_name="ids_unique_audit", description="shard a, row 3: twice")
+    yield dg.AssetCheckResult(passed=False, check_name="warned", severity=dg.AssetCheckSeverity.WARN)
+
+
+class Watcher:
+    """The sensor over an instance, tick by tick, with a clock that stands until it is set."""
+
+    def __init__(self, instance: dg.DagsterInstance, address: str) -> None:
+        self.instance, self.now, self.cursor = instance, 1000.0, ""
+        environment = replace(
+            environment_of(Path("lake")), webhook=address, webhook_silence=60, ui_url="https://ui.example.org"
+        )
+        self.sensor = alert_sensor(environment, partial(post, waits=()), lambda: self.now)
+
+    def tick(self) -> str:
+        with dg.build_sensor_context(instance=self.instance, cursor=self.cursor or None) as context:
+            told = self.sensor(context)
+            assert isinstance(told, dg.SkipReason)
+            self.cursor = context.cursor or ""
+        return told.skip_message or ""
+
+    def fail(
+        self, job: dg.JobDefinition = letters_journey, kind: str = "DataError", tags: dict[str, str] | None = None
+    ) -> str:
+        config = {"ops": {"look": {"config": {"kind": kind}}}}
+        return job.execute_in_process(instance=self.instance, run_config=config, tags=tags, raise_on_error=False).run_id
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def watching(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Watcher, Hook]]:
+    memory = request.param == "memory"
+    made = dg.DagsterInstance.ephemeral() if memory else dg.DagsterInstance.local_temp(str(tmp_path))
+    with hooked() as hook, made as instance:
+        yield Watcher(instance, hook.address), hook
+
+
+def test_failures_after_the_first_tick_are_posted_with_what_to_do_next(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.fail()
+    assert watcher.tick() == "failures from now on are posted"
+    run = watcher.fail(tags={"dagster/partition": "2024"})
+    watcher.fail(kind="none")
+    dg.materialize([letters, audits], instance=watcher.instance)
+    assert watcher.tick() == "2 posted, 0 like one of the last 60 s"
+    first, second = hook.taken
+    following = "mend or remove the data that the message names, then re-execute the run from failure"
+    error = "look: a.jsonl.gz: row 3 is no JSON\\x1b[31m"
+    assert first == {
+        "event": "run_failure",
+        "run": run,
+        "job": "letters_journey",
+        "assets": [],
+        "snapshot": "2024",
+        "check": "",
+        "error": error,
+        "next": following,
+        "text": f"letters_journey (2024) failed: {error}\nNext: {following}\nhttps://ui.example.org/runs/{run}",
+        "url": f"https://ui.example.org/runs/{run}",
+        "silenced": 0,
+    }
+    assert (second["event"], second["check"], second["assets"]) == ("check_failure", "ids_unique_audit", ["letters"])
+    assert second["text"].startswith("ids_unique_audit of letters failed: shard a, row 3: twice\nNext: `gristmill")
+    assert watcher.tick() == "no failure"
+    assert len(hook.taken) == 2
+
+
+def test_the_same_failure_is_silent_for_a_time_and_counted_then(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    for snapshot in ("2021", "2022", "2023"):
+        watcher.fail(tags={"dagster/partition": snapshot})
+    watcher.fail(diary_journey, "bare")
+    assert watcher.tick() == "2 posted, 2 like one of the last 60 s"
+    assert [each["job"] for each in hook.taken] == ["letters_journey", "diary_journey"]
+    assert "ZeroDivisionError: by zero" in hook.taken[1]["error"]
+    watcher.now += 61
+    watcher.fail(tags={"dagster/partition": "2024"})
+    watcher.tick()
+    assert "2 more like it since the last message" in hook.taken[2]["text"]
+    assert (hook.taken[2]["snapshot"], hook.taken[2]["silenced"]) == ("2024", 2)
+
+
+def test_what_a_webhook_did_not_take_is_posted_at_a_later_tick(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    watcher.fail()
+    watcher.fail(diary_journey)
+    hook.answers = [500]
+    with pytest.raises(StoreError, match="answered 500"):
+        watcher.tick()
+    hook.answers = [200, 500]
+    assert watcher.tick() == "1 posted; the webhook of GRISTMILL_WEBHOOK answered 500 Internal Server Error"
+    assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
+    assert [each["job"] for each in hook.taken] == ["letters_journey", "diary_journey"]
+
+
+def test_runs_that_are_tried_again_or_superseded_are_not_posted(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    watcher.fail(tags={"dagster/will_retry": "true"})
+    watcher.fail(kind="Superseded")
+    assert watcher.tick() == "no failure"
+    assert hook.taken == []
+
+
+def test_a_damaged_cursor_begins_anew(watching: tuple[Watcher, Hook]) -> None:
+    watcher, _ = watching
+    for cursor in ("nonsense", "{}", '{"after": 3, "posted": []}'):
+        watcher.cursor = cursor
+        assert watcher.tick() == "failures from now on are posted"
+
+
+def test_without_a_webhook_there_is_no_sensor_and_its_address_is_told_to_nobody() -> None:
+    assert alert_sensors(read_environment({})) == []
+    told = read_environment({"GRISTMILL_WEBHOOK": "https://hooks.example.org/secret"})
+    assert [sensor.name for sensor in alert_sensors(told)] == ["alerts"]
+    assert "secret" not in repr(told)
+    with pytest.raises(RecipeError, match="GRISTMILL_WEBHOOK is no address of the web") as wrong:
+        read_environment({"GRISTMILL_WEBHOOK": "file:///etc/secret"})
+    assert "secret" not in str(wrong.value)
