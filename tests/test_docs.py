@@ -24,6 +24,8 @@ from gristmill.lake.ledger.index_ledger import compose_index
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.source import Revision
+from resources.pools import POOLS
+from sensors.alerts import Alert, message_of
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -232,14 +234,15 @@ def written(mill: Mill) -> list[dict[str, object]]:
     assert ("pages", "doc-00000") in read_blocklist(mill.store, "takedowns")
     rows = [mill.rows(where.shard("a")), mill.rows(mill.attributes("words-1").shard("a"))]
     rows += [mill.rows(where.quarantine("a")), [json.loads(blocked)], mill.rows(where.table)]
-    return [row for shard in rows for row in shard] + [
+    alert = Alert(event="run_failure", run="1", job="mine", assets=(), snapshot="", check="", error="no", next="mend")
+    return [message_of(alert, "", 0), *(row for shard in rows for row in shard)] + [
         json.loads(dump(each)) for each in (ledger, compose_index("mixes/blend/index", (), {}))
     ]
 
 
 def test_every_json_example_has_the_keys_of_what_is_written(mill: Mill) -> None:
     examples = [json.loads(block) for page in PAGES for block in blocks(page.read_text(), "json")]
-    assert len(examples) == 7
+    assert len(examples) == 8
     real = written(mill)
     optional = {"added", "created", "metadata", "dropped", "counts", "quarantine"}
     for example in examples:
@@ -267,7 +270,7 @@ def test_the_pools_that_the_documents_name_are_those_of_the_assets() -> None:
     pools = {
         pool for path in (ROOT / "assets").rglob("*.py") for pool in re.findall(r'pool="([a-z]+)"', path.read_text())
     }
-    assert pools == {"convert", "tag", "mix", "tokenize", "export", "train", "audit", "prepare"}
+    assert pools == set(POOLS)
     for page in ("docs/reference/dagster.md", "docs/production/dagster.yaml"):
         text = (ROOT / page).read_text()
         assert {pool for pool in pools if pool not in text} == set()
