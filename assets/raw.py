@@ -1,5 +1,7 @@
 """Raw snapshots: others write them into the lake; the raw-arrival sensor and the job `sync` report them."""
 
+from datetime import timedelta
+
 import dagster as dg
 
 from assets.support.about import description_of, facts_about
@@ -18,9 +20,16 @@ def raw_spec(source: Source) -> dg.AssetSpec:
         partitions_def=snapshots_of(source.name),
         kinds={"raw"},
         owners=list(source.owners),
+        freshness_policy=_policy(source),
         metadata=facts_about(source)
         | {
             "watched": source.watched,
             "folder": raw_address(source) or f"{raw_asset(source.name)}/",
         },
     )
+
+
+def _policy(source: Source) -> dg.FreshnessPolicy | None:
+    """When the newest snapshot counts as late: each new or changed snapshot is an event of this asset."""
+    hours = source.expected_hours
+    return None if hours is None else dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=hours))

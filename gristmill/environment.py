@@ -110,9 +110,6 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     check_outside(lake, shelves)
     home = given.get("DAGSTER_HOME") or (project.home if project else "")
     check_home(lake, home)
-    workers = given.get("GRISTMILL_WORKERS") or str(min(os.cpu_count() or 1, MOST_WORKERS))
-    if not workers.isdigit() or not 1 <= int(workers) <= MOST_WORKERS:
-        raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 to {MOST_WORKERS}")
     chosen = given.get("GRISTMILL_ENGINE") or "local"
     engine = next((kind for kind in ENGINES if kind == chosen), None)
     if engine is None:
@@ -121,11 +118,10 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     check_address(engine, address, "GRISTMILL_ENGINE_ADDRESS")
     interval = _seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor")
     retry_delay = _seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again")
-    silence = _seconds(given, "GRISTMILL_WEBHOOK_SILENCE", SILENCE, "for which an alert is not repeated")
     return Environment(
         lake=lake,
         shelves=shelves,
-        workers=int(workers),
+        workers=_workers(given),
         endpoint=given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or "",
         region=given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or "",
         interval=interval,
@@ -136,7 +132,7 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         home=absolute_folder(home or ".dagster", "DAGSTER_HOME"),
         project=project.folder if project else "",
         webhook=_web_address(given, "GRISTMILL_WEBHOOK"),
-        webhook_silence=silence,
+        webhook_silence=_seconds(given, "GRISTMILL_WEBHOOK_SILENCE", SILENCE, "for which an alert is not repeated"),
         ui_url=_web_address(given, "GRISTMILL_UI_URL").rstrip("/"),
     )
 
@@ -197,6 +193,14 @@ def check_home(lake: str, home: str) -> None:
             f"DAGSTER_HOME is {home}, in the lake {lake}; whoever may write data there could run code by its"
             " dagster.yaml. Move it out of the lake"
         )
+
+
+def _workers(given: Mapping[str, str]) -> int:
+    """The number of worker processes."""
+    workers = given.get("GRISTMILL_WORKERS") or str(min(os.cpu_count() or 1, MOST_WORKERS))
+    if not workers.isdigit() or not 1 <= int(workers) <= MOST_WORKERS:
+        raise RecipeError(f"GRISTMILL_WORKERS is {workers!r}; give a number of processes, 1 to {MOST_WORKERS}")
+    return int(workers)
 
 
 def _names(given: Mapping[str, str], name: str) -> list[str]:

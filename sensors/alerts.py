@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.freshness import FreshnessState
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
-from assets.support.next_steps import OF_KIND, next_of_check
+from assets.support.next_steps import OF_KIND, OF_LATE, next_of_check
 from gristmill.environment import Environment
 from gristmill.errors import StoreError, visible
 from resources.webhook import post
@@ -23,7 +24,11 @@ LONGEST = 2000
 REMEMBERED = 256
 """Number of alerts for which the cursor knows when they were last posted."""
 
-_KINDS = (dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+_KINDS = (
+    dg.DagsterEventType.RUN_FAILURE,
+    dg.DagsterEventType.ASSET_CHECK_EVALUATION,
+    dg.DagsterEventType.FRESHNESS_STATE_CHANGE,
+)
 
 Post = Callable[[str, Mapping[str, Any]], None]
 
@@ -33,8 +38,8 @@ class Alert:
     """What is posted, as JSON, besides `text`, `url` and `silenced`.
 
     Attributes:
-        event: `run_failure` or `check_failure`.
-        run: id of the run.
+        event: `run_failure`, `check_failure`, or `source_late`.
+        run: id of the run; empty for `source_late`, as is the next.
         job: name of the run's job.
         assets: addresses of the assets that the run makes, or the one of the check.
         snapshot: the partition; empty without one.
@@ -146,10 +151,15 @@ def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
         ui: address of the UI; empty: no link.
         left_out: number of alerts of its topic that were left out since the last message.
     """
-    url = f"{ui}/runs/{alert.run}" if ui else ""
+    page = f"runs/{alert.run}" if alert.run else f"assets/{alert.assets[0]}"
+    url = f"{ui}/{page}" if ui else ""
     snapshot = f" ({alert.snapshot})" if alert.snapshot else ""
-    what = f"{alert.check} of {alert.assets[0]}{snapshot}" if alert.check else f"{alert.job}{snapshot}"
-    lines = [f"{what} failed: {alert.error}", f"Next: {alert.next}"]
+    what = f"{alert.job}{snapshot} failed"
+    if alert.check:
+        what = f"{alert.check} of {alert.assets[0]}{snapshot} failed"
+    elif not alert.run:
+        what = f"{alert.assets[0]} is late"
+    lines = [f"{what}: {alert.error}", f"Next: {alert.next}"]
     if left_out:
         lines.append(f"{left_out} more like it since the last message")
     if url:
@@ -159,6 +169,8 @@ def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
 
 def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | None:
     """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
+    if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
+        return _late(entry.dagster_event)
     run = instance.get_run_by_id(entry.run_id)
     if run is None or entry.dagster_event is None:
         return None
@@ -180,6 +192,24 @@ def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | 
         error=_short(result.description or "see the check's page"),
         next=next_of_check(result.check_name),
         **common,
+    )
+
+
+def _late(event: dg.DagsterEvent) -> Alert | None:
+    """The alert for a source whose snapshots do not come (`expected_hours` of its recipe)."""
+    change = event.asset_freshness_state_change_data
+    if change.new_state != FreshnessState.FAIL:
+        return None
+    asset = address_of(change.key)
+    return Alert(
+        event="source_late",
+        run="",
+        job="",
+        assets=[asset],
+        snapshot="",
+        check="",
+        error="no new or changed snapshot within the hours that its recipe expects",
+        next=OF_LATE,
     )
 
 

@@ -235,7 +235,6 @@ UNTESTED: dict[str, str] = {
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
     "assets/support/last_reading.py": "by tests/assets/test_checks.py, in runs",
     "assets/support/mill.py": "by tests/gristmill/commands/test_run.py",
-    "assets/raw.py": "a declaration: by tests/test_definitions.py",
     "assets/tokens/token_caches.py": "declares what runs make: by tests/assets/test_runs.py",
     # gristmill
     "gristmill/text/unicode/assigned.py": "by tests/gristmill/text/characters/test_sets.py",

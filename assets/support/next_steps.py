@@ -33,6 +33,11 @@ OF_AUDIT = (
     " inputs, then run this audit again"
 )
 OF_CHECKSUMS = "download the named raw objects again; the sensor reports them, and their documents are made again"
+OF_LATE = (
+    "see whether the publisher has written a snapshot, and the last tick of the source's raw-arrival sensor;"
+    " `gristmill acquire` fetches one by hand"
+)
+"""If a source is late."""
 
 
 def beside_result(name: str, *, passed: bool) -> dict[str, str]:

@@ -86,6 +86,8 @@ class Source:
         same_output: whether an edit of its code gives the same output, so that nothing is made again. Give a `reason`.
         reason: why the output is the same. Another edit takes another reason.
         quiet: seconds for which a snapshot's listing must not change before the sensor reports it, for slow uploads.
+        expected_hours: hours within which a new or changed snapshot is expected. Then the raw asset's page in Dagster
+            says whether it is late, and an alert is posted. None: nothing is expected.
         marker: name of the file, such as `_SUCCESS`, that marks a snapshot as complete; it is not data.
         mounted: name of a hidden file, such as `.mounted`, at the top of the raw data. Without it, their disk counts as
             not mounted: nothing is read or decided.
@@ -117,6 +119,7 @@ class Source:
     same_output: bool = False
     reason: str = ""
     quiet: Annotated[float, Meta(ge=0)] = 0.0
+    expected_hours: Annotated[float, Meta(ge=0.02, le=87_600)] | None = None
     marker: str | None = None
     mounted: str | None = None
     inventory: str | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 from dagster_kit import environment_of
 from hook import Hook, hooked
 
@@ -152,6 +153,24 @@ def test_runs_that_are_tried_again_or_superseded_are_not_posted(watching: tuple[
     watcher.fail(kind="Superseded")
     assert watcher.tick() == "no failure"
     assert hook.taken == []
+
+
+def test_a_source_that_is_late_is_posted(watching: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watching
+    watcher.tick()
+    key = dg.AssetKey(["sources", "letters", "raw"])
+    for before, after in (("UNKNOWN", "PASS"), ("PASS", "FAIL")):
+        change = FreshnessStateChange(
+            key=key,
+            previous_state=FreshnessState(before),
+            new_state=FreshnessState(after),
+            state_change_timestamp=1.0,
+        )
+        watcher.instance._report_runless_asset_event(change)  # noqa: SLF001 - as Dagster's daemon does it
+    assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
+    (late,) = hook.taken
+    assert late["text"].startswith("sources/letters/raw is late: no new or changed snapshot within the hours")
+    assert (late["event"], late["url"]) == ("source_late", "https://ui.example.org/assets/sources/letters/raw")
 
 
 def test_a_damaged_cursor_begins_anew(watching: tuple[Watcher, Hook]) -> None:

@@ -128,7 +128,7 @@ TAKEN: dict[Any, dict[str, str]] = {
         "select": f"None {WORDS}", "checksums": f"None {WORDS}",
         "quarantine_limit": "0", "parameters": "{'x':1}", "revisions": "()", "adopted": "()",
         "raw": f"None {WORDS}", "watched": FLAG, "draft": FLAG, "reason": "''", "quiet": "0 1.5",
-        "marker": "None 'x' line", "mounted": "None", "inventory": "None",
+        "expected_hours": "None 1.5", "marker": "None 'x' line", "mounted": "None", "inventory": "None",
     },
     Revision: {**SELECTION, "version": WORDS},  # Source compares it
     RawRoot: {

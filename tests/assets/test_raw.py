@@ -1,0 +1,15 @@
+from dataclasses import replace
+
+from dagster._core.definitions.freshness import TimeWindowFreshnessPolicy
+
+from assets.raw import raw_spec
+from gristmill.recipes.adopted.dataset import not_converted
+from gristmill.recipes.source import Source
+
+
+def test_a_source_with_expected_hours_has_a_freshness_policy() -> None:
+    source = Source(name="letters", convert=not_converted, expected_hours=1.5)
+    policy = raw_spec(source).freshness_policy
+    assert isinstance(policy, TimeWindowFreshnessPolicy)
+    assert policy.fail_window.to_timedelta().total_seconds() == 5400
+    assert raw_spec(replace(source, expected_hours=None)).freshness_policy is None
