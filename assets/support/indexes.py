@@ -9,8 +9,10 @@ from assets.support.keys import snapshots_of
 from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.declared_tokens import declared_tokens
+from gristmill.recipes.source import Source
 from gristmill.stages.mixing.index import Index
-from gristmill.stages.token_cache.index import cache_reading
+from gristmill.stages.token_cache.index import cache_reading, tokens_by_stream
 
 
 def known_snapshots(context: dg.AssetExecutionContext, mix: Mix) -> dict[str, list[str]]:
@@ -27,7 +29,7 @@ def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = No
     return dg.MaterializeResult(data_version=dg.DataVersion(index.fingerprint), metadata=facts)
 
 
-def streams_facts(mix: Mix, index: Index) -> dict[str, Any]:
+def streams_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
     """Metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
     reading = cache_reading(mix, index)
     blocks = sequences_of(mix.train_weights(reading), mix.block)
@@ -47,6 +49,11 @@ def streams_facts(mix: Mix, index: Index) -> dict[str, Any]:
     ]
     warned = {"warnings": "; ".join([*reading.shortages, *reading.warnings])}
     facts = {"streams in training": dg.MetadataValue.table(rows), "tokens in training": reading.total}
+    declared = declared_tokens(mix.streams, sources, tokens_by_stream(index))
+    for what, counts in (("licence", declared.licences), ("language", declared.languages)):
+        if counts:
+            table = [dg.TableRecord({what: name, "train tokens": tokens}) for name, tokens in counts.items()]
+            facts[f"tokens by {what}"] = dg.MetadataValue.table(table)
     return facts | (warned if warned["warnings"] else {})
 
 

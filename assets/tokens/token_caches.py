@@ -75,6 +75,6 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)
             index = index_cache(lake.store(), mix, tokenizer, sources, snapshots, consolidated=config.consolidated)
-            return index_result(lake.store(), index, streams_facts(mix, index))
+            return index_result(lake.store(), index, streams_facts(mix, index, sources))
 
     return index

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
+from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError
@@ -28,7 +29,6 @@ from gristmill.previews.token_ratio import TokenRatio, token_ratio
 from gristmill.previews.words import lines_of
 from gristmill.project import is_lake
 from gristmill.reading.label_kinds import declared_kinds
-from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
@@ -131,7 +131,7 @@ def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = Fals
     rules = dict(_rule(each) for each in arguments.rule)
     selections = changed([each[0].selection for each in steps], arguments.where, rules)
     lake = lake_of(arguments).url
-    mix = None if "/" in name else find("mixes", Mix, shelves, name)
+    mix = None if "/" in name else selected_mix(shelves, name)
     opened: list[OpenedStream] = []
     for each, selection in zip(steps, selections, strict=True):
         kinds = {name: declared_kinds(shelves, name, lake) for name in selection.sets}
@@ -156,7 +156,7 @@ def _steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ..
         before = source.versions[source.versions.index(version) - 1]
         snapshots = _snapshots(store, source, before, arguments.snapshot)
         return [[revision_step(source, version, snapshot, shelves) for snapshot in snapshots]]
-    mix = find("mixes", Mix, shelves, word)
+    mix = selected_mix(shelves, word)
     streams = [mix.stream(arguments.stream)] if arguments.stream else mix.streams
     return [
         [

@@ -7,6 +7,7 @@ from typing import Any
 
 from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.lake_word import is_path
+from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
 from gristmill.errors import DataError, RecipeError, shorten
@@ -15,9 +16,7 @@ from gristmill.lake.ledger.files import check_same_recipe, list_ledgers, read_le
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.mix import Mix
 from gristmill.recipes.selection import Selection
-from gristmill.recipes.shelf import find
 from gristmill.stages.mixing.edits.editor import TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
@@ -83,7 +82,7 @@ def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:
         source, version = selected_version(shelves, name, arguments.stream)
         snapshot = _snapshot(store, documents_asset(source.name, version), arguments.snapshot)
         return [revision_step(source, version, snapshot, shelves)] if snapshot else []
-    mix = find("mixes", Mix, shelves, name)
+    mix = selected_mix(shelves, name)
     keys = [mix.stream(arguments.stream).key] if arguments.stream else [stream.key for stream in mix.streams]
     snapshots = [(key, _snapshot(store, mix_asset(name, key), arguments.snapshot)) for key in keys]
     return [stream_step(mix, key, snapshot, shelves) for key, snapshot in snapshots if snapshot]

@@ -19,6 +19,7 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.shelf import find, known
 from gristmill.stages.mixing.index import Index, close_slices, finished_slices
@@ -70,6 +71,9 @@ def run(arguments: Namespace) -> int:
     for title, index, tokens in _counted(store, catalogue, mix, arguments.tokenizer):
         reading = mix.reading(tokens)
         _show(f"mix {mix.name}, {title}: training reads {reading.total:,} tokens", reading)
+        sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+        for line in declared_tokens(mix.streams, sources, tokens).lines:
+            show(f"  {line}")
         for absent in index.absent:
             show(f"  not finished yet: {absent}")
         met = met and not reading.shortages

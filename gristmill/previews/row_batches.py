@@ -25,6 +25,7 @@ from gristmill.recipes.selection import Selection, is_attribute, label_of, set_o
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
 from gristmill.scores.document_columns import DocumentColumnsHead, Field, column_of, make_document_columns
 from gristmill.scores.label_columns import LIST, WHOLE_TEXT, ColumnsHead, make_columns
+from gristmill.stages.mixing.columns.column_reader import origin_value
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.row_filter import ABSENT, RowFilter
 from gristmill.stages.mixing.rule_engine import ValueRefused, typed_array
@@ -171,6 +172,11 @@ class RowReader:
         sets = {name: each.table(self._of_set(name, each.head)) for name, each in labels.items()}
         arrays = []
         for column in self._columns:
+            if column.is_origin:
+                value = origin_value(column)
+                arrays.append(pa.array([value] * rows, pa.string()))
+                counts[f"{ABSENT}{column.name}"] = 0 if value else rows
+                continue
             if not is_attribute(column):
                 name = column_of(column.path, column.type)
                 arrays.append(fields.column(name))
@@ -240,7 +246,7 @@ class RowReader:
 
 
 def _fields(columns: Sequence[Column]) -> list[Field]:
-    return sorted({(c.path, c.type) for c in columns if not is_attribute(c) and c.path != "text"})
+    return sorted({(c.path, c.type) for c in columns if not is_attribute(c) and not c.is_origin and c.path != "text"})
 
 
 def _stored(column: Column, head: ColumnsHead) -> str | None:

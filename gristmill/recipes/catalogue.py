@@ -1,7 +1,7 @@
 """The catalogue: all recipes of the shelves, read once for all assets. It checks that the names they use exist."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from gristmill.errors import RecipeError, known_names
@@ -21,6 +21,7 @@ from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import ALL, Mix, Stream
+from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.models.checks import check_models
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
@@ -71,6 +72,7 @@ class Catalogue:
             self._check_dedupe(dedupe)
         for mix in self.mixes.values():
             self._check_mix(mix)
+        object.__setattr__(self, "mixes", {name: self._with_origins(mix) for name, mix in self.mixes.items()})
         for export in self.exports.values():
             for name in export.mixes:
                 mix = known("mix", self.mixes, name, f"export {export.name!r}")
@@ -149,6 +151,17 @@ class Catalogue:
                     )
         for name in mix.tokenizers if mix.tokenizers != ALL else ():
             known("tokenizer", self.tokenizers, name, f"mix {mix.name!r}")
+
+    def _with_origins(self, mix: Mix) -> Mix:
+        """The mix with what its sources declare, where rules read it."""
+        streams = []
+        for stream in mix.streams:
+            source = self.sources[stream.source]
+            declared = source.origins | ({"language": stream.language} if stream.language else {})
+            who = f"mix {mix.name!r}, stream {stream.key!r} of source {source.name!r}"
+            streams.append(with_origins(stream, declared, who))
+        same = all(new is old for new, old in zip(streams, mix.streams, strict=True))
+        return mix if same else replace(mix, streams=tuple(streams))
 
     def _check_adopted(self, source: Source) -> None:
         """Checks that no adopted set has the name of a tagger's set, or one that differs only by - and _."""

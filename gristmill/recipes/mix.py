@@ -15,6 +15,7 @@ from gristmill.formats.levanter.mixture_weights import LARGEST_BLOCK, check_weig
 from gristmill.lake.address import VERSION, check_name
 from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.mixture.held_out import HeldOut
+from gristmill.recipes.mixture.languages import check_language
 from gristmill.recipes.mixture.token_shares import Portion, Reading, read_shares
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.row_format import Chat, Format, Text, format_of
@@ -45,6 +46,8 @@ class Stream(Selection):
         most_epochs: how often training may read the stream at most. A budget that needs more is an error.
         group: name of a group of streams, such as those of one language, whose share `Mix.proportions` or
             `Mix.temperature` sets; by default the stream is a group of its own.
+        language: of its documents, a tag of BCP 47 such as `en`, for counts of tokens; by default that of the source.
+            It changes no document, unless a rule reads `origin("language")`.
         format: how documents become rows of a token cache: `Text()`, `Chat(...)`, `Prebuilt(...)`, or a mapping as in
             Levanter's configuration.
     """
@@ -56,6 +59,7 @@ class Stream(Selection):
     repeats: Annotated[float, Meta(gt=0)] = 1.0
     most_epochs: Annotated[float, Meta(gt=0)] | None = None
     group: str = ""
+    language: str = ""
     format: Format = field(default_factory=Text)
 
     def __post_init__(self) -> None:
@@ -70,6 +74,7 @@ class Stream(Selection):
         check_name(self.key, "stream")
         if self.group:
             check_name(self.group, "group")
+        check_language(self.language, self._title)
         if not VERSION.fullmatch(self.version):
             raise RecipeError(f"stream {self.key!r}: version {self.version!r} is not valid; give v0, v1, ...")
         if self.changes_text and not isinstance(self.format, Text):

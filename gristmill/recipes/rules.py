@@ -6,6 +6,7 @@ A rule is one boolean DuckDB expression over declared columns. gristmill/recipes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import lru_cache
 
 from gristmill.errors import RecipeError, shorten
@@ -23,6 +24,10 @@ MOST_RULES = 32_767  # decisions are int16
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _METADATA = re.compile(r"metadata(\.[^.]+)+")
+ORIGINS = ("licence", "terms", "language")
+"""What rules may read of the recipe of the source: the same for all rows."""
+
+_ORIGIN = "origin."
 _TEXT_FIELDS = ("id", "source", "text", "added", "created")
 
 
@@ -32,11 +37,13 @@ class Column:
 
     Args:
         name: its name in rules: lower-case letters, digits and _, beginning with a letter.
-        path: `id`, `source`, `text`, `added`, `created`, `metadata.a.b`, or an attribute `<set>__<label>`.
+        path: `id`, `source`, `text`, `added`, `created`, `metadata.a.b`, an attribute `<set>__<label>`, or
+            `origin.` and one of ORIGINS.
         type: for a field one of FIELD_TYPES. For an attribute `score` (DOUBLE, the score of its only span) or `spans`
             (a list of structs of start, end and score).
         optional: whether all rows of a shard may lack it. Otherwise such a shard is an error, because the path may be
             misspelt. It changes no row, so it is no part of a selection's recipe.
+        value: of a column at `origin.`: what the source declares; empty: nothing. The catalogue sets it.
 
     Raises:
         RecipeError: the name, the path or the type is wrong.
@@ -46,6 +53,7 @@ class Column:
     path: str
     type: str
     optional: bool = False
+    value: str | None = dataclass_field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_types(self, f"column {self.name!r}")
@@ -53,8 +61,12 @@ class Column:
             raise RecipeError(f"column {self.name!r}: no type {self.type!r}; types: {', '.join(SQL_TYPES)}")
         if not _IDENTIFIER.fullmatch(self.name):
             raise RecipeError(f"column {self.name!r} ({self.path}): give a name of a-z, 0-9 and _, first a letter")
+        if self.value is not None and not self.is_origin:
+            raise RecipeError(f"column {self.name!r}: {self.path} has a value in each row; leave value= out")
         if self.type not in FIELD_TYPES:
             valid = all(self.path.partition("__"))
+        elif self.is_origin:
+            valid = self.type == "VARCHAR" and self.path.removeprefix(_ORIGIN) in ORIGINS
         elif self.path in _TEXT_FIELDS:
             valid = self.type == "VARCHAR"
         else:
@@ -62,8 +74,14 @@ class Column:
         if not valid:
             raise RecipeError(
                 f"column {self.name!r}: no {self.type} at {self.path!r}; paths: {', '.join(_TEXT_FIELDS)} "
-                "(VARCHAR), metadata.<key> (any type of a field), <set>__<label> (score or spans)"
+                "(VARCHAR), metadata.<key> (any type of a field), <set>__<label> (score or spans), "
+                f"{', '.join(_ORIGIN + each for each in ORIGINS)} (VARCHAR)"
             )
+
+    @property
+    def is_origin(self) -> bool:
+        """Whether it is read from the recipe of the source."""
+        return self.path.startswith(_ORIGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +175,24 @@ def spans(label: str, name: str | None = None, *, optional: bool = False) -> Col
     """
     check_option(label, str, "spans: label")
     return Column(_named(label, name), label, "spans", optional)
+
+
+def origin(constant: str, name: str | None = None, *, optional: bool = False) -> Column:
+    """A column with what the source declares: the same value in all rows.
+
+    Args:
+        constant: one of ORIGINS: `licence`, `terms` or `language`.
+        name: its name in rules; by default that of the constant.
+        optional: whether the source may declare nothing: then it is null. Otherwise that is an error.
+
+    Raises:
+        RecipeError: see Column.
+
+    >>> origin("licence").path
+    'origin.licence'
+    """
+    check_option(constant, str, "origin: constant")
+    return Column(constant if name is None else name, f"{_ORIGIN}{constant}", "VARCHAR", optional)
 
 
 def _named(path: str, name: str | None) -> str:

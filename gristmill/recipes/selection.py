@@ -167,7 +167,10 @@ class Selection:
     def parameters(self) -> dict[str, Any]:
         """All that changes the output, as JSON, for the recipe in a ledger."""
         return {
-            "columns": [[c.name, c.path, c.type] for c in self.columns],
+            "columns": [
+                [c.name, c.path, c.type] if c.value is None else [c.name, c.path, c.type, False, c.value]
+                for c in self.columns
+            ],
             "include": [[r.name, r.where] for r in self.include],
             "exclude": [[r.name, r.where] for r in self.exclude],
             "blocklists": list(self.blocklists),

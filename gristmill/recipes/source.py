@@ -15,6 +15,8 @@ from gristmill.recipes.adopted.attribute_set import AdoptedSet
 from gristmill.recipes.adopted.layout import Partition
 from gristmill.recipes.adopted.raw_root import RawRoot
 from gristmill.recipes.code.digest import check_same_output
+from gristmill.recipes.mixture.languages import check_language
+from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.option_types import Json, check_pattern, check_types
 from gristmill.recipes.raw_object import Converted, Limits, RawObject
 from gristmill.recipes.raw_rules import Everything, Folders, Hashed, Matching, OneToOne, Split, check_cuts, is_hidden
@@ -59,9 +61,10 @@ class Source:
         name: name of the source. Ids are unique within it (within a snapshot, if snapshots replace each other).
         convert: yields the documents of one raw object.
         shards: to which shard a raw object goes.
-        description: for people, as the next five fields: what the data are.
+        description: for people, as the next six fields: what the data are.
         licence: SPDX expression, or words.
         terms: what else its users must know, such as terms of use or a request of the publisher: words or an address.
+        language: of all its documents, as a tag of BCP 47 such as `en`; empty: they have several, or it is not known.
         homepage: address of a page about the data, `https://...`.
         owners: who answers for it: mail addresses or `team:name`.
         changes: what v0 changes in the raw data, and why. Of v1, v2, ... their descriptions and rules say it.
@@ -101,6 +104,7 @@ class Source:
     description: str = ""
     licence: str = ""
     terms: str = ""
+    language: str = ""
     homepage: str = ""
     owners: tuple[str, ...] = ()
     changes: str = ""
@@ -146,7 +150,11 @@ class Source:
             check_lake_url(address or "", f"source {self.name!r}: {field_name}")
         if self.inventory is not None and not self.inventory.startswith("s3://"):
             raise RecipeError(f"source {self.name!r}: inventory is {self.inventory!r}; give s3://bucket/...")
+        check_language(self.language, f"source {self.name!r}")
         self._check_versions()
+        who = f"source {self.name!r}, revision"
+        bound = (with_origins(each, self.origins, f"{who} {each.version!r}") for each in self.revisions)
+        object.__setattr__(self, "revisions", tuple(bound))
         for field_name, pattern in (("select", self.select), ("checksums", self.checksums)):
             if pattern is not None:
                 check_pattern(pattern, f"source {self.name!r}: {field_name}")
@@ -167,6 +175,11 @@ class Source:
                     f"source {self.name!r}: the adopted set {each.name!r} is of {each.version!r};"
                     f" {known_names(each.version, self.versions)}"
                 )
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """What rules may read of it, by the names of ORIGINS; empty: it declares nothing."""
+        return {"licence": self.licence, "terms": self.terms, "language": self.language}
 
     @property
     def raw_url(self) -> str | None:

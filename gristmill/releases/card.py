@@ -10,11 +10,9 @@ from gristmill.lake.address import cache_asset, documents_asset, mix_asset
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MARKS, MODEL, RESOLUTION, kind_of, names_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.mixture.declared_tokens import NOT_DECLARED, declared_tokens
 from gristmill.recipes.selection import Selection
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
-
-UNKNOWN = "not declared"
-"""The licence of a source whose recipe declares none."""
 
 
 class DroppedRows(msgspec.Struct, frozen=True):
@@ -76,7 +74,7 @@ class StreamCard(msgspec.Struct, frozen=True):
         validation_tokens: those of the validation split.
         weight: as the trainer's configuration has it.
         description: of the source.
-        licence: of the source; UNKNOWN if its recipe declares none.
+        licence: of the source; NOT_DECLARED if its recipe declares none.
         terms: of the source.
         homepage: of the source.
     """
@@ -112,6 +110,7 @@ class DataCard(msgspec.Struct, frozen=True):
         steps: see StepCard, in the order in which they are made.
         sets: see SetCard.
         fingerprint: of the token cache's index: equal fingerprints mean equal tokens.
+        languages: tokens by language; empty if no recipe declares one.
     """
 
     name: str
@@ -127,6 +126,7 @@ class DataCard(msgspec.Struct, frozen=True):
     steps: tuple[StepCard, ...]
     sets: tuple[SetCard, ...]
     fingerprint: str
+    languages: dict[str, int] = {}
 
 
 def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
@@ -141,9 +141,9 @@ def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
     """
     mix = catalogue.mixes[release.mix]
     streams = _weighed(mix, [_stream(release, catalogue, stream) for stream in mix.streams])
-    licences: Counter[str] = Counter()
-    for stream in streams:
-        licences[stream.licence] += stream.tokens
+    tokens = {stream.stream: stream.tokens for stream in streams}
+    sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
+    declared = declared_tokens(mix.streams, sources, tokens)
     tokenizer = next(each for each in release.ledgers if names_of(each.asset).get("tokenizer") == release.tokenizer)
     return DataCard(
         name=release.name,
@@ -153,12 +153,13 @@ def card_of(release: PinnedRelease, catalogue: Catalogue) -> DataCard:
         tokenizer=release.tokenizer,
         tokenizer_sha256=tokenizer.fingerprint,
         documents=sum(stream.documents for stream in streams),
-        tokens=sum(stream.tokens for stream in streams),
-        licences=dict(sorted(licences.items(), key=lambda pair: (-pair[1], pair[0]))),
+        tokens=sum(tokens.values()),
+        licences=declared.licences or {NOT_DECLARED: sum(tokens.values())},
         streams=streams,
         steps=_steps(release, catalogue),
         sets=_sets(release, catalogue),
         fingerprint=release.index,
+        languages=declared.languages,
     )
 
 
@@ -186,7 +187,7 @@ def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream) -> Str
         validation_tokens=totals["validation tokens"],
         weight=stream.weight,
         description=source.description,
-        licence=source.licence or UNKNOWN,
+        licence=source.licence or NOT_DECLARED,
         terms=source.terms,
         homepage=source.homepage,
     )

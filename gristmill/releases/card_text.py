@@ -43,6 +43,13 @@ def _lines(card: DataCard) -> Iterator[str]:
         ("licence", "tokens", "share"),
         [(_cell(name), f"{tokens:,}", _share(tokens, card.tokens)) for name, tokens in card.licences.items()],
     )
+    if card.languages:
+        yield "## Languages"
+        yield ""
+        yield from _table(
+            ("language", "tokens", "share"),
+            [(name, f"{tokens:,}", _share(tokens, card.tokens)) for name, tokens in card.languages.items()],
+        )
     yield "## What was left out"
     yield ""
     for step in card.steps:

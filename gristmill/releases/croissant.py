@@ -7,7 +7,8 @@ shards; the paths are relative to the file.
 from collections.abc import Mapping
 from typing import Any
 
-from gristmill.releases.card import UNKNOWN, DataCard
+from gristmill.recipes.mixture.declared_tokens import NOT_DECLARED
+from gristmill.releases.card import DataCard
 
 _CONTEXT = {
     "@language": "en",
@@ -75,7 +76,8 @@ def croissant_of(card: DataCard, shards: Mapping[str, tuple[str, int]]) -> dict[
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": card.name,
         "description": card.description or f"The mix {card.mix}, {card.tokens:,} tokens of {card.tokenizer}.",
-        "license": sorted({stream.licence for stream in card.streams} - {UNKNOWN}),
+        "license": sorted({stream.licence for stream in card.streams} - {NOT_DECLARED}),
+        **({"inLanguage": languages} if (languages := sorted(card.languages.keys() - {NOT_DECLARED})) else {}),
         "url": next((stream.homepage for stream in card.streams if stream.homepage), ""),
         "version": f"1.0.0+{card.fingerprint[:16]}",
         "creator": [{"@type": "sc:Organization", "name": owner} for owner in card.owners],

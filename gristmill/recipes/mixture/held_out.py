@@ -28,6 +28,10 @@ class HeldOut:
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
             raise RecipeError(f"validation_key: the share held out is {self.share}; give one above 0 and less than 1")
+        if self.key.is_origin:
+            raise RecipeError(
+                f"validation_key: {self.key.path} is the same for a whole source; take a key of documents"
+            )
         if self.key.type not in KEY_TYPES:
             raise RecipeError(
                 f"validation_key: column {self.key.name!r} is {self.key.type}; a key is one of {', '.join(KEY_TYPES)}"

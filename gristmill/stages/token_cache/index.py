@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger, load_ledger, merge
 from gristmill.formats.levanter.checksums import CHECKSUMS
@@ -13,6 +15,7 @@ from gristmill.lake.ledger.index_ledger import IndexWriter
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
+from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
@@ -31,7 +34,8 @@ from gristmill.stages.token_cache.part import read_part_objects
 from gristmill.stages.token_cache.token_stream import open_split
 
 MIXTURE = "mixture.json"
-"""The file of the index that says how training reads each stream: tokens, share, rate and epochs."""
+"""The file of the index that says how training reads each stream: tokens, share, rate and epochs. It has the tokens by
+licence and by language too, if the sources declare any."""
 
 MEND = "give the streams more data or a larger most_epochs, or the mix a smaller token_budget"
 
@@ -65,7 +69,7 @@ def index_cache(
     """
     store.sweep()
     index = _of_cache(store, mix, tokenizer, sources, known)
-    writer, files = IndexWriter(store, index.asset), _reading_files(store, mix, tokenizer, index)
+    writer, files = IndexWriter(store, index.asset), _reading_files(store, mix, tokenizer, index, sources)
     merged: dict[str, dict[str, CacheLedger]] = {}
     for stream, split in _splits(mix):
         asset = cache_asset(mix.name, tokenizer.name, stream)
@@ -87,7 +91,9 @@ def index_cache(
     return index
 
 
-def _reading_files(store: Store, mix: Mix, tokenizer: Tokenizer, index: Index) -> dict[str, bytes]:
+def _reading_files(
+    store: Store, mix: Mix, tokenizer: Tokenizer, index: Index, sources: Mapping[str, Source]
+) -> dict[str, bytes]:
     """The files of the index that say how training reads the streams, by name.
 
     Raises:
@@ -98,7 +104,9 @@ def _reading_files(store: Store, mix: Mix, tokenizer: Tokenizer, index: Index) -
     if reading.shortages and not index.absent:
         raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortages)}; {MEND}")
     weights = mix.train_weights(reading)
-    return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: dump(reading)}
+    declared = declared_tokens(mix.streams, sources, tokens_by_stream(index))
+    mixture = {**msgspec.to_builtins(reading), **msgspec.to_builtins(declared)}
+    return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: dump(mixture)}
 
 
 def cache_reading(mix: Mix, index: Index) -> Reading:
@@ -197,7 +205,9 @@ def why_cache_open(
         f"{cache_asset(mix.name, tokenizer.name, stream)}/{split}/{LEDGER_NAME}": None for stream, split in _splits(mix)
     }
     files[f"{index.asset}/{CATALOG}"] = None
-    files |= {f"{index.asset}/{name}": data for name, data in _reading_files(store, mix, tokenizer, index).items()}
+    files |= {
+        f"{index.asset}/{name}": data for name, data in _reading_files(store, mix, tokenizer, index, sources).items()
+    }
     files[index_path(index.asset)] = dump(index)
     return why_open(store, index, files)
 

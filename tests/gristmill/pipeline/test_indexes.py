@@ -70,6 +70,17 @@ def test_the_index_of_a_cache_records_how_training_reads_its_streams(whole: Mill
     assert every.warnings(whole.store, CACHE) == ("stream 'pages' is read 5 times; more than 4 times teaches little",)
 
 
+def test_the_index_of_a_cache_has_tokens_by_licence_and_language_once_a_source_declares_them(whole: Mill) -> None:
+    every = indexes(whole)
+    declared = replace(every.sources["pages"], licence="CC-BY-4.0", language="en")
+    every = replace(every, sources={"pages": declared})
+    [why] = every.why_open(whole.store, CACHE)
+    assert "mixture.json" in why
+    every.close(whole.store)
+    found = json.loads(whole.store.read(f"{CACHE}/mixture.json"))
+    assert (found["licences"], found["languages"]) == ({"CC-BY-4.0": found["total"]}, {"en": found["total"]})
+
+
 def test_a_budget_that_cannot_be_met_writes_no_index_unless_a_slice_is_missing(whole: Mill) -> None:
     streams = tuple(replace(stream, most_epochs=2.0) for stream in even().streams)
     every = indexes(whole, streams=streams, token_budget=1_000_000)

@@ -124,7 +124,7 @@ CHAT = ("chat_template", "system_prompt", "chat_template_kwargs", "today")
 TAKEN: dict[Any, dict[str, str]] = {
     Source: {
         "name": NAME, "convert": "function", "description": WORDS, "licence": WORDS, "terms": WORDS,
-        "homepage": "''", "changes": WORDS, "owners": NAMES,
+        "homepage": "''", "language": "''", "changes": WORDS, "owners": NAMES,
         "select": f"None {WORDS}", "checksums": f"None {WORDS}",
         "quarantine_limit": "0", "parameters": "{'x':1}", "revisions": "()", "adopted": "()",
         "raw": f"None {WORDS}", "watched": FLAG, "draft": FLAG, "reason": "''", "quiet": "0 1.5",
@@ -138,9 +138,10 @@ TAKEN: dict[Any, dict[str, str]] = {
     JsonLines: ROWS,
     ParquetRows: ROWS,
     DolmaLines: {"source": WORDS},
-    Column: {"name": NAME, "optional": FLAG},
+    Column: {"name": NAME, "optional": FLAG, "value": "None"},
     Rule: {"name": NAME, "where": WORDS, "because": "'x' 'a/b' line"},  # check_rules reads `where`
     Stream: {
+        "language": "''",
         **SELECTION, "source": NAME, "name": "'' 'x'", "weight": "0 -1 1.5", "repeats": "1.5",
         "most_epochs": "None 1.5", "group": "'' 'x'",
     },  # Mix compares the weights

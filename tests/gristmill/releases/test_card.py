@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import msgspec
 import pytest
 from releasekit import card_of_whole, release_of_whole
@@ -6,6 +8,8 @@ from testkit import SHELVES, Mill
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.card import DroppedRows, SetCard, card_of
+from gristmill.releases.card_text import card_text
+from gristmill.releases.croissant import croissant_of
 
 
 def test_the_card_counts_what_each_step_kept_and_dropped(whole: Mill) -> None:
@@ -21,6 +25,17 @@ def test_the_card_counts_what_each_step_kept_and_dropped(whole: Mill) -> None:
     assert [(each.stream, each.source, each.version, each.snapshots) for each in card.streams] == [
         ("pages", "pages", "v1", ("2024",))
     ]
+
+
+def test_licence_and_language_of_the_source_are_counted_and_shown(whole: Mill) -> None:
+    catalogue = read_catalogue(SHELVES)
+    source = replace(catalogue.sources["pages"], licence="CC-BY-4.0", language="en")
+    declared = replace(catalogue, sources={**catalogue.sources, "pages": source})
+    card = card_of(release_of_whole(whole), declared)
+    assert (card.licences, card.languages) == ({"CC-BY-4.0": card.tokens}, {"en": card.tokens})
+    assert f"| en | {card.tokens} | 100.0% |" in card_text(card)
+    found = croissant_of(card, {})
+    assert (found["license"], found["inLanguage"]) == (["CC-BY-4.0"], ["en"])
 
 
 def test_the_card_names_the_sets_that_rules_read(whole: Mill) -> None:

@@ -64,6 +64,19 @@ def _extract(tree: _Tree, path: str) -> Extract:
     return value
 
 
+def origin_value(column: Column) -> str | None:
+    """The value of an origin column in all rows; None if the source declares nothing.
+
+    Raises:
+        RecipeError: the selection was not read together with its source.
+    """
+    if column.value is None:
+        raise RecipeError(
+            f"column {column.name!r}: {column.path} is known only if mix and source are read together by read_catalogue"
+        )
+    return column.value or None
+
+
 class ColumnReader:
     """Reads the declared columns of rows.
 
@@ -80,7 +93,8 @@ class ColumnReader:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         tree: _Tree = {"id": str, "source": str}
-        fields = [c for c in columns if not is_attribute(c)]
+        fields = [c for c in columns if not is_attribute(c) and not c.is_origin]
+        self._origins = {c.name: origin_value(c) for c in columns if c.is_origin}
         for column in fields:
             _grow(tree, column)
         row = _struct("Row", tree)
@@ -115,6 +129,10 @@ class ColumnReader:
             absent: receives the number of rows that lack a key, by column. Their value is None.
         """
         values: dict[str, list[Any]] = {}
+        for name, value in self._origins.items():
+            values[name] = [value] * len(rows)
+            if value is None and rows:
+                absent[name] = absent.get(name, 0) + len(rows)
         for name, extract in self._fields:
             column = [extract(row) for row in rows]
             lacking = sum(value is UNSET for value in column)
