@@ -178,7 +178,7 @@ class Source:
 
     @property
     def origins(self) -> dict[str, str]:
-        """What rules may read of it, by the names of ORIGINS; empty: it declares nothing."""
+        """The words that rules may read of it, by the names of ORIGINS; empty where it declares nothing."""
         return {"licence": self.licence, "terms": self.terms, "language": self.language}
 
     @property
