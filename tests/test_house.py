@@ -163,6 +163,8 @@ LINES_IN_A_FILE = 350
 LINES_IN_A_FUNCTION = 50
 
 UNTESTED: dict[str, str] = {
+    "gristmill/commands/_shared/selected_mix.py": "by tests/gristmill/commands/test_preview.py",
+    "gristmill/recipes/mixture/languages.py": "by tests/gristmill/recipes/mixture/test_origin_columns.py",
     "gristmill/stages/mixing/edits/edited_rows.py": "by tests/gristmill/stages/mixing/edits/test_editor.py",
     "gristmill/previews/row_batches.py": "by tests/gristmill/previews/test_slice_preview.py",
     "gristmill/previews/mix_preview.py": "by tests/gristmill/commands/test_preview.py",

@@ -1,6 +1,6 @@
 """The data card of a release as Markdown, for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gristmill.errors import visible
 from gristmill.releases.card import DataCard, StepCard, StreamCard
@@ -39,17 +39,11 @@ def _lines(card: DataCard) -> Iterator[str]:
     yield ""
     yield "## Licences"
     yield ""
-    yield from _table(
-        ("licence", "tokens", "share"),
-        [(_cell(name), f"{tokens:,}", _share(tokens, card.tokens)) for name, tokens in card.licences.items()],
-    )
+    yield from _counted("licence", card.licences, card.tokens)
     if card.languages:
         yield "## Languages"
         yield ""
-        yield from _table(
-            ("language", "tokens", "share"),
-            [(name, f"{tokens:,}", _share(tokens, card.tokens)) for name, tokens in card.languages.items()],
-        )
+        yield from _counted("language", card.languages, card.tokens)
     yield "## What was left out"
     yield ""
     for step in card.steps:
@@ -65,6 +59,12 @@ def _lines(card: DataCard) -> Iterator[str]:
     yield ""
     yield f"- Tokenizer `{card.tokenizer}`: {card.tokenizer_sha256}"
     yield f"- Token cache: {card.fingerprint}. Equal fingerprints mean equal tokens."
+
+
+def _counted(what: str, counts: Mapping[str, int], whole: int) -> Iterator[str]:
+    """A table of tokens by licence or language."""
+    rows = [(_cell(name), f"{tokens:,}", _share(tokens, whole)) for name, tokens in counts.items()]
+    yield from _table((what, "tokens", "share"), rows)
 
 
 def _stream_row(stream: StreamCard, tokens: int) -> tuple[str, ...]:
