@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.attributes import attribute_assets
+from assets.attributes import attribute_assets, carried_assets
 from assets.checks import audit_checks
 from assets.documents import adoption_assets, document_assets
 from assets.duplicates import dedupe_assets, resolution_asset
@@ -50,6 +50,7 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
         sets = (attribute_assets(catalogue, source, version) for version in source.versions)
         steps += [each for each in sets if each is not None]
         for version in source.versions:
+            steps += carried_assets(catalogue, source, version)
             steps += dedupe_assets(catalogue, source, version)
         steps += [adoption_assets(source, each.version, each.name) for each in source.adopted]
     for mix in catalogue.mixes.values():

@@ -1,12 +1,14 @@
-"""Attribute sets: one graph makes all sets of a dataset version, and reads its documents once."""
+"""Attribute sets: one graph makes all sets of a dataset version, and reads its documents once; and carried sets."""
 
 from dataclasses import replace
 
 from assets.support.keys import plain
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
+from gristmill.pipeline.steps import carrying_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
+from gristmill.stages.mixing.carrying.step import CarryingStep
 from gristmill.stages.tagging.step import TaggingStep
 
 
@@ -39,3 +41,23 @@ def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> Step
         step=step,
         pool="tag",
     )
+
+
+def carried_assets(catalogue: Catalogue, source: Source, version: str) -> list[StepAssets]:
+    """The sets that are carried to a dataset version from the version before."""
+    return [_carried(every) for every in carrying_steps(catalogue, source, version, "", ())]
+
+
+def _carried(every: CarryingStep) -> StepAssets:
+    def step(asked: Asked) -> Step:
+        return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
+
+    output = Output(
+        address=every.asset,
+        step=every,
+        description=f"The spans of {every.name} of {every.before}, carried to the texts of {every.version}.",
+        group=every.source.name.replace("-", "_"),
+        kinds=frozenset({"jsonl", "dolma", every.version}),
+        owners=every.source.owners,
+    )
+    return StepAssets(name=plain(every.asset), source=every.source.name, outputs=[output], step=step, pool="tag")

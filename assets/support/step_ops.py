@@ -23,6 +23,7 @@ from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import RESOLUTION, TOKEN_CACHE, kind_of
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
+from gristmill.stages.mixing.carrying.step import CarryingStep
 from gristmill.stages.tagging.step import TaggingStep
 from resources.engine import EngineResource
 from resources.lake import LakeResource
@@ -242,7 +243,7 @@ class Ops:
             with failures(lake):
                 ledger = publish_one(planned, output.address, assembled)
             metadata = _metadata(lake.store(), assembled, planned, output.address)
-            if isinstance(output.step, TaggingStep | DedupeLabelsStep):
+            if isinstance(output.step, TaggingStep | DedupeLabelsStep | CarryingStep):
                 where = planned.partition(output.address).place  # first what people look for, then the table of shards
                 metadata = score_facts(lake.store(), where, assembled.shards, output.step.labels) | metadata
             yield _published(metadata, ledger.fingerprint)

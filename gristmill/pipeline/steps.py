@@ -19,6 +19,7 @@ from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.fingerprints.step import FingerprintStep
+from gristmill.stages.mixing.carrying.step import CarryingStep
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -52,6 +53,7 @@ def source_steps(
             yield ConversionStep(source, snapshot, shelves, options or {}, vanished)
         else:
             yield revision_step(source, version, snapshot, shelves)
+        yield from carrying_steps(catalogue, source, version, snapshot, shelves)
         for each in source.adopted_sets(version):
             yield AdoptionStep(source, version, snapshot, shelves, each.name, options or {}, vanished)
         taggers = catalogue.taggers_of(source, version)
@@ -60,6 +62,14 @@ def source_steps(
         for dedupe in catalogue.dedupes_of(source, version):
             yield FingerprintStep(dedupe, source.name, snapshot, shelves)
             yield DedupeLabelsStep(dedupe, source.name, snapshot, shelves)
+
+
+def carrying_steps(
+    catalogue: Catalogue, source: Source, version: str, snapshot: str, shelves: tuple[str, ...]
+) -> Iterator[CarryingStep]:
+    """The steps that carry sets to a version from the version before."""
+    for name, labels in catalogue.carried_of(source, version).items():
+        yield CarryingStep(source, version, name, snapshot, labels, shelves)
 
 
 def mix_steps(mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) -> Iterator[Step]:

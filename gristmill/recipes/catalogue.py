@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from gristmill.errors import RecipeError, known_names
+from gristmill.errors import RecipeError
 from gristmill.lake.address import (
     attributes_asset,
     cache_asset,
@@ -17,15 +17,18 @@ from gristmill.lake.address import (
 )
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.edits.carried import carried_name, origin_of
+from gristmill.recipes.edits.named_labels import check_carried, check_labels
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
+from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.mix import ALL, Mix, Stream
 from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.models.checks import check_models
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
-from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
+from gristmill.recipes.selection import Selection
 from gristmill.recipes.shelf import known, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
@@ -88,10 +91,13 @@ class Catalogue:
                         f" {name!r} holds documents out (validation={mix.validation}); leave out one of them"
                     )
         self._check_paths()
+        makers: dict[str, Tagger | Dedupe] = {**self.taggers, **self.dedupes}
         for source in self.sources.values():
             for revision in source.revisions:
                 before = source.versions[source.versions.index(revision.version) - 1]
-                self._check_labels(revision, f"source {source.name!r}, {revision.version}", source, before)
+                who = f"source {source.name!r}, {revision.version}"
+                self._check_labels(revision, who, source, before)
+                check_carried(self.carried_of(source, revision.version), who, self.sets_of(source, before), makers)
             self._check_adopted(source)
         for tokenizer in self.tokenizers.values():
             self._check_training(tokenizer)
@@ -178,41 +184,11 @@ class Catalogue:
                 names[each.name] = "the adopted set"
 
     def _check_labels(self, selection: Selection, who: str, source: Source, version: str) -> None:
-        """Checks the attribute sets that columns name, and their labels where the tagger declares them.
-
-        The labels of adopted sets are declared by nobody. Checks the transforms, too.
-        """
+        """Checks the transforms, the attribute sets and the labels that a selection of a version names."""
         _ = [known("transform", self.transforms, name, who) for name in selection.transforms]
         adopted = [each.name for each in source.adopted_sets(version)]
-        for name in selection.merge:
-            known("attribute set", dict.fromkeys([*adopted, *self.taggers, *self.dedupes]), name, who)
-        for column in (column for column in selection.read_columns if is_attribute(column)):
-            if set_of(column) in adopted:
-                continue
-            makers: dict[str, Tagger | Dedupe] = {**self.taggers, **self.dedupes}
-            if set_of(column) not in makers and adopted:
-                known("attribute set", dict.fromkeys([*adopted, *makers]), set_of(column), who)
-            tagger = known("tagger", makers, set_of(column), who)
-            declared, name = tagger.declared, label_of(column)
-            what = "tagger" if isinstance(tagger, Tagger) else "dedupe"
-            if declared is None:
-                continue
-            label = tagger.declaration(name)
-            if label is None:
-                raise RecipeError(
-                    f"{who}, column {column.name!r}: {what} {tagger.name!r} declares no label {name!r};"
-                    f" {known_names(name, declared)}"
-                )
-            if isinstance(tagger, Dedupe) and label.optional and not column.optional:
-                raise RecipeError(
-                    f"{who}, column {column.name!r}: say {column.type}({column.path!r}, optional=True): a shard without"
-                    " duplicates has no such label"
-                )
-            if column.type == "score" and label.kind == "spans":
-                raise RecipeError(
-                    f"{who}, column {column.name!r}: {column.path} is declared as Spans; read it by"
-                    f" spans({column.path!r}), and say in the rule what to do with several"
-                )
+        carried = [carried_name(name) for name in self.carried_of(source, version)]
+        check_labels(selection, who, {**self.taggers, **self.dedupes}, adopted, carried)
 
     @property
     def notes(self) -> list[str]:
@@ -259,8 +235,22 @@ class Catalogue:
         """The names of the sources of a dedupe recipe whose snapshots are editions, which replace each other."""
         return frozenset(name for name in dedupe.versions if self.sources[name].snapshots == "replace")
 
+    def carried_of(self, source: Source, version: str) -> dict[str, tuple[Score | Spans, ...] | None]:
+        """The sets of the version before that are carried to a version: their labels, by name; None: not declared.
+
+        Args:
+            source: the recipe.
+            version: the version.
+        """
+        revision = source.revision(version)
+        found: dict[str, tuple[Score | Spans, ...] | None] = {}
+        for name in revision.carry if revision else ():
+            maker = self.taggers.get(origin_of(name)) or self.dedupes.get(origin_of(name))
+            found[name] = None if maker is None or maker.labels is None else tuple(maker.labels)
+        return found
+
     def sets_of(self, source: Source, version: str) -> list[str]:
-        """The names of the attribute sets of a dataset version: the adopted ones, those of taggers and of dedupe.
+        """The names of the attribute sets of a dataset version: adopted, of taggers, of dedupe, and carried ones.
 
         Args:
             source: the recipe.
@@ -268,13 +258,14 @@ class Catalogue:
         """
         adopted = [each.name for each in source.adopted_sets(version)]
         taggers = [each.name for each in self.taggers_of(source, version)]
-        return adopted + taggers + [each.name for each in self.dedupes_of(source, version)]
+        dedupes = [each.name for each in self.dedupes_of(source, version)]
+        return adopted + taggers + dedupes + [carried_name(name) for name in self.carried_of(source, version)]
 
     def _named(self, source: Source, version: str) -> set[str]:
         """The names of attribute sets that rules over a dataset version name."""
         number = source.versions.index(version)
         following = [source.revision(each) for each in source.versions[number + 1 : number + 2]]
-        named = {name for revision in following if revision for name in revision.sets}
+        named = {name for revision in following if revision for name in (*revision.sets, *revision.carry)}
         for _, stream in self.streams():
             if (stream.source, stream.version) == (source.name, version):
                 named |= set(stream.sets)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from gristmill.errors import RecipeError, known_names
-from gristmill.lake.address import check_name
+from gristmill.lake.address import ADOPTED_NAME, check_name
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.store.endpoint import check_lake_url
 from gristmill.recipes.adopted.attribute_set import AdoptedSet
@@ -34,9 +34,13 @@ class Revision(Selection):
 
     Attributes:
         version: `v1`, `v2`, ...
+        carry: attribute sets of the version before whose spans are carried to the texts of this one: the set `pii-1`
+            becomes `carried-pii-1`. A span that an edit or a transform touches is dropped and counted. Scores of
+            documents are not carried. It changes no document.
     """
 
     version: str
+    carry: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks the selection: see Selection.
@@ -47,6 +51,11 @@ class Revision(Selection):
         super().__post_init__()
         if self.held_out is not None:
             raise RecipeError(f"{self._title}: only a mix holds rows out; leave held_out to it")
+        for name in self.carry:
+            if not ADOPTED_NAME.fullmatch(name):
+                raise RecipeError(f"{self._title}: carry has {name!r}; give names of attribute sets, such as pii-1")
+            if self.carry.count(name) > 1:
+                raise RecipeError(f"{self._title}: carry has {name!r} twice; name it once")
 
     @property
     def _title(self) -> str:

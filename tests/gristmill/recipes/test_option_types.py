@@ -130,7 +130,7 @@ TAKEN: dict[Any, dict[str, str]] = {
         "raw": f"None {WORDS}", "watched": FLAG, "draft": FLAG, "reason": "''", "quiet": "0 1.5",
         "expected_hours": "None 1.5", "marker": "None 'x' line", "mounted": "None", "inventory": "None",
     },
-    Revision: {**SELECTION, "version": WORDS},  # Source compares it
+    Revision: {**SELECTION, "version": WORDS, "carry": NAMES},  # Source compares it
     RawRoot: {
         "url": "'x' 'a/b' line", "anonymous": FLAG, "endpoint": "None ''",
         "region": "None '' 'x'", "credentials": "None"

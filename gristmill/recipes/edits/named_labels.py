@@ -1,0 +1,100 @@
+"""Checks of the attribute sets and labels that selections name, against what their makers declare."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from gristmill.errors import RecipeError, known_names
+from gristmill.recipes.duplicates.dedupe import Dedupe
+from gristmill.recipes.edits.carried import CARRIED, carried_name, origin_of
+from gristmill.recipes.label import Score, Spans
+from gristmill.recipes.rules import Column
+from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
+from gristmill.recipes.shelf import known
+from gristmill.recipes.tagger import Tagger
+
+Makers = Mapping[str, Tagger | Dedupe]
+"""What makes attribute sets, by the set's name."""
+
+
+def check_labels(
+    selection: Selection, who: str, makers: Makers, adopted: Sequence[str], carried: Sequence[str]
+) -> None:
+    """Checks the attribute sets that columns name, and their labels where the maker declares them.
+
+    The labels of adopted sets are declared by nobody.
+
+    Args:
+        selection: what names them.
+        who: the selection, for messages.
+        makers: the taggers and dedupe recipes.
+        adopted: names of the adopted sets of the version that is read.
+        carried: names of its carried sets.
+
+    Raises:
+        RecipeError: a set does not exist, or has no such label.
+    """
+    others = [*adopted, *carried]
+    for name in selection.merge:
+        known("attribute set", dict.fromkeys([*others, *makers]), name, who)
+    for column in filter(is_attribute, selection.read_columns):
+        name = set_of(column)
+        if name in adopted:
+            continue
+        if name.startswith(CARRIED):
+            known("carried set", dict.fromkeys(carried), name, f"{who} (a revision carries a set by carry=)")
+        elif name not in makers and others:
+            known("attribute set", dict.fromkeys([*others, *makers]), name, who)
+        maker = makers.get(name) if name not in carried else makers.get(origin_of(name))
+        if maker is None and name not in carried:
+            maker = known("tagger", makers, name, who)
+        if maker is not None:
+            _check_label(column, maker, f"{who}, column {column.name!r}", carried=name in carried)
+
+
+def _check_label(column: Column, maker: Tagger | Dedupe, who: str, *, carried: bool) -> None:
+    declared, name = maker.declared, label_of(column)
+    what = "tagger" if isinstance(maker, Tagger) else "dedupe"
+    if declared is None:
+        return
+    label = maker.declaration(name)
+    if label is None:
+        raise RecipeError(f"{who}: {what} {maker.name!r} declares no label {name!r}; {known_names(name, declared)}")
+    if carried and label.kind == "score":
+        raise RecipeError(
+            f"{who}: {name!r} is a score of the document, and only spans are carried; read the score before, or tag"
+            " this version"
+        )
+    if isinstance(maker, Dedupe) and label.optional and not column.optional:
+        raise RecipeError(
+            f"{who}: say {column.type}({column.path!r}, optional=True): a shard without duplicates has no such label"
+        )
+    if column.type == "score" and label.kind == "spans":
+        raise RecipeError(
+            f"{who}: {column.path} is declared as Spans; read it by spans({column.path!r}), and say in the rule what to"
+            " do with several"
+        )
+
+
+def check_carried(
+    carried: Mapping[str, Collection[Score | Spans] | None], who: str, there: Sequence[str], makers: Makers
+) -> None:
+    """Checks the sets that a revision carries.
+
+    Args:
+        carried: their labels, by name; None: not declared.
+        who: the revision, for messages.
+        there: names of the sets of the version before.
+        makers: the taggers and dedupe recipes.
+
+    Raises:
+        RecipeError: a set is not one of the version before, has only scores of documents, or another recipe has the
+            name of its carried set.
+    """
+    for name, labels in carried.items():
+        known("attribute set", dict.fromkeys(there), name, f"{who} (carry=)")
+        if carried_name(name) in makers:
+            raise RecipeError(f"{who}: carry has {name!r}, but {carried_name(name)!r} is on a shelf; rename it")
+        if labels is not None and all(label.kind == "score" for label in labels):
+            raise RecipeError(
+                f"{who}: carry has {name!r}, whose labels are all scores of documents. Only spans are carried: the text"
+                " may be another one. Leave it out, and tag this version"
+            )

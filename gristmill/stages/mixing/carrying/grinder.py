@@ -1,0 +1,208 @@
+"""The grinder of carrying: it reads a shard of two versions and of the sets beside it, and writes the carried set."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from gristmill.errors import MalformedRow, Misaligned
+from gristmill.execution.work import Item, Job, Outcome
+from gristmill.execution.write_shards import write_shards
+from gristmill.lake.address import Place, attributes_beside
+from gristmill.lake.identity import IdDigest, Pair
+from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.model import Input, Shard
+from gristmill.lake.ledger.receipts import Receipt
+from gristmill.lake.rows.attribute import AttributeRow, encode_row, exact_spans, parse_rows
+from gristmill.lake.rows.batches import RowFeed, TextRow, check_same_ids, read_rows
+from gristmill.lake.rows.shard_file import ShardWriter
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.edits.carried import carried_name
+from gristmill.recipes.rules import Column
+from gristmill.recipes.selection import label_of, set_of
+from gristmill.stages.mixing.carrying.carrier import Carrier, CarrySpec, TextDiffers
+from gristmill.stages.mixing.columns.chosen_labels import read_labels
+from gristmill.stages.mixing.edits.stretches import Marked, SpanOutside
+
+_AGAIN = "make the attribute set again: it is of other texts"
+
+
+class CarryingSpec(msgspec.Struct, frozen=True):
+    """What all shards share.
+
+    Attributes:
+        name: of the set that is carried.
+        before: the documents that it belongs to.
+        after: the documents of the next version.
+        place: the partition that is made.
+        token: token of the run that has claimed it.
+        recipe: digest of its recipe.
+        carry: what is carried.
+    """
+
+    name: str
+    before: Place
+    after: Place
+    place: Place
+    token: str
+    recipe: str
+    carry: CarrySpec
+
+
+class CarryingItem(msgspec.Struct, frozen=True):
+    """One shard: of both versions, and of each set that is read, by the set's name; and what it is made from."""
+
+    before: Shard
+    after: Shard
+    sets: Mapping[str, Shard]
+    inputs: tuple[Input, ...]
+
+
+class _CarriedOutput:
+    """The shard of the carried set while it is written."""
+
+    def __init__(self, store: Store, spec: CarryingSpec, item: CarryingItem) -> None:
+        self.place, self.token = spec.place, spec.token
+        self._recipe, self._item = spec.recipe, item
+        self._path = spec.place.shard(item.after.name)
+        self._writer = ShardWriter(store, self._path)
+        self._prefix = f"{carried_name(spec.name)}__"
+        self._ids = IdDigest()
+        self.counts: dict[str, int] = {}
+
+    def write(self, rows: Sequence[AttributeRow]) -> None:
+        lines = [
+            encode_row(row.id, row.source, {self._prefix + name: exact_spans(s) for name, s in row.labels.items()})
+            for row in rows
+        ]
+        self._writer.write(b"".join(line + b"\n" for line in lines))
+        self._ids.update([(row.source, row.id) for row in rows])
+
+    def close(self) -> Receipt:
+        written = self._writer.close()
+        ids, item = self._ids.hexdigest(), self._item
+        row = Shard.of(item.after.name, written, ids=ids, recipe=self._recipe, inputs=item.inputs, counts=self.counts)
+        return Receipt(row, {self._path: written.version})
+
+    def abort(self) -> None:
+        self._writer.abort()
+
+
+class CarryingGrinder:
+    """Grinds shards of one carried set."""
+
+    def __init__(self, job: Job) -> None:
+        self._spec = msgspec.json.decode(job.spec, type=CarryingSpec)
+        self._store = job.lake.store()
+
+    def __call__(self, item: Item) -> Outcome:
+        body = msgspec.json.decode(item.body, type=CarryingItem)
+        output = _CarriedOutput(self._store, self._spec, body)
+        return Outcome(write_shards(self._store, [output], lambda: self._carry(body, output)))
+
+    def _carry(self, body: CarryingItem, output: _CarriedOutput) -> None:
+        carrier = Carrier(self._spec.carry)
+        files, path = shard_file(self._store, self._spec.before, body.before)
+        sets = _SetsBeside(self._store, self._spec, body, [edit.column for edit in carrier.edits])
+        kept = _KeptTexts(self._store, self._spec.after, body.after)
+        for first, rows in read_rows(files, path, body.before.sha256, TextRow):
+            labels, marked = sets.take(rows, path, first)
+            found: list[AttributeRow] = []
+            for number, row in enumerate(rows):
+                text = kept.text_of(row.pair)
+                if text is None:
+                    continue
+                try:
+                    carried = carrier.carried(row.text, text, [each[number] for each in marked], labels[number].labels)
+                except SpanOutside as error:
+                    raise MalformedRow(path, first + number, str(error), _AGAIN) from error
+                except TextDiffers as error:
+                    again = f"make {self._spec.after.asset} again"
+                    raise MalformedRow(kept.path, kept.row - 1, str(error), again) from error
+                found.append(AttributeRow(row.id, row.source, carried))
+            output.write(found)
+        sets.finish(path)
+        kept.finish(path)
+        output.counts = carrier.counts
+
+
+class _KeptTexts:
+    """The rows of the next version, taken one by one in the order of the version before.
+
+    Attributes:
+        path: of their shard.
+        row: number of the row that comes next.
+    """
+
+    def __init__(self, store: Store, place: Place, shard: Shard) -> None:
+        files, self.path = shard_file(store, place, shard)
+        blocks = read_rows(files, self.path, shard.sha256, TextRow)
+        self._rows: Iterator[TextRow] = (row for _, rows in blocks for row in rows)
+        self._next = next(self._rows, None)
+        self.row = 0
+
+    def text_of(self, pair: Pair) -> str | None:
+        """The text of the next row, if it is the one of this pair; None: the row of this pair was not kept."""
+        if self._next is None or self._next.pair != pair:
+            return None
+        text = self._next.text
+        self._next = next(self._rows, None)
+        self.row += 1
+        return text
+
+    def finish(self, before: str) -> None:
+        """Checks that all rows were found.
+
+        Raises:
+            Misaligned: a row is not in the version before, or not in this order.
+        """
+        if self._next is not None:
+            raise Misaligned(
+                f"{self.path}: row {self.row}: id {self._next.id!r} (source {self._next.source!r}) is not in {before}"
+                " after the row before it; make this version again"
+            )
+
+
+class _SetsBeside:
+    """The rows of the sets of the version before: the one that is carried, and those that have the spans of edits."""
+
+    def __init__(self, store: Store, spec: CarryingSpec, body: CarryingItem, columns: Sequence[Column]) -> None:
+        self._name, self._columns = spec.name, columns
+        self._feeds = {
+            name: RowFeed(*shard_file(store, attributes_beside(spec.before, name), shard), shard.sha256)
+            for name, shard in sorted(body.sets.items())
+        }
+
+    def take(
+        self, rows: Sequence[TextRow], path: str, first: int
+    ) -> tuple[Sequence[AttributeRow], list[Sequence[Marked | None]]]:
+        """The labels of each of the next rows, and for each edit the spans of each row.
+
+        Raises:
+            DataError: a set does not have the rows of the documents.
+        """
+        pairs, lengths = [row.pair for row in rows], [len(row.text) for row in rows]
+        labels: Sequence[AttributeRow] = []
+        spans: dict[str, Sequence[Marked | None]] = {}
+        for name, feed in self._feeds.items():
+            lines = feed.take(len(rows), path)
+            wanted = tuple(sorted({label_of(column) for column in self._columns if set_of(column) == name}))
+            theirs, found = read_labels(lines, name, wanted, feed.path, first, lengths)
+            check_same_ids(pairs, theirs, path, feed.path, first)
+            spans |= {f"{name}__{label}": each for label, each in found.items()}
+            if name == self._name:
+                labels = parse_rows(lines, name, feed.path, first, lengths)
+        return labels, [spans[column.path] for column in self._columns]
+
+    def finish(self, path: str) -> None:
+        """Checks that the sets have no more rows than the documents.
+
+        Raises:
+            Misaligned: one has.
+        """
+        for feed in self._feeds.values():
+            feed.finish(path)
+
+
+def grinder(job: Job) -> CarryingGrinder:
+    """Opens the grinder of a job: see gristmill.execution.runner."""
+    return CarryingGrinder(job)

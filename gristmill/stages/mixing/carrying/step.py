@@ -1,0 +1,199 @@
+"""The step of carrying: it makes an attribute set of a version from the set of the version before.
+
+It reads both versions, and applies only the edits again. So the documents need not be made again when a set is carried.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gristmill.errors import DataError
+from gristmill.execution.checks import Check, Verdict, row_alignment
+from gristmill.execution.plan import PartitionState, Target, Want
+from gristmill.execution.work import Item, raw
+from gristmill.lake.address import Place, attributes_asset, documents_asset, place
+from gristmill.lake.ledger.files import read_ledger
+from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.edits.carried import carried_name
+from gristmill.recipes.label import Score, Spans
+from gristmill.recipes.selection import set_of
+from gristmill.recipes.source import Source
+from gristmill.stages.mixing.carrying.carrier import CarrySpec
+from gristmill.stages.mixing.carrying.grinder import CarryingItem, CarryingSpec
+from gristmill.stages.mixing.step import check_aligned, revision_step
+
+CARRYING = 1
+"""Version of the way we carry spans. Raising it rebuilds all carried sets."""
+
+
+@dataclass(frozen=True)
+class CarryingStep:
+    """A carried set of one snapshot.
+
+    Attributes:
+        source: the recipe of the source.
+        version: the version whose texts get the spans.
+        name: name of the set that is carried.
+        snapshot: key of the snapshot.
+        declared: the labels of the set, as its maker declares them; None: not declared.
+        shelves: the packages that hold the recipes.
+    """
+
+    source: Source
+    version: str
+    name: str
+    snapshot: str
+    declared: tuple[Score | Spans, ...] | None
+    shelves: tuple[str, ...]
+    stage: str = "mixing.carrying"
+
+    @property
+    def before(self) -> str:
+        """The version that the set belongs to."""
+        return self.source.versions[self.source.versions.index(self.version) - 1]
+
+    @property
+    def asset(self) -> str:
+        """The address of the carried set."""
+        return attributes_asset(self.source.name, self.version, carried_name(self.name))
+
+    @property
+    def makes(self) -> tuple[str, ...]:
+        """See Step."""
+        return (self.asset,)
+
+    @property
+    def documents(self) -> tuple[Place, Place]:
+        """The documents of both versions."""
+        before, after = (documents_asset(self.source.name, version) for version in (self.before, self.version))
+        return place(before, self.snapshot), place(after, self.snapshot)
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The sets that are read: the one that is carried, and those that have the spans of edits."""
+        revision = self.source.revision(self.version)
+        edited = {set_of(edit.column) for edit in revision.edits} if revision else set[str]()
+        return tuple(sorted({self.name, *edited}))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """See Step."""
+        return (
+            *(each.asset for each in self.documents),
+            *(attributes_asset(self.source.name, self.before, name) for name in self.sets),
+        )
+
+    @property
+    def labels(self) -> Sequence[Score | Spans] | None:
+        """The labels of the carried set; None: they are not declared."""
+        return None if self.declared is None else [each for each in self.declared if each.kind == "spans"]
+
+    @property
+    def carry(self) -> CarrySpec:
+        """What is carried."""
+        revision = self.source.revision(self.version)
+        kinds = None if self.declared is None else {each.name: each.kind for each in self.declared}
+        if revision is None:
+            return CarrySpec((), kinds=kinds)
+        edits = tuple(edit.parameters() for edit in revision.edits)
+        return CarrySpec(edits, transforms=bool(revision.transforms), kinds=kinds)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the set, for its ledger."""
+        carry = self.carry
+        parameters = {
+            "set": self.name,
+            "edits": list(carry.edits),
+            "transforms": carry.transforms,
+            "labels": None if carry.kinds is None else dict(carry.kinds),
+        }
+        name = f"{self.source.name}/{self.version}/{carried_name(self.name)}"
+        return Recipe(name, CARRYING, parameters, self.source.draft)
+
+    def code_version(self, asset: str) -> str:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return self.recipe.digest
+
+    def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
+        """See Step."""
+        return {"row_alignment": self._row_alignment}
+
+    def _row_alignment(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
+        documents = place(documents_asset(self.source.name, self.version), partition.snapshot)
+        return row_alignment(read_ledger(store, documents)[1], shards)
+
+    def plan(self, store: Store) -> "CarryingPlan":
+        """See Step.
+
+        Raises:
+            DataError: the version was made by another recipe or from other documents, or a set does not belong to the
+                documents.
+        """
+        before, after = self.documents
+        old, old_shards = read_ledger(store, before)
+        new, new_shards = read_ledger(store, after)
+        above: list[Upstream] = [old.upstream, new.upstream]
+        sets: dict[str, dict[str, Shard]] = {}
+        for name in self.sets:
+            partition = place(attributes_asset(self.source.name, self.before, name), self.snapshot)
+            head, rows = read_ledger(store, partition)
+            sets[name] = {row.name: row for row in rows}
+            check_aligned(old_shards, sets[name], partition)
+            above.append(head.upstream)
+        self._check_current(new, above)
+        by_name = {shard.name: shard for shard in old_shards}
+        bodies: dict[str, CarryingItem] = {}
+        for shard in new_shards:
+            beside = {name: rows[shard.name] for name, rows in sets.items()}
+            read = [(before.asset, by_name[shard.name]), (after.asset, shard)]
+            read += [(attributes_asset(self.source.name, self.before, name), row) for name, row in beside.items()]
+            inputs = tuple(Input(asset, row.name, row.content) for asset, row in read)
+            bodies[shard.name] = CarryingItem(by_name[shard.name], shard, beside, inputs)
+        wants = tuple(Want(name, body.inputs) for name, body in bodies.items())
+        target = Target(place(self.asset, self.snapshot), self.recipe, tuple(above), wants)
+        return CarryingPlan(self, target, bodies)
+
+    def _check_current(self, new: Ledger, above: Sequence[Upstream]) -> None:
+        """Checks that the version was made by its recipe as it is now, from documents and sets as they are now."""
+        parameters = revision_step(self.source, self.version, self.snapshot, self.shelves).recipe.parameters
+        if new.recipe.parameters != parameters:
+            raise DataError(f"{new.asset} ({self.snapshot}): was made by another recipe; make it again first")
+        read = {each.asset: each for each in new.inputs}
+        for each in above:
+            if read.get(each.asset, each) != each:
+                raise DataError(
+                    f"{new.asset} ({self.snapshot}): {each.asset} has changed since it was made; make it again first"
+                )
+
+
+@dataclass(frozen=True)
+class CarryingPlan:
+    """The shards of a carried set, with the inputs of each.
+
+    Attributes:
+        step: the step that was planned.
+        target: the partition as it should be.
+        bodies: the work of each shard, by name.
+    """
+
+    step: CarryingStep
+    target: Target
+    bodies: Mapping[str, CarryingItem]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """See StepPlan."""
+        return (self.target,)
+
+    def spec(self, token: str) -> CarryingSpec:
+        """See StepPlan."""
+        step = self.step
+        before, after = step.documents
+        digest = self.target.recipe.digest
+        return CarryingSpec(step.name, before, after, self.target.place, token, digest, step.carry)
+
+    def items(self, todo: Mapping[str, Sequence[Want]], states: Mapping[str, PartitionState]) -> list[Item]:  # noqa: ARG002
+        """See StepPlan."""
+        bodies = (self.bodies[want.name] for want in todo[self.target.place.asset])
+        return [Item(body.after.name, body.before.length + body.after.length, raw(body)) for body in bodies]
