@@ -21,6 +21,7 @@ from assets.mixes import mix_assets, mix_index_asset
 from assets.models import folder_asset_of
 from assets.previews import preview_asset
 from assets.raw import raw_spec
+from assets.support.code_references import CodeReferences
 from assets.support.step_graphs import define_steps
 from assets.support.step_ops import StepAssets
 from assets.sync import sync_job
@@ -28,7 +29,7 @@ from assets.tokens.packing import packing_asset
 from assets.tokens.token_caches import cache_index_asset, token_cache_assets
 from assets.tokens.tokenizers import tokenizer_asset_of
 from assets.watched_folders import watched_folder_jobs
-from gristmill.environment import Environment, read_environment
+from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.installation import put_location_on_path
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from resources.engine import engine_resource
@@ -62,10 +63,18 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
     return steps
 
 
-def assets_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.AssetsDefinition | dg.AssetSpec]:
-    """All assets of a deployment."""
-    assets: list[dg.AssetsDefinition | dg.AssetSpec] = [raw_spec(source) for source in catalogue.sources.values()]
-    assets += define_steps(steps)
+def assets_of(
+    catalogue: Catalogue, steps: Sequence[StepAssets], references: CodeReferences
+) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    """All assets of a deployment, with references to their recipes."""
+    raw = [references.of_spec(raw_spec(source)) for source in catalogue.sources.values()]
+    others = [each.map_asset_specs(references.of_spec) for each in others_of(catalogue)]
+    return [*raw, *define_steps(references.of_steps(steps)), *others]
+
+
+def others_of(catalogue: Catalogue) -> list[dg.AssetsDefinition]:
+    """The assets that steps do not make: indexes, packing plans, tokenizers, models, ..."""
+    assets: list[dg.AssetsDefinition] = []
     for mix in catalogue.mixes.values():
         assets += [mix_index_asset(catalogue, mix), preview_asset(catalogue, mix)]
         assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
@@ -96,7 +105,8 @@ def build(
     with warnings.catch_warnings():  # partitioned checks are a preview feature of the pinned Dagster
         warnings.filterwarnings("ignore", message="Specifying a partitions_def", category=dg.PreviewWarning)
         steps = steps_of(catalogue)
-        assets = assets_of(catalogue, steps)
+        folder = environment.project or str(CHECKOUT)
+        assets = assets_of(catalogue, steps, CodeReferences(catalogue, folder, environment.code_url))
     checks = {output.address: tuple(output.checks) for step in steps for output in step.outputs}
     common: dict[str, Any] = {
         "resources": {

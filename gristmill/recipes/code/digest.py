@@ -70,6 +70,16 @@ def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
                 _seen[file] = _stamp(file)
 
 
+def file_of(recipe: object) -> str:
+    """The source file that declares a recipe; empty if no shelf does.
+
+    Args:
+        recipe: the recipe, as read_shelf() gave it.
+    """
+    module = _declared.get(id(recipe), (None, ""))[1]
+    return str(getattr(sys.modules.get(module), "__file__", None) or "")
+
+
 def _stamp(file: str) -> _Stamp:
     """Size in bytes, time of the last write, and time of the last change, which cannot be set by hand."""
     try:

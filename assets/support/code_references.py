@@ -1,0 +1,85 @@
+"""Code references: which files declare what makes an asset. Dagster's page of the asset links to them."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.support.keys import address_of
+from assets.support.step_ops import StepAssets
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.code.digest import file_of
+
+
+class CodeReferences:
+    """The files of all recipes.
+
+    Args:
+        catalogue: the recipes.
+        folder: the folder of the project or checkout.
+        url: address of that folder on a git server, such as https://github.com/acme/corpus/blob/main; empty: files
+            are named as they lie on this machine.
+    """
+
+    def __init__(self, catalogue: Catalogue, folder: str, url: str) -> None:
+        self._catalogue, self._folder, self._url = catalogue, Path(folder).resolve(), url
+        self._known: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def of_steps(self, steps: Sequence[StepAssets]) -> list[StepAssets]:
+        """The same steps, whose assets name their files."""
+        return [
+            replace(
+                step,
+                outputs=[
+                    replace(output, metadata={**output.metadata, **self.metadata(output.address)})
+                    for output in step.outputs
+                ],
+            )
+            for step in steps
+        ]
+
+    def of_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
+        """The same asset, which names its files."""
+        return spec.merge_attributes(metadata=self.metadata(address_of(spec.key)))
+
+    def metadata(self, address: str) -> dict[str, Any]:
+        """The entry of an asset's metadata; empty if its recipes are of no shelf, as in tests."""
+        recipes = [each for each in self._recipes(address.split("/")) if each is not None]
+        files = tuple(filter(None, map(file_of, recipes)))
+        if files not in self._known:
+            self._known[files] = {"dagster/code_references": self._value(files)} if files else {}
+        return self._known[files]
+
+    def _recipes(self, path: list[str]) -> Iterator[object]:
+        """The recipes that make an asset: what is most its own comes first."""
+        found = self._catalogue
+        match path:
+            case ["sources", source, _, "attributes", name]:
+                yield from (found.taggers.get(name), found.dedupes.get(name), found.sources.get(source))
+            case ["sources", source, *_]:
+                yield found.sources.get(source)
+            case ["mixes", mix, *_]:
+                yield found.mixes.get(mix)
+            case ["token_caches", mix, tokenizer, *_]:
+                yield from (found.mixes.get(mix), found.tokenizers.get(tokenizer))
+            case ["exports", mix, export, *_]:
+                yield from (found.exports.get(export), found.mixes.get(mix))
+            case ["dedupe", name, *_]:
+                yield found.dedupes.get(name)
+            case ["tokenizers" | "models" | "labels" as shelf, name]:
+                yield getattr(found, shelf).get(name)
+
+    def _value(self, files: Sequence[str]) -> dg.CodeReferencesMetadataValue:
+        with warnings.catch_warnings():  # beta in the pinned Dagster
+            warnings.simplefilter("ignore", dg.BetaWarning)
+            return dg.CodeReferencesMetadataValue(code_references=[self._reference(Path(each)) for each in files])
+
+    def _reference(self, file: Path) -> dg.LocalFileCodeReference | dg.UrlCodeReference:
+        resolved = file.resolve()
+        if self._url and resolved.is_relative_to(self._folder):
+            name = resolved.relative_to(self._folder).as_posix()
+            return dg.UrlCodeReference(url=f"{self._url}/{name}", label=name)
+        return dg.LocalFileCodeReference(file_path=str(resolved), label=file.name)
