@@ -6,10 +6,10 @@ from dataclasses import replace
 import dagster as dg
 
 from assets.support.automation import when_below_changed
+from assets.support.facts.resolution_facts import resolution_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.resolution_facts import resolution_facts
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, ledger_of_asset

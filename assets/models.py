@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from assets.support.folder_facts import folder_facts
+from assets.support.facts.folder_facts import folder_facts
 from assets.support.keys import key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures

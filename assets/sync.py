@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from assets.support.arrivals import DATA_VERSION, report_arrivals, versions
-from assets.support.folder_facts import folder_facts
+from assets.support.facts.folder_facts import folder_facts
+from assets.support.facts.resolution_facts import resolution_facts
 from assets.support.indexes import index_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.lake_identity import show_lake, shown_lake
 from assets.support.report import failures, ledger_facts
-from assets.support.resolution_facts import resolution_facts
 from gristmill.lake.address import (
     Place,
     cache_packing,

@@ -172,7 +172,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/text/units/drawn_numbers.py": "by tests/gristmill/previews/test_slice_preview.py",
     "gristmill/previews/page.py": "by tests/gristmill/commands/test_preview.py",
     "gristmill/scores/parquet_upload.py": "by tests/gristmill/scores/test_label_columns.py",
-    "assets/support/resolution_facts.py": "by tests/assets/test_duplicates.py",
+    "assets/support/facts/resolution_facts.py": "by tests/assets/test_duplicates.py",
     "gristmill/dedupes/documents.py": "declares what the demo compares",
     "gristmill/pipeline/tasks.py": "by tests/gristmill/pipeline/test_planner.py",
     "gristmill/stages/dedupe/labels/grinder.py": "by tests/gristmill/stages/dedupe/test_resolution.py",
@@ -224,7 +224,7 @@ UNTESTED: dict[str, str] = {
     "gristmill/takedowns/shown_place.py": "by tests/gristmill/commands/test_takedown.py",
     "gristmill/takedowns/side_files.py": "by tests/gristmill/commands/test_takedown.py",
     # assets and sensors
-    "assets/support/folder_facts.py": "by tests/assets/test_models.py",
+    "assets/support/facts/folder_facts.py": "by tests/assets/test_models.py",
     "gristmill/labels/rude_remarks.py": "by tests/gristmill/models/test_toxicity.py",
     "gristmill/recipes/models/checks.py": "by tests/gristmill/recipes/test_catalogue.py",
     "gristmill/stages/near_duplicates/mark_records.py": "declares a type",

@@ -12,10 +12,10 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.score_facts import score_facts
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import cache_facts, check_result, failures, ledger_metadata
-from assets.support.score_facts import score_facts
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume

@@ -12,7 +12,7 @@ from live import Live
 from steering import FORCED, SAFE, cancel_backfill, of_backfill, pause, processes, terminate, workers
 from testkit import Mill, packed
 
-from assets.support.score_facts import score_facts
+from assets.support.facts.score_facts import score_facts
 from gristmill.errors import StoreError
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import make

@@ -5,7 +5,7 @@ import dagster as dg
 from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
-from assets.support.score_facts import score_facts
+from assets.support.facts.score_facts import score_facts
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger
