@@ -2,19 +2,23 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
+from dagster._core.definitions.run_request import DagsterRunReaction
+from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
+from dagster._core.storage.dagster_run import DagsterRun
 
-from assets.support.arrivals import forget, report, reported
+from assets.support.arrivals import Compare, forget, report, reported
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.inventory import Inventory
 from gristmill.raw_data.roots import open_raw, reach
-from gristmill.raw_data.scan import RawScan
+from gristmill.raw_data.scan import RawScan, Seen
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
@@ -82,27 +86,37 @@ def raw_arrival_sensor(
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Watches the raw snapshots of {source.name}",
     )
-    def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
+    def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason | list[DagsterRunReaction]:
         if not is_awake(context.instance, automation_name(source)):
             return dg.SkipReason("waits for the first tick of the source's automation")
         if not is_shown(context.instance, lake.store()):
             return dg.SkipReason(UNSHOWN)
-        return dg.SkipReason(_tick(context, lake, source, below, pace or Pace()))
+        return _tick(context, lake, source, below, pace or Pace())
 
     return watch
 
 
+def _found() -> list[DagsterRunReaction]:
+    """The result of a tick that has reported something: "success", though it has requested no run.
+
+    Dagster 1.13 records a tick without run requests as skipped, unless it is the reaction to a run. This is the
+    reaction to the run without an id, to which Dagster counts all events that no run has made.
+    """
+    return [DagsterRunReaction(DagsterRun(job_name=RUNLESS_JOB_NAME, run_id=RUNLESS_RUN_ID), None, None)]
+
+
 def _tick(
     context: dg.SensorEvaluationContext, lake: LakeResource, source: Source, below: Sequence[str], pace: Pace
-) -> str:
-    """Runs one tick, and returns its result as text. An error leaves the cursor as it was, so nothing is decided."""
+) -> dg.SkipReason | list[DagsterRunReaction]:
+    """Runs one tick. An error leaves the cursor as it was, so nothing is decided."""
     began = time.monotonic()
     lister = _lister(source, lake)
     now, read = (lister.now, lister.manifest) if isinstance(lister, Inventory) else (pace.now, "")
     mind = load_watch(context.cursor, source, lister, context.log.warning)
     if read and read == mind.read and not mind.due:
-        return f"nothing new; waits for an inventory after {read}"
+        return dg.SkipReason(f"nothing new; waits for an inventory after {read}")
     messages: list[str] = []
+    forgotten: list[str] = []
 
     def late() -> bool:
         return time.monotonic() - began > pace.reporting
@@ -115,14 +129,31 @@ def _tick(
             mind.read = read
             known = reported(context.instance, source.name)
             messages += _decide(source, mind, scan, known, now(), context.log.warning)
-            messages += _forget(context.instance, source, lake.store(), below, scan)
+            forgotten += _forget(context.instance, source, lake.store(), below, scan)
             if not isinstance(lister, Inventory):
                 mind.look_again(source, lake.store(), lister, scan, known, late)
-    done = report(context.instance, source, mind.due, late)
-    context.update_cursor(dump_watch(mind))
+    done = report(context.instance, source, mind.due, late, _compare(source, lake, lister))
     remaining = f"{len(mind.due)} more are reported at the next tick" if mind.due else ""
-    news = [] if mind.under_way else [_told(done) or "nothing new"]
-    return "; ".join(words for words in [*news, remaining, *messages] if words)
+    nothing = "" if mind.under_way or forgotten else "nothing new"
+    words = "; ".join(words for words in [_told(done) or nothing, *forgotten, remaining, *messages] if words)
+    if not done and not forgotten:
+        context.update_cursor(dump_watch(mind))
+        return dg.SkipReason(words)
+    told = [*(f"{snapshot} {what}" for snapshot, what in done.items()), *forgotten]
+    mind.said = f"{'; '.join(told[:NAMED])}{f'; and {len(told) - NAMED} more' if len(told) > NAMED else ''}"
+    context.update_cursor(dump_watch(mind))
+    for line in (words, *told[:NAMED]):
+        context.log.info(line)
+    return _found()
+
+
+def _compare(source: Source, lake: LakeResource, lister: Store | Inventory) -> Compare:
+    """Tells which objects of a snapshot have changed. With an inventory nobody does: that would be a LIST again."""
+
+    def compare(snapshot: str, seen: Seen) -> RawChanges | None:
+        return None if isinstance(lister, Inventory) else find_changes(source, lake.store(), lister, snapshot, seen)
+
+    return compare
 
 
 def _lister(source: Source, lake: LakeResource) -> Store | Inventory:
@@ -132,8 +163,9 @@ def _lister(source: Source, lake: LakeResource) -> Store | Inventory:
     return Inventory(source.inventory, raw.url, *reach(source, options)) if source.inventory else raw
 
 
-def _told(snapshots: Sequence[str]) -> str:
+def _told(reported: Iterable[str]) -> str:
     """The names of the reported snapshots, at most NAMED of them."""
+    snapshots = list(reported)
     more = f" and {len(snapshots) - NAMED} more" if len(snapshots) > NAMED else ""
     return f"{', '.join(snapshots[:NAMED])}{more} reported" if snapshots else ""
 
@@ -169,16 +201,17 @@ def _decide(
     if gone and not any(seen.objects for seen in scan.seen.values()):
         warn(f"{asset} has no objects left: is a disk not mounted, or a prefix mistyped?")
     open_ = [key for key, seen in scan.seen.items() if source.marker and seen.objects and not seen.marked]
-    for count, description in (
-        (len(open_), f"snapshots that wait for their {source.marker}"),
-        (len(mind.waiting), "snapshots that wait until they stay the same"),
-        (len(scan.held), "snapshots that cannot be converted as they are"),
-        (scan.astray, "objects without a valid snapshot name"),
-        (scan.loose, "objects in no snapshot"),
-        (scan.unread, "objects that the source does not read"),
+    for count, description, first in (
+        (len(open_), f"snapshots that wait for their {source.marker}", next(iter(open_), "")),
+        (len(mind.waiting), "snapshots that wait until they stay the same", next(iter(mind.waiting), "")),
+        (len(scan.held), "snapshots that cannot be converted as they are", next(iter(scan.held), "")),
+        (scan.astray, "objects without a valid snapshot name", ""),  # the warnings above name them
+        (scan.loose, "objects in no snapshot", scan.apart.first or scan.dotted.first),
+        (scan.unread.count, "objects that the source does not read", scan.unread.first),
     ):
         if count:
-            yield f"{description}: {count}"
+            such = f" ({'such as ' if count > 1 else ''}{first})" if first else ""
+            yield f"{description}: {count:,}{such}"
 
 
 def _forget(

@@ -12,14 +12,20 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterEventType
 
+from assets.support.facts.tables import table
 from assets.support.keys import key_of, snapshots_of
 from gristmill.lake.address import place, raw_asset
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
+from gristmill.raw_data.changes import RawChanges
 from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
 from gristmill.recipes.source import Source
+from gristmill.reports.sizes import size_in_words
 
 DATA_VERSION = "dagster/data_version"
+
+LISTED = 50
+"""Most files that a report names."""
 
 
 def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequence[str] | None = None) -> dict[str, str]:
@@ -52,9 +58,17 @@ def is_vanished(instance: dg.DagsterInstance, source: str, snapshot: str) -> boo
     return reported(instance, source, [snapshot]).get(snapshot) == EMPTY
 
 
+Compare = Callable[[str, Seen], RawChanges | None]
+"""What has changed in a snapshot; None if nobody knows."""
+
+
 def report(
-    instance: dg.DagsterInstance, source: Source, due: dict[str, Seen], late: Callable[[], bool] = lambda: False
-) -> list[str]:
+    instance: dg.DagsterInstance,
+    source: Source,
+    due: dict[str, Seen],
+    late: Callable[[], bool] = lambda: False,
+    compare: Compare = lambda _, __: None,
+) -> dict[str, str]:
     """Reports raw snapshots to Dagster: for each a partition, an observation and a materialization.
 
     A data version that is Dagster's last one is not reported again, because a second report would make everything that
@@ -66,32 +80,57 @@ def report(
         due: the snapshots to report. It is changed: snapshots that are reported, or need no report, are removed. The
             others are left for the sensor's next tick.
         late: whether time is up; it is asked after each report, so at least one snapshot is reported.
+        compare: tells which objects of a snapshot have changed.
 
     Returns:
-        The snapshots that were reported, sorted.
+        What was reported of each snapshot, in words; sorted by snapshot.
     """
     last_versions = reported(instance, source.name)
     for snapshot in [key for key, seen in due.items() if seen.is_version(last_versions.get(key))]:
         del due[snapshot]
     if due:
         instance.add_dynamic_partitions(snapshots_of(source.name).name or "", sorted(due))
-    reported_now: list[str] = []
+    told: dict[str, str] = {}
     for snapshot in sorted(due):
-        if reported_now and late():
+        if told and late():
             break
         seen = due.pop(snapshot)
+        changes = compare(snapshot, seen)
+        told[snapshot] = _in_words(seen, last_versions.get(snapshot, EMPTY), changes)
         event: dict[str, Any] = {
             "asset_key": key_of(raw_asset(source.name)),
             "partition": snapshot,
-            "metadata": {"objects": seen.objects, "bytes": seen.bytes},
             "tags": {DATA_VERSION: seen.version},
         }
         # Both events are needed, the observation first. Automation reacts to the materialization. But for raw data, an
         # asset that Dagster does not make, Dagster 1.13 uses the observation to show whether v0 is unsynced.
-        instance.report_runless_asset_event(dg.AssetObservation(**event))
-        instance.report_runless_asset_event(dg.AssetMaterialization(**event))
-        reported_now.append(snapshot)
-    return reported_now
+        instance.report_runless_asset_event(
+            dg.AssetObservation(**event, description="the version of the materialization that follows")
+        )
+        facts = _facts(seen, told[snapshot], changes)
+        instance.report_runless_asset_event(
+            dg.AssetMaterialization(**event, description=told[snapshot], metadata=facts)
+        )
+    return told
+
+
+def _in_words(seen: Seen, last_version: str, changes: RawChanges | None) -> str:
+    """What has happened to a snapshot since its last report."""
+    files = f"{seen.objects:,} file{'' if seen.objects == 1 else 's'}, {size_in_words(seen.bytes)}"
+    if not seen.objects:
+        return f"vanished: {changes}" if changes else "vanished: no file is left"
+    if last_version == EMPTY:
+        return f"new: {files}"
+    return f"changed: {f'{changes}; ' if changes else ''}{files} now"
+
+
+def _facts(seen: Seen, words: str, changes: RawChanges | None) -> dict[str, Any]:
+    """The metadata of a report."""
+    facts: dict[str, Any] = {"what happened": words, "size": size_in_words(seen.bytes)}
+    if changes is not None:
+        facts["since the documents were made"] = str(changes)
+        facts["changed files"] = table(list(changes.rows(LISTED)))
+    return {**facts, "objects": seen.objects, "bytes": seen.bytes}
 
 
 def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) -> tuple[list[str], dict[str, str]]:
@@ -111,7 +150,7 @@ def report_arrivals(instance: dg.DagsterInstance, source: Source, store: Store) 
         that is held back, the reason.
     """
     scan = scan_raw(source, store)
-    return report(instance, source, present(source, scan)), scan.invalid | scan.held
+    return list(report(instance, source, present(source, scan))), scan.invalid | scan.held
 
 
 def forget(

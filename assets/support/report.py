@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.tables import table
 from assets.support.next_steps import beside_result
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
@@ -74,7 +75,7 @@ def _refused(error: Exception) -> dict[str, Any]:
     """The reasons for which too many rows were refused, as a table with the place of one example each."""
     if not isinstance(error, TooManyRefused):
         return {}
-    return {"refused by reason": _table([each._asdict() for each in error.reasons])}
+    return {"refused by reason": table([each._asdict() for each in error.reasons])}
 
 
 def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
@@ -111,7 +112,7 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
     metadata |= {_words(name): number for name, number in totals.items() if name not in plain}
     if ledger.dropped:
         places = {QUARANTINE + reason: row.place for reason, row in examples(store, place, shards).items()}
-        metadata["dropped by reason"] = _table(
+        metadata["dropped by reason"] = table(
             [
                 {"reason": reason, "rows": rows, **({"example": places.get(reason, "")} if places else {})}
                 for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])
@@ -134,7 +135,7 @@ def ledger_metadata(
     """
     changes = {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
     metadata = changes | ledger_facts(store, partition.place, ledger, shards)
-    metadata["shard table"] = _table(
+    metadata["shard table"] = table(
         [
             {
                 "shard": s.name,
@@ -157,19 +158,6 @@ def _folder(place: Place) -> str:
 def _words(total: str) -> str:
     """The metadata key of a ledger's total: `absent: english` counts the rows without a value in a rule's column."""
     return total.replace("absent: ", "rows without a value of ")
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
-    if not rows:
-        return "none"
-    return dg.MetadataValue.table(
-        records=[dg.TableRecord(dict(row)) for row in rows],
-        schema=dg.TableSchema(
-            columns=[
-                dg.TableColumn(name, "int" if isinstance(value, int) else "string") for name, value in rows[0].items()
-            ]
-        ),
-    )
 
 
 def drawing(histogram: Histogram, title: str, unit: str) -> str:

@@ -20,16 +20,24 @@ RAW = "sources/letters/raw"
 
 
 def tick(works: Works, name: str = "letters_raw_arrivals", cursor: str | None = None) -> tuple[str, list[str]]:
-    """One tick of the sensor: why it started no run, and what it warned of."""
+    """One tick of the sensor: what it says first, and what it warned of."""
+    result, logged, warned = tick_of(works, name, cursor)
+    return logged[0] if logged else result.skip_message or "", warned
+
+
+def tick_of(works: Works, name: str = "letters_raw_arrivals", cursor: str | None = None) -> Any:
+    """One tick of the sensor: its result, what it logged and what it warned of."""
     sensor = works.definitions.resolve_sensor_def(name)
     warned: list[str] = []
+    logged: list[str] = []
     with dg.build_sensor_context(
         instance=works.instance, cursor=cursor, resources={"lake": lake_resource(environment_of(works.root))}
     ) as context:
         context.log.warning = lambda text, *_: warned.append(text)  # type: ignore[method-assign]  # to read it
-        said: Any = sensor(context)
-    assert isinstance(said, dg.SkipReason)
-    return said.skip_message or "", warned
+        context.log.info = lambda text, *_: logged.append(text)  # type: ignore[method-assign]  # to read it
+        result: Any = sensor(context)
+    assert isinstance(result, dg.SkipReason) is not bool(logged)
+    return result, logged, warned
 
 
 def events(works: Works) -> list[tuple[str | None, str]]:
@@ -111,7 +119,10 @@ def test_names_that_make_no_snapshot_are_skipped_loudly(works: Works) -> None:
 def test_files_that_the_source_does_not_read_report_nothing(works: Works) -> None:
     works.store.put(f"{RAW}/2024/.part-of-a-download", b"x")
     works.store.put(f"{RAW}/beside.jsonl", b"x")
-    said = "nothing new; objects in no snapshot: 1; objects that the source does not read: 1"
+    said = (
+        "nothing new; objects in no snapshot: 1 (beside.jsonl);"
+        " objects that the source does not read: 1 (2024/.part-of-a-download)"
+    )
     assert tick(works) == (said, [])
     assert works.instance.get_dynamic_partitions("snapshots/letters") == []
 
@@ -141,7 +152,7 @@ def test_a_folder_that_may_not_be_read_is_told_by_name(works: Works) -> None:
     finally:
         (works.root / RAW).chmod(0o700)
         (works.root / RAW / "2024").chmod(0o700)
-    assert said == "nothing new; snapshots that cannot be converted as they are: 1"
+    assert said == "nothing new; snapshots that cannot be converted as they are: 1 (2024)"
     assert warned == [f"{RAW}/2024 is skipped: 2024: Permission denied (make this folder readable for this user)"]
     assert events(works) == []
 
@@ -150,3 +161,31 @@ def test_one_source_does_not_see_what_another_got(works: Works) -> None:
     works.raw(letters(1, source="diary"), source="diary")
     assert tick(works)[0] == "nothing new"
     assert tick(works, "diary_raw_arrivals")[0] == "2024 reported"
+
+
+def test_a_tick_that_found_something_is_a_success_and_says_what(works: Works) -> None:
+    works.raw(letters(1, 2))
+    works.raw(letters(3), snapshot="2025")
+    size = sum(entry.size for entry in works.store.list(f"{RAW}/2024/"))
+    result, logged, _ = tick_of(works)
+    assert not isinstance(result, dg.SkipReason)
+    assert logged[:2] == ["2024, 2025 reported", f"2024 new: 1 file, {size} bytes"]
+    assert isinstance(tick_of(works)[0], dg.SkipReason)
+
+
+def test_the_first_words_of_the_cursor_are_what_was_found(works: Works) -> None:
+    works.raw(letters(1))
+    sensor = works.definitions.resolve_sensor_def("letters_raw_arrivals")
+    resources = {"lake": lake_resource(environment_of(works.root))}
+    with dg.build_sensor_context(instance=works.instance, resources=resources) as context:
+        sensor(context)
+        assert (context.cursor or "").startswith('{"said":"2024 new: 1 file, ')
+
+
+def test_an_arrival_is_described_once(works: Works) -> None:
+    """The observation beside it is for the version alone, and has no metadata that a person would read twice."""
+    works.raw(letters(1))
+    tick(works)
+    (observation,) = works.instance.fetch_observations(key_of(RAW), limit=10).records
+    assert observation.asset_observation is not None
+    assert observation.asset_observation.metadata == {}

@@ -66,15 +66,16 @@ class Ticker:
         self._lake = lake or lake_resource(environment_of(works.root))
 
     def tick(self) -> str:
-        self.warned = []
+        self.warned, logged = [], list[str]()
         with dg.build_sensor_context(
             instance=self.works.instance, cursor=self.cursor, resources={"lake": self._lake}
         ) as context:
             context.log.warning = lambda text, *_: self.warned.append(text)  # type: ignore[method-assign]  # to read it
+            context.log.info = lambda text, *_: logged.append(text)  # type: ignore[method-assign]  # see above
             said: Any = self._sensor(context)
             self.cursor = context.cursor
         self.seconds += 30
-        return said.skip_message or ""
+        return said.skip_message if isinstance(said, dg.SkipReason) else logged[0]
 
     @property
     def keys(self) -> list[str]:
@@ -192,7 +193,7 @@ def test_a_snapshot_with_what_is_no_file_is_skipped_loudly_and_the_others_go_on(
     works.raw(letters(1, 2))
     fifo = works.root / RAW / "2025" / "pipe.jsonl.gz"
     os.mkfifo(fifo)
-    assert ticker.tick() == "2024 reported; snapshots that cannot be converted as they are: 1"
+    assert ticker.tick() == "2024 reported; snapshots that cannot be converted as they are: 1 (2025)"
     assert ticker.warned == [f"{RAW}/2025 is skipped: 2025/pipe.jsonl.gz: a FIFO, not a file; remove it"]
     assert works.run("letters_journey").success
     failed = works.run("letters_journey", "2025")
@@ -225,7 +226,7 @@ def test_a_snapshot_that_comes_back_keeps_its_key_while_it_waits(works: Works) -
     assert [ticker.tick(), ticker.tick()][1] == "2024 reported"
     works.raw(letters(1))
     patient = Ticker(works, replace(works.catalogue.sources["letters"], quiet=60.0))
-    assert patient.tick() == "nothing new; snapshots that wait until they stay the same: 1"
+    assert patient.tick() == "nothing new; snapshots that wait until they stay the same: 1 (2024)"
     assert patient.keys == ["2024", "2025"]
 
 
@@ -243,7 +244,7 @@ def test_no_key_is_removed_while_snapshots_may_be_hidden(works: Works) -> None:
     (works.root / RAW / "de").symlink_to("/nowhere/at/all")
     assert (ticker.tick(), ticker.keys) == ("nothing new", ["en.2024", "fr.2024"])
     (works.root / RAW / "de").unlink()
-    assert ticker.tick() == "nothing new; en.2024 vanished, and nothing made from it is left: its key was removed"
+    assert ticker.tick() == "en.2024 vanished, and nothing made from it is left: its key was removed"
     assert ticker.keys == ["fr.2024"]
 
 
@@ -271,7 +272,7 @@ def test_a_source_with_a_quiet_time_waits(works: Works) -> None:
     source = replace(works.catalogue.sources["letters"], quiet=60.0)
     ticker = Ticker(works, source)
     works.raw(letters(1))
-    wait = "nothing new; snapshots that wait until they stay the same: 1"
+    wait = "nothing new; snapshots that wait until they stay the same: 1 (2024)"
     assert [ticker.tick(), ticker.tick(), ticker.tick()] == [wait, wait, "2024 reported"]
     works.raw(letters(1, 2))
     assert report_arrivals(works.instance, source, works.store)[0] == ["2024"]  # somebody says that it is whole
@@ -282,7 +283,7 @@ def test_a_source_with_a_marker_waits_for_it(works: Works) -> None:
     source = replace(works.catalogue.sources["letters"], marker="_SUCCESS")
     ticker = Ticker(works, source)
     works.raw(letters(1))
-    assert ticker.tick() == "nothing new; snapshots that wait for their _SUCCESS: 1"
+    assert ticker.tick() == "nothing new; snapshots that wait for their _SUCCESS: 1 (2024)"
     assert report_arrivals(works.instance, source, works.store)[0] == []
     works.store.put(f"{RAW}/2024/_SUCCESS", b"")
     assert ticker.tick() == "2024 reported"
@@ -304,17 +305,14 @@ def test_a_source_with_an_inventory_is_not_listed(works: Works, seaweed: Seaweed
     waits = f"nothing new; waits for an inventory after {reports.top}/2026-01-01T00-00Z/manifest.json"
     assert [ticker.tick(), ticker.tick()] == [waits, waits]
     reports.write("2026-01-02T00-00Z", 2_000, [list(store.list(""))])
-    assert ticker.tick() == "2026 reported; snapshots that wait until they stay the same: 1"
+    assert ticker.tick() == "2026 reported; snapshots that wait until they stay the same: 1 (2024)"
     ticker.cursor = None
-    again = "nothing new; snapshots that wait until they stay the same: 1"
+    again = "nothing new; snapshots that wait until they stay the same: 1 (2024)"
     assert ticker.tick() == again  # one report, read twice, confirms nothing
     reports.write("2026-01-03T00-00Z", 3_000, [list(store.list(""))])
     assert ticker.tick() == "2024 reported"
     assert ticker.known["2024"] == EMPTY
-    assert (
-        Ticker(works, lake=lake).tick()
-        == "nothing new; 2024 vanished, and nothing made from it is left: its key was removed"
-    )
+    assert Ticker(works, lake=lake).tick() == "2024 vanished, and nothing made from it is left: its key was removed"
 
 
 def test_due_reports_do_not_wait_for_the_next_inventory(works: Works, seaweed: Seaweed, tmp_path: Path) -> None:
@@ -393,7 +391,7 @@ def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_go
     assert ticker.tick() == "2024, 2025 reported"
     works.whole("2024")
     drop(works, "2024")
-    assert ticker.tick() == "nothing new; snapshots that wait until they stay the same: 1"
+    assert ticker.tick() == "nothing new; snapshots that wait until they stay the same: 1 (2024)"
     assert ticker.warned == [f"{RAW}/2024 has vanished: to be confirmed"]
     failed = works.run("letters_journey")  # nobody has confirmed it yet
     assert "an empty folder may mean that raw data was lost" in next(iter(failed.failures.values()))
@@ -424,7 +422,7 @@ def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_go
     assert list(works.store.list(f"{TINY_LETTERS}/train/2024/")) == []
     assert main(["verify", str(works.root), "--all"]) == 0
 
-    assert ticker.tick() == "nothing new; 2024 vanished, and nothing made from it is left: its key was removed"
+    assert ticker.tick() == "2024 vanished, and nothing made from it is left: its key was removed"
     assert ticker.keys == ["2025"]
     assert ticker.tick() == "nothing new"
     assert works.run("sync", None).success
@@ -493,7 +491,7 @@ def test_a_whole_source_without_objects_is_said_loudly_and_waits_for_an_hour(wor
     ticker.tick()
     drop(works, "2024")
     for _ in range(120):
-        assert ticker.tick() == "nothing new; snapshots that wait until they stay the same: 1"
+        assert ticker.tick() == "nothing new; snapshots that wait until they stay the same: 1 (2024)"
         assert ticker.warned[-1] == f"{RAW} has no objects left: is a disk not mounted, or a prefix mistyped?"
     assert ticker.tick() == "2024 reported"
 

@@ -1,7 +1,9 @@
 from dagster_kit import LETTERS_V0, Works, letters
 
 from assets.support.arrivals import forget, is_vanished, report, reported
-from gristmill.lake.address import place
+from assets.support.keys import key_of
+from gristmill.lake.address import place, raw_asset
+from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
 
 
@@ -14,10 +16,10 @@ def test_what_is_recorded_already_is_not_reported_again(works: Works) -> None:
     works.raw(letters(1), snapshot="2024")
     works.raw(letters(2), snapshot="2025")
     source = works.catalogue.sources["letters"]
-    assert report(works.instance, source, seen(works)) == ["2024", "2025"]
-    assert report(works.instance, source, seen(works)) == []
+    assert list(report(works.instance, source, seen(works))) == ["2024", "2025"]
+    assert report(works.instance, source, seen(works)) == {}
     works.raw(letters(3), "b", snapshot="2025")
-    assert report(works.instance, source, seen(works)) == ["2025"]
+    assert list(report(works.instance, source, seen(works))) == ["2025"]
     assert reported(works.instance, "letters") == {key: each.version for key, each in seen(works).items()}
 
 
@@ -25,7 +27,7 @@ def test_when_it_gets_late_one_is_reported_and_the_others_stay_due(works: Works)
     for snapshot in ("2023", "2024", "2025"):
         works.raw(letters(1), snapshot=snapshot)
     due = seen(works)
-    assert report(works.instance, works.catalogue.sources["letters"], due, lambda: True) == ["2023"]
+    assert list(report(works.instance, works.catalogue.sources["letters"], due, lambda: True)) == ["2023"]
     assert sorted(due) == ["2024", "2025"]
 
 
@@ -56,3 +58,47 @@ def test_a_snapshot_that_was_never_reported_as_vanished_is_not_forgotten(works: 
     assert known["2024"] != EMPTY
     assert forget(works.instance, source, works.store, [LETTERS_V0], known) == []
     assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]
+
+
+def test_a_report_says_what_has_happened_to_the_snapshot(works: Works) -> None:
+    works.know("2024")
+    source = works.catalogue.sources["letters"]
+    given: list[tuple[Seen, RawChanges | None]] = [
+        (Seen(objects=2, bytes=1500, digest=1), None),
+        (Seen(objects=1, bytes=12, digest=2), RawChanges(["b"], [], ["c", "d"])),
+        (Seen(objects=3, bytes=40, digest=3), None),
+        (Seen(), RawChanges([], [], ["b"])),
+        (Seen(objects=1, bytes=12, digest=2), RawChanges(["b"], [], [])),
+    ]
+    told = []
+    for each, changes in given:
+        answers = iter([changes])
+        told.append(report(works.instance, source, {"2024": each}, compare=lambda *_: next(answers))["2024"])  # noqa: B023 - called at once
+    assert told == [
+        "new: 2 files, 1.5 kB",
+        "changed: 1 file new, 0 changed, 2 gone; 1 file, 12 bytes now",
+        "changed: 3 files, 40 bytes now",
+        "vanished: 0 files new, 0 changed, 1 gone",
+        "new: 1 file, 12 bytes",
+    ]
+
+
+def test_a_report_names_the_files_that_differ_from_those_the_documents_were_made_from(made: Works) -> None:
+    source = made.catalogue.sources["letters"]
+    made.raw(letters(4), "b")
+    made.raw(letters(1, 2, 3, 4))
+
+    def compare(snapshot: str, found: Seen) -> RawChanges | None:
+        return find_changes(source, made.store, made.store, snapshot, found)
+
+    told = report(made.instance, source, seen(made), compare=compare)
+    assert told["2024"].startswith("changed: 1 file new, 1 changed, 0 gone; 2 files, ")
+    record = made.instance.get_latest_materialization_event(key_of(raw_asset("letters")))
+    assert record is not None
+    assert record.asset_materialization is not None
+    assert record.asset_materialization.description == told["2024"]
+    rows = record.asset_materialization.metadata["changed files"].value.records  # type: ignore[union-attr]  # a table
+    assert [dict(row.data) for row in rows] == [
+        {"file": "a.jsonl.gz", "change": "changed"},
+        {"file": "b.jsonl.gz", "change": "new"},
+    ]

@@ -1,0 +1,24 @@
+"""Tables in Dagster's metadata."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue | str:
+    """Rows as a table; "none" if there are no rows.
+
+    Args:
+        rows: values by column; all rows have the columns of the first.
+    """
+    if not rows:
+        return "none"
+    return dg.MetadataValue.table(
+        records=[dg.TableRecord(dict(row)) for row in rows],
+        schema=dg.TableSchema(columns=[dg.TableColumn(name, _type(value)) for name, value in rows[0].items()]),
+    )
+
+
+def _type(value: object) -> str:
+    return "int" if isinstance(value, int) else "float" if isinstance(value, float) else "string"

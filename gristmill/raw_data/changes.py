@@ -1,0 +1,84 @@
+"""Which raw objects of a snapshot are new, changed or gone since its documents were last made."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from gristmill.errors import GristmillError
+from gristmill.lake.address import documents_asset, place
+from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
+from gristmill.lake.rows.raw_parts import object_of
+from gristmill.lake.store.protocol import Entry, Store
+from gristmill.raw_data.listing import list_raw
+from gristmill.raw_data.scan import Seen
+from gristmill.recipes.source import Source, Split
+
+Stamp = TypeVar("Stamp", RawVersion, Entry)
+
+MOST = 20_000
+"""Most objects of a snapshot that are compared: a tick of a sensor has no time for more."""
+
+
+class RawChanges(NamedTuple):
+    """The names of raw objects below their snapshot, sorted.
+
+    Attributes:
+        new: objects that the documents were not made from.
+        changed: objects with another size or etag.
+        gone: objects that the documents were made from, and that are there no longer.
+    """
+
+    new: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    gone: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        """The numbers in words.
+
+        >>> str(RawChanges(["b.jsonl"], [], ["c.jsonl", "d.jsonl"]))
+        '1 file new, 0 changed, 2 gone'
+        """
+        plural = "" if len(self.new) == 1 else "s"
+        return f"{len(self.new):,} file{plural} new, {len(self.changed):,} changed, {len(self.gone):,} gone"
+
+    def rows(self, most: int) -> Iterator[Mapping[str, str]]:
+        """A row for each object, at most so many: its name, and what happened to it."""
+        named = [(name, what) for what, names in self._asdict().items() for name in names]
+        yield from ({"file": name, "change": what} for name, what in sorted(named)[:most])
+
+
+def find_changes(source: Source, lake: Store, raw: Store, snapshot: str, seen: Seen) -> RawChanges | None:
+    """Compares the raw objects of a snapshot with those that its documents were made from.
+
+    Args:
+        source: the recipe.
+        lake: holds the notes of the runs that read the objects.
+        raw: holds the raw objects.
+        snapshot: its key.
+        seen: what a scan saw of it.
+
+    Returns:
+        The changes. None if no run has made the documents, if there are more than MOST objects, or if the objects
+        cannot be listed now: a report must not fail because it cannot say more.
+    """
+    if seen.objects > MOST:
+        return None
+    try:
+        read = _objects(source, raw_stamps(lake, place(documents_asset(source.name, source.versions[0]), snapshot)))
+        entries = _objects(source, list_raw(source, raw, snapshot).entries) if read and seen.objects else {}
+    except GristmillError:
+        return None
+    if not read:
+        return None
+    both = sorted(entries.keys() & read.keys())
+    changed = [name for name in both if not _is_same(read[name], entries[name], seen)]
+    return RawChanges(sorted(entries.keys() - read.keys()), changed, sorted(read.keys() - entries.keys()))
+
+
+def _objects(source: Source, named: Mapping[str, Stamp]) -> Mapping[str, Stamp]:
+    """By the names of objects; those of a source that cuts large objects are by the names of their parts."""
+    return {object_of(name)[0]: each for name, each in named.items()} if isinstance(source.shards, Split) else named
+
+
+def _is_same(read: RawVersion, entry: Entry, seen: Seen) -> bool:
+    """Whether an object is as it was read. If a look has found other bytes of the same size, the ctime tells."""
+    return read.same(entry) if seen.rewritten else (read.size, read.etag) == (entry.size, entry.etag)

@@ -1,0 +1,22 @@
+"""Sizes for people."""
+
+_UNITS = ("kB", "MB", "GB", "TB", "PB")
+
+
+def size_in_words(size: int) -> str:
+    """A number of bytes in the largest unit of which there is at least one; units are powers of 1,000.
+
+    Args:
+        size: number of bytes, at least 0.
+
+    >>> [size_in_words(size) for size in (1, 999, 1_000, 31_488_381, 2_500_000_000_000_000_000)]
+    ['1 byte', '999 bytes', '1.0 kB', '31.5 MB', '2,500.0 PB']
+    """
+    if size < 1000:
+        return f"{size} byte{'' if size == 1 else 's'}"
+    amount, unit = float(size), ""
+    for unit in _UNITS:  # noqa: B007 - the last one is used
+        amount /= 1000
+        if amount < 999.95:
+            break
+    return f"{amount:,.1f} {unit}"

@@ -1,0 +1,44 @@
+"""How Dagster's daemon records the ticks of a raw-arrival sensor: this hangs on how the pinned Dagster does it."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.scheduler.instigation import InstigatorTick
+from dagster._core.test_utils import create_test_daemon_workspace_context, instance_for_test
+from dagster._core.workspace.load_target import ModuleTarget
+from dagster._daemon.sensor import execute_sensor_iteration
+from dagster_kit import SHELVES, Works, letters
+from paths import python_path
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_tick_that_found_something_is_a_success_and_one_that_did_not_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRISTMILL_LAKE", str(tmp_path / "lake"))
+    monkeypatch.setenv("GRISTMILL_SHELVES", ",".join(SHELVES))
+    monkeypatch.setenv("GRISTMILL_INTERVAL", "1")
+    monkeypatch.setenv("PYTHONPATH", python_path())
+    with instance_for_test() as instance:
+        works = Works(tmp_path / "lake", instance)
+        works.raw(letters(1, 2))
+        target = ModuleTarget("gristmill.dagster_location", None, str(tmp_path), "gristmill")
+        with create_test_daemon_workspace_context(target, instance) as workspace:
+            for _ in range(2):
+                list(execute_sensor_iteration(workspace, logging.getLogger(__name__), None, None))
+            ticks = _ticks(instance, "letters_raw_arrivals")
+    assert [(tick.status.value, tick.run_ids, tick.origin_run_ids) for tick in ticks] == [
+        ("SKIPPED", [], []),
+        ("SUCCESS", [], []),
+    ]
+    assert (ticks[1].cursor or "").startswith('{"said":"2024 new: 1 file, ')
+    assert ticks[0].skip_reason == "nothing new"
+
+
+def _ticks(instance: dg.DagsterInstance, name: str) -> Sequence[InstigatorTick]:
+    (state,) = [each for each in instance.all_instigator_state() if each.name == name]
+    return instance.get_ticks(state.instigator_origin_id, state.selector_id)
