@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from assets.attributes import attribute_assets, carried_assets
-from assets.checks import audit_checks
+from assets.checks import audit_checks, audit_jobs, audit_schedule
 from assets.documents import adoption_assets, document_assets
 from assets.duplicates import dedupe_assets, resolution_asset
 from assets.exports import export_assets, export_index_asset
@@ -87,15 +87,13 @@ def others_of(catalogue: Catalogue) -> list[dg.AssetsDefinition]:
     return assets
 
 
-def checks_beside(catalogue: Catalogue, steps: Sequence[StepAssets]) -> list[dg.AssetChecksDefinition]:
-    """The checks that run by themselves: the audits, and `ids_unique_across` for sources whose snapshots accumulate."""
+def audits_of(catalogue: Catalogue, steps: Sequence[StepAssets]) -> dict[str, dg.AssetChecksDefinition]:
+    """The audits of what steps make, by source."""
     claims: dict[str, dict[str, dict[str, str]]] = {}
     for step in steps:
         for output in step.outputs:
             claims.setdefault(step.source, {})[output.address] = output.checks
-    growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
-    audits = (audit_checks(catalogue.sources[source], each) for source, each in claims.items())
-    return [*audits, *map(across_check, growing)]
+    return {source: audit_checks(catalogue.sources[source], each) for source, each in claims.items()}
 
 
 def build(
@@ -118,15 +116,17 @@ def build(
         "loggers": dict(loggers) if loggers else None,
     }
     growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
+    audits = audits_of(catalogue, steps)
     return dg.Definitions(
         assets=assets,
-        asset_checks=checks_beside(catalogue, steps),
+        asset_checks=[*audits.values(), *map(across_check, growing)],
         jobs=[
             *jobs(catalogue, assets, common),
+            *audit_jobs(catalogue.sources, audits),
             *watched_folder_jobs(catalogue, environment.workers),
             sync_job(catalogue, checks),
         ],
-        schedules=[across_schedule(growing)] if growing else [],
+        schedules=[audit_schedule(), *([across_schedule(growing)] if growing else [])],
         sensors=[
             *raw_arrival_sensors(catalogue, environment.interval),
             *blocklist_sensors(catalogue, environment.interval),

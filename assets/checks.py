@@ -9,6 +9,8 @@ from assets.support.keys import address_of, key_of, plain, snapshots_of
 from assets.support.last_reading import NEVER, READ, WRONG, last_result, repeated, show_last, still_wrong
 from assets.support.next_steps import beside_result
 from assets.support.report import failures
+from assets.support.runs.tags import LAYER, SOURCE
+from gristmill.execution.work import Say
 from gristmill.lake.address import place
 from gristmill.recipes.source import Source
 from gristmill.verification.audit import audit_ledger
@@ -18,6 +20,9 @@ from resources.lake import LakeResource
 _SHOWN = 20
 """Number of findings that a result shows; `python -m gristmill verify --all` lists all of them."""
 
+
+AUDITS = "audits"
+"""The job that executes the audits of all sources."""
 
 CHECKSUMS = "checksums_match_audit"
 """The audit that reads raw objects, and no ledger."""
@@ -47,23 +52,61 @@ def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.
         if context.run.asset_selection:  # "Materialize" selects every check; audits run only by themselves
             yield from (repeated(context.instance, key) for key in keys)
             return
-        named = context.run.tags.get("dagster/partition")
-        snapshots = (
-            [named] if named else sorted(context.instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
-        )
-        readings: dict[tuple[dg.AssetKey, bool], _Reading] = {}
-        for key in keys:
-            of = (key.asset_key, key.name == CHECKSUMS)
-            raw = source if key.name == CHECKSUMS else None
-            if of not in readings:
-                with failures(lake):
-                    readings[of] = _audit(lake, address_of(key.asset_key), raw, snapshots, context)
-            last = last_result(context.instance, key) if named else None
-            result = _result(key, readings[of], last[1] if last else None)
+        for key, result in _results(context, lake, source, keys):
             yield result
             show_last(context.instance, context.run.run_id, key, result)
 
     return audit
+
+
+def audit_jobs(
+    sources: Mapping[str, Source], audits: Mapping[str, dg.AssetChecksDefinition]
+) -> Iterator[dg.JobDefinition]:
+    """The job of each source that does all its audits, and the job `audits` that does those of all sources.
+
+    They are jobs of one op, which records results of checks. Jobs of checks would take 25 ms each of every load.
+
+    Args:
+        sources: the recipes.
+        audits: the audits, by source.
+    """
+    of_job = {f"{plain(source)}_audits": [source] for source in audits} | {AUDITS: [*audits]}
+
+    @dg.op(description="Reads every byte of all finished snapshots.", pool="audit")
+    def audit_all(context: dg.OpExecutionContext, lake: LakeResource) -> None:
+        for source in of_job[context.job_name]:
+            for key, result in _results(context, lake, sources[source], sorted(audits[source].check_keys)):
+                if result.metadata[READ].value == NEVER:  # nothing of it is made yet: that is no finding
+                    continue
+                if not result.passed:
+                    context.log.error(f"{address_of(key.asset_key)}: {key.name}: {result.description}")
+                context.log_event(_evaluation(key, result))  # type: ignore[arg-type]  # it takes evaluations too
+                show_last(context.instance, context.run.run_id, key, result)
+
+    for name, named in of_job.items():
+        source = named[0] if name != AUDITS else ""
+        yield dg.GraphDefinition(
+            name=name,
+            description=f"All audits of {source or 'all sources'}: reads every byte, and compares it with the ledgers",
+            node_defs=[audit_all],
+        ).to_job(tags={LAYER: "audits", **({SOURCE: source} if source else {})})
+
+
+def _evaluation(key: dg.AssetCheckKey, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+    return dg.AssetCheckEvaluation(
+        asset_key=key.asset_key,
+        check_name=key.name,
+        passed=result.passed,
+        metadata=result.metadata,
+        description=result.description,
+        severity=result.severity,
+        blocking=False,
+    )
+
+
+def audit_schedule() -> dg.ScheduleDefinition:
+    """The schedule that executes all audits every week. A person switches it on in the UI."""
+    return dg.ScheduleDefinition(job_name=AUDITS, cron_schedule="23 4 * * 0")
 
 
 class _Reading(NamedTuple):
@@ -74,12 +117,34 @@ class _Reading(NamedTuple):
     wrong: list[str]
 
 
+def _results(
+    context: dg.OpExecutionContext | dg.AssetCheckExecutionContext,
+    lake: LakeResource,
+    source: Source,
+    keys: Sequence[dg.AssetCheckKey],
+) -> Iterator[tuple[dg.AssetCheckKey, dg.AssetCheckResult]]:
+    """The results of audits, each as soon as it is there. Audits of the same bytes read them once."""
+    named = context.run.tags.get("dagster/partition")
+    snapshots = (
+        [named] if named else sorted(context.instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
+    )
+    readings: dict[tuple[dg.AssetKey, bool], _Reading] = {}
+    for key in keys:
+        of = (key.asset_key, key.name == CHECKSUMS)
+        raw = source if key.name == CHECKSUMS else None
+        if of not in readings:
+            with failures(lake):
+                readings[of] = _audit(lake, address_of(key.asset_key), raw, snapshots, context.log.info)
+        last = last_result(context.instance, key) if named else None
+        yield key, _result(key, readings[of], last[1] if last else None)
+
+
 def _audit(
     lake: LakeResource,
     address: str,
     raw: Source | None,
     snapshots: Sequence[str],
-    context: dg.AssetCheckExecutionContext,
+    say: Say,
 ) -> _Reading:
     """Audits the finished snapshots of an asset; or, if a source is given, its raw objects by their checksum files."""
     store = lake.store()
@@ -88,9 +153,9 @@ def _audit(
         partition = place(address, snapshot)
         if store.head(partition.ledger) is None:
             continue
-        context.log.info(f"{address} ({snapshot}): reading all of it")
+        say(f"{address} ({snapshot}): reading all of it")
         if raw is None:
-            findings = audit_ledger(store, partition.ledger, context.log.info, shelves=lake.packages)
+            findings = audit_ledger(store, partition.ledger, say, shelves=lake.packages)
         else:
             findings = list(audit_checksums(lake.lake(), raw, snapshot))
         reading.findings.extend(str(finding) for finding in findings)

@@ -10,6 +10,7 @@ from assets.support.facts.resolution_facts import resolution_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
+from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, ledger_of_asset
@@ -87,6 +88,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         group_name=resolution_group(dedupe),
         description=f"{_words(dedupe)}: compares the fingerprints of all snapshots, and marks what occurred before",
         kinds={"fingerprints"},
+        tags=asset_tags(address),
         code_version=dedupe.recipe.digest[:16],
         automation_condition=when_below_changed(),
         pool="tag",

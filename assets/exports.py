@@ -9,6 +9,7 @@ from assets.support.indexes import index_result, known_snapshots
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
+from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.address import cache_asset, export_asset, export_index
@@ -62,6 +63,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
         description=f"{_words(mix, export)}: the release over the finished slices, and which are absent",
         owners=list(export.owners),
         kinds={export.format.type},
+        tags=asset_tags(export_index(mix.name, export.name)),
         code_version=digest_of(format_parameters(export.format, release=True))[:16],
         automation_condition=when_below_changed(),
     )

@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 
 from assets.support.keys import address_of, key_of, plain
+from assets.support.runs.tags import run_tags
 from gristmill.lake.address import (
     attributes_asset,
     cache_asset,
@@ -62,7 +63,7 @@ def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any
         near += [by_address[address_of(key)] for asset in near for key in _inputs(asset)]
         of_source = dg.Definitions(
             assets=list({id(asset): asset for asset in near}.values()),
-            jobs=[_job(name, *job) for name, job in specs.items()],
+            jobs=[_job(name, *job, source.name) for name, job in specs.items()],
             **common,
         )
         yield from (of_source.resolve_job_def(name) for name in specs)
@@ -102,8 +103,13 @@ def _of_source(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tupl
             yield documents_name(mix.name, stream.key), (words, [documents])
 
 
-def _job(name: str, words: str, addresses: Sequence[str]) -> Any:
-    return dg.define_asset_job(name, selection=[key_of(address) for address in addresses], description=words)
+def _job(name: str, words: str, addresses: Sequence[str], source: str = "") -> Any:
+    return dg.define_asset_job(
+        name,
+        selection=[key_of(address) for address in addresses],
+        description=words,
+        tags=run_tags(addresses, dict.fromkeys(addresses, source)),
+    )
 
 
 def _keys(asset: Asset) -> list[dg.AssetKey]:

@@ -9,6 +9,7 @@ from assets.support.indexes import index_result, known_snapshots
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
+from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.address import mix_asset, mix_index
@@ -54,6 +55,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         description=f"{mix.description or mix.name}: the slices of the mix now, and which are absent",
         owners=list(mix.owners),
         kinds={"json"},
+        tags=asset_tags(mix_index(mix.name)),
         automation_condition=when_below_changed(),
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:

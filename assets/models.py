@@ -6,6 +6,7 @@ from assets.support.facts.folder_facts import folder_facts
 from assets.support.keys import key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
+from assets.support.runs.tags import asset_tags
 from gristmill.pipeline.models import made_of
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
@@ -24,6 +25,7 @@ def folder_asset_of(recipe: LabelledSet | Model) -> dg.AssetsDefinition:
         group_name="models",
         description=recipe.description or recipe.name,
         kinds={"model" if isinstance(recipe, Model) else "jsonl"},
+        tags=asset_tags(address),
         pool="train",
     )
     def make(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:

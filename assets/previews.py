@@ -9,7 +9,8 @@ import dagster as dg
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from gristmill.lake.address import attributes_asset, documents_asset
+from assets.support.runs.tags import asset_tags
+from gristmill.lake.address import attributes_asset, documents_asset, mix_index
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.mix_preview import StreamPreview, open_stream, preview_stream, previewed_snapshots
@@ -44,6 +45,7 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         description=f"{mix.description or mix.name}: what its rules would keep and drop; materialize it at any time",
         owners=list(mix.owners),
         kinds={"html"},
+        tags=asset_tags(mix_index(mix.name)),
     )
     def preview(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store = lake.store()

@@ -6,6 +6,7 @@ import dagster as dg
 
 from assets.support.about import description_of, facts_about
 from assets.support.keys import key_of, snapshots_of
+from assets.support.runs.tags import asset_tags
 from gristmill.lake.address import raw_asset
 from gristmill.raw_data.roots import raw_address
 from gristmill.recipes.source import Source
@@ -19,6 +20,7 @@ def raw_spec(source: Source) -> dg.AssetSpec:
         group_name=source.name.replace("-", "_"),
         partitions_def=snapshots_of(source.name),
         kinds={"raw"},
+        tags=asset_tags(raw_asset(source.name)),
         owners=list(source.owners),
         freshness_policy=_policy(source),
         metadata=facts_about(source)

@@ -4,6 +4,7 @@ import dagster as dg
 
 from assets.duplicates import resolution_group
 from assets.support.keys import plain
+from assets.support.runs.tags import MIX, SOURCE
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
@@ -21,16 +22,18 @@ def automation_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[d
         catalogue: the recipes.
         interval: seconds between two ticks of a sensor.
     """
-    groups = [source.name.replace("-", "_") for source in catalogue.sources.values()]
-    groups += [f"{lead}_{plain(mix.name)}" for mix in catalogue.mixes.values() for lead in ("mix", "tokens")]
-    groups += [f"exports_{plain(mix.name)}" for mix in catalogue.mixes.values() if catalogue.exports_of(mix)]
-    groups += [resolution_group(dedupe) for dedupe in catalogue.dedupes.values()]
+    groups = {source.name.replace("-", "_"): {SOURCE: source.name} for source in catalogue.sources.values()}
+    for mix in catalogue.mixes.values():
+        leads = ["mix", "tokens", *(["exports"] if catalogue.exports_of(mix) else [])]
+        groups |= {f"{lead}_{plain(mix.name)}": {MIX: mix.name} for lead in leads}
+    groups |= {resolution_group(dedupe): {"gristmill/dedupe": dedupe.name} for dedupe in catalogue.dedupes.values()}
     return [
         dg.AutomationConditionSensorDefinition(
             name=f"{group}_automation",
             target=dg.AssetSelection.groups(group),
             minimum_interval_seconds=interval,
             default_status=dg.DefaultSensorStatus.RUNNING,
+            run_tags=tags,
         )
-        for group in groups
+        for group, tags in groups.items()
     ]

@@ -80,7 +80,7 @@ def raw_arrival_sensor(
         interval: seconds between two ticks.
     """
 
-    @dg.sensor(
+    @dg.sensor(  # type: ignore[arg-type]  # Dagster takes a list of any of its results
         name=f"{source.name.replace('-', '_')}_raw_arrivals",
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,

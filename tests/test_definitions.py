@@ -138,6 +138,9 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "tiny_1_train",
         "ids_across",
         "sync",
+        "letters_audits",
+        "diary_audits",
+        "audits",
     }
     assert {sensor.name for sensor in location.sensor_defs} == {
         "letters_raw_arrivals",

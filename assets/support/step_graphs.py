@@ -10,6 +10,7 @@ import dagster as dg
 
 from assets.support.automation import when_needed
 from assets.support.keys import key_of, plain, snapshots_of
+from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import Ops, StepAssets
 
 
@@ -44,7 +45,11 @@ def _define(step: StepAssets, ops: Ops) -> dg.AssetsDefinition:
         descriptions_by_output_name={plain(output.address): output.description for output in outputs},
         metadata_by_output_name={plain(output.address): dict(output.metadata) for output in outputs},
         tags_by_output_name={
-            plain(output.address): {f"dagster/kind/{kind}": "" for kind in output.kinds} for output in outputs
+            plain(output.address): {
+                **{f"dagster/kind/{kind}": "" for kind in output.kinds},
+                **asset_tags(output.address, step.source),
+            }
+            for output in outputs
         },
         owners_by_output_name={plain(output.address): list(output.owners) for output in outputs},
         code_versions_by_output_name={plain(output.address): output.code_version for output in outputs},

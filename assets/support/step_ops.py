@@ -16,6 +16,7 @@ from assets.support.facts.score_facts import score_facts
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import cache_facts, check_result, failures, ledger_metadata
+from assets.support.runs.tags import tag_run
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
@@ -167,6 +168,7 @@ class Ops:
 
     def __init__(self, steps: Mapping[str, StepAssets]) -> None:
         self._steps = steps
+        self._sources = {address: step.source for address, step in steps.items()}
         self.plan = cache(self._plan_op)
         self.grind = cache(self._grind_op)
         self.commit = cache(self._commit_op)
@@ -186,6 +188,7 @@ class Ops:
         )
         def plan_partition(context: dg.OpExecutionContext, lake: LakeResource, engine: EngineResource) -> None:
             assets, addresses = self._chosen(context)
+            tag_run(context, self._sources)
             with failures(lake):
                 engine.check()
                 _claim(context, lake, assets, addresses, force=engine.force)

@@ -12,6 +12,7 @@ from pydantic import Field
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import drawing, failures
+from assets.support.runs.tags import asset_tags
 from gristmill.lake.address import cache_index, cache_packing
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
@@ -48,6 +49,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         description=f"{mix.name} by {tokenizer.name} as examples of one length: fill rate, cut and dropped documents",
         owners=list(mix.owners),
         kinds={"numpy"},
+        tags=asset_tags(cache_packing(mix.name, tokenizer.name)),
         config_schema=plain_schema(PackingRequest),
     )
     def packing(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:

@@ -10,6 +10,7 @@ from assets.support.indexes import index_result, known_snapshots, streams_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
+from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.address import cache_asset, cache_index
@@ -65,6 +66,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml over the finished slices",
         owners=list(mix.owners),
         kinds={"levanter"},
+        tags=asset_tags(cache_index(mix.name, tokenizer.name)),
         automation_condition=when_below_changed(),
         config_schema=plain_schema(CacheIndexConfig),
     )

@@ -8,6 +8,7 @@ from pydantic import Field
 from assets.support.keys import key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
+from assets.support.runs.tags import asset_tags
 from gristmill.lake.address import mix_asset, tokenizer_asset
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.tokenizer import Tokenizer
@@ -36,6 +37,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         group_name="tokenizers",
         description=tokenizer.description or tokenizer.name,
         kinds={"huggingface"},
+        tags=asset_tags(tokenizer_asset(tokenizer.name)),
         pool="train",
         config_schema=plain_schema(TrainingRequest),
     )

@@ -4,7 +4,15 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run
-from dagster_kit import JOURNEY, LETTERS_V0, TINY_LETTERS, Result, Works, letters
+from dagster_kit import (
+    BLEND_LETTERS,
+    JOURNEY,
+    LETTERS_V0,
+    TINY_LETTERS,
+    Result,
+    Works,
+    letters,
+)
 
 from assets.support.keys import key_of
 from gristmill.lake.address import place
@@ -134,3 +142,33 @@ def test_an_audit_that_ends_after_a_later_run_is_what_dagster_shows(made: Works)
     execute_run(InMemoryJob(job), begun, made.instance)
     assert shown(made).passed is False
     assert path in (shown(made).description or "")
+
+
+def test_the_job_of_a_source_does_all_its_audits_and_that_of_all_does_every_one(made: Works) -> None:
+    one = made.run("letters_audits", None)
+    assert {name.partition(":")[0] for name in one.checks} == {*JOURNEY, BLEND_LETTERS, TINY_LETTERS}
+    assert said(one, LETTERS_V0, "ids_unique") == (True, "every byte of 2024 is as its ledger says", "2024")
+    assert made.run("audits", None).checks.keys() == one.checks.keys()
+    assert shown(made).passed
+
+
+def test_what_is_not_made_yet_gets_no_result_from_a_job(made: Works) -> None:
+    done = made.run("diary_audits", None)
+    assert done.success
+    assert done.checks == {}
+
+
+def test_an_audit_of_a_job_that_fails_is_an_error_in_its_log_and_on_the_page_of_the_check(made: Works) -> None:
+    path = place(LETTERS_V0, "2024").shard("a")
+    data = made.store.read(path)
+    made.store.put(path, data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
+    done = made.run("letters_audits", None)
+    assert done.success  # the audits were done; what they found is in the checks
+    assert any(line.startswith(f"{LETTERS_V0}: ids_unique_audit: {path}: ") for line in done.said)
+    assert not shown(made).passed
+
+
+def test_every_week_all_are_audited_once_a_person_has_switched_it_on(works: Works) -> None:
+    schedule = works.definitions.resolve_schedule_def("audits_schedule")
+    assert (schedule.job_name, schedule.cron_schedule) == ("audits", "23 4 * * 0")
+    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED

@@ -75,7 +75,7 @@ class Ticker:
             said: Any = self._sensor(context)
             self.cursor = context.cursor
         self.seconds += 30
-        return said.skip_message if isinstance(said, dg.SkipReason) else logged[0]
+        return said.skip_message or "" if isinstance(said, dg.SkipReason) else logged[0]
 
     @property
     def keys(self) -> list[str]:
