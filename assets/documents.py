@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assets.support.about import description_of, facts_about
+from assets.support.about import description_of, facts_about, selection_in_words
 from assets.support.arrivals import is_vanished
 from assets.support.keys import plain
 from assets.support.step_ops import Asked, Output, StepAssets
@@ -86,12 +86,11 @@ def _version(source: Source, version: str) -> StepAssets:
     def step(asked: Asked) -> Step:
         return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
 
-    rules = "; ".join(f"{name}: {because}" for name, because in revision.reasons.items())
-    changes = f" Changes: {', '.join(revision.changes)}." if revision.changes else ""
+    about = f"{revision.description or version}\n\n{selection_in_words(revision)}"
     output = Output(
         address=every.asset,
         step=every,
-        description=description_of(source, f"{revision.description or version}. Rules: {rules or 'none'}.{changes}"),
+        description=description_of(source, about),
         group=source.name.replace("-", "_"),
         kinds=frozenset({"jsonl", "dolma", version}),
         owners=source.owners,

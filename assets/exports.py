@@ -43,7 +43,7 @@ def _slice(mix: Mix, stream: Stream, export: Export) -> StepAssets:
         step=every,
         description=f"{_words(mix, export)}: {stream.key}",
         group=f"exports_{plain(mix.name)}",
-        kinds=frozenset({export.format.type}),
+        kinds=frozenset({export.format.type, export.name}),
         owners=export.owners,
         metadata={"format": format_parameters(export.format, release=True), "validation": mix.validation},
     )
@@ -62,7 +62,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
         group_name=f"exports_{plain(mix.name)}",
         description=f"{_words(mix, export)}: the release over the finished slices, and which are absent",
         owners=list(export.owners),
-        kinds={export.format.type},
+        kinds={export.format.type, export.name},
         tags=asset_tags(export_index(mix.name, export.name)),
         code_version=digest_of(format_parameters(export.format, release=True))[:16],
         automation_condition=when_below_changed(),

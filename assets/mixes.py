@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import dagster as dg
 
+from assets.support.about import selection_in_words
 from assets.support.automation import when_below_changed
 from assets.support.indexes import index_result, known_snapshots
 from assets.support.keys import key_of, plain
@@ -31,14 +32,12 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
     def step(asked: Asked) -> Step:
         return replace(every, snapshot=asked.snapshot, shelves=asked.lake.packages)
 
-    rules = "; ".join(f"{name}: {because}" for name, because in stream.reasons.items())
-    changes = f" Changes: {', '.join(stream.changes)}." if stream.changes else ""
     output = Output(
         address=every.asset,
         step=every,
-        description=f"{stream.description or stream.key}. Rules: {rules or 'none'}. Rate: {stream.rate}.{changes}",
+        description=f"{stream.description or stream.key}\n\n{selection_in_words(stream)}\n\nRate: {stream.rate}.",
         group=f"mix_{plain(mix.name)}",
-        kinds=frozenset({"jsonl", "dolma"}),
+        kinds=frozenset({"jsonl", "dolma", "mix"}),
         owners=mix.owners,
         metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
     )
@@ -54,7 +53,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         group_name=f"mix_{plain(mix.name)}",
         description=f"{mix.description or mix.name}: the slices of the mix now, and which are absent",
         owners=list(mix.owners),
-        kinds={"json"},
+        kinds={"json", "mix"},
         tags=asset_tags(mix_index(mix.name)),
         automation_condition=when_below_changed(),
     )

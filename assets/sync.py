@@ -30,6 +30,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.roots import open_raw
+from gristmill.raw_data.scan import EMPTY
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.mixing.index import read_index
@@ -246,7 +247,8 @@ def _know(instance: dg.DagsterInstance, source: str, keys: set[str]) -> None:
     recorded = set(instance.get_dynamic_partitions(name))
     if keys - recorded:
         instance.add_dynamic_partitions(name, sorted(keys - recorded))
-    for key in sorted(recorded - keys - instance.get_materialized_partitions(key_of(raw_asset(source)))):
+    arrived = {key for key, version in versions(instance, key_of(raw_asset(source))).items() if version != EMPTY}
+    for key in sorted(recorded - keys - arrived):
         instance.delete_dynamic_partition(name, key)
 
 

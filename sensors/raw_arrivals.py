@@ -11,6 +11,7 @@ from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
 from dagster._core.storage.dagster_run import DagsterRun
 
 from assets.support.arrivals import Compare, forget, report, reported
+from assets.support.keys import snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
 from gristmill.lake.address import raw_asset
@@ -18,7 +19,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.inventory import Inventory
 from gristmill.raw_data.roots import open_raw, reach
-from gristmill.raw_data.scan import RawScan, Seen
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
@@ -129,7 +130,7 @@ def _tick(
             mind.read = read
             known = reported(context.instance, source.name)
             messages += _decide(source, mind, scan, known, now(), context.log.warning)
-            forgotten += _forget(context.instance, source, lake.store(), below, scan)
+            forgotten += _forget(context.instance, source, lake.store(), below, scan, known)
             if not isinstance(lister, Inventory):
                 mind.look_again(source, lake.store(), lister, scan, known, late)
     done = report(context.instance, source, mind.due, late, _compare(source, lake, lister))
@@ -215,15 +216,40 @@ def _decide(
 
 
 def _forget(
-    instance: dg.DagsterInstance, source: Source, lake: Store, below: Sequence[str], scan: RawScan
+    instance: dg.DagsterInstance,
+    source: Source,
+    lake: Store,
+    below: Sequence[str],
+    scan: RawScan,
+    known: Mapping[str, str],
 ) -> list[str]:
-    """Removes the keys of vanished snapshots of which nothing is left. Returns messages about them."""
+    """Removes the keys of snapshots of which nothing is there: neither raw data nor anything made from them.
+
+    They have vanished; or a person has added the key.
+
+    Args:
+        instance: Dagster's instance.
+        source: the recipe.
+        lake: the lake.
+        below: addresses of all assets whose partitions are the source's snapshots.
+        scan: a complete scan.
+        known: the last reported data version of each snapshot.
+
+    Returns:
+        Messages about them.
+    """
     if scan.hidden:
         return []
     present = {key for key, seen in scan.seen.items() if seen.objects} | scan.held.keys()
-    recorded = {key: version for key, version in reported(instance, source.name).items() if key not in present}
-    gone = forget(instance, source, lake, below, recorded)
-    return [f"{', '.join(gone)} vanished, and nothing made from it is left: its key was removed"] if gone else []
+    vanished = {key: version for key, version in known.items() if key not in present}
+    gone = forget(instance, source, lake, below, vanished)
+    words = [f"{', '.join(gone)} vanished, and nothing made from it is left: its key was removed"] if gone else []
+    keys = set(instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
+    strays = keys - present - known.keys()
+    if strays:  # another process may have reported one since the scan
+        strays -= reported(instance, source.name, sorted(strays)).keys()
+    removed = forget(instance, source, lake, below, dict.fromkeys(strays, EMPTY))
+    return [*words, f"{', '.join(removed)} never had raw data: its key was removed"] if removed else words
 
 
 def raw_arrival_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[dg.SensorDefinition]:

@@ -4,9 +4,27 @@ from typing import Any
 
 import dagster as dg
 
+from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
 
 UNDECLARED = "not declared"
+
+
+def selection_in_words(selection: Selection) -> str:
+    """The rules of a selection and its changes as lists in Markdown.
+
+    Args:
+        selection: a stream of a mix, or a revision of a source.
+    """
+    parts = []
+    if selection.reasons:
+        rules = (f"- `{name}`: {because}" for name, because in selection.reasons.items())
+        parts.append("\n".join(["Drops rows by these rules:", "", *rules]))
+    else:
+        parts.append("No rule drops rows.")
+    if selection.changes:
+        parts.append("\n".join(["Changes rows:", "", *(f"- {change}" for change in selection.changes)]))
+    return "\n\n".join(parts)
 
 
 def description_of(source: Source, what: str) -> str:
@@ -14,9 +32,10 @@ def description_of(source: Source, what: str) -> str:
 
     Args:
         source: the recipe.
-        what: one sentence about the asset, with its full stop.
+        what: about the asset: a sentence with its full stop, or Markdown.
     """
-    lines = [f"{what} Licence: {source.licence or UNDECLARED}."]
+    licence = f"Licence: {source.licence or UNDECLARED}."
+    lines = [what, licence] if "\n" in what else [f"{what} {licence}"]
     if source.terms:
         lines.append(f"Terms: {source.terms}")
     if source.homepage:

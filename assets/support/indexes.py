@@ -5,13 +5,16 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.tables import table
+from assets.support.facts.totals import totals_facts
 from assets.support.keys import snapshots_of
 from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.index import Index
+from gristmill.reports.sizes import size_in_words
+from gristmill.stages.mixing.index import Index, Slice
 from gristmill.stages.token_cache.index import cache_reading, tokens_by_stream
 
 
@@ -59,16 +62,21 @@ def streams_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict
 
 def index_facts(store: Store, index: Index) -> dict[str, Any]:
     """The content of an index as metadata for people."""
-    slices = [dg.TableRecord({"stream": s.stream, "snapshot": s.snapshot, **_shown(s.totals)}) for s in index.slices]
+    tokens = any("tokens" in each.totals for each in index.slices)  # a mix has none before they are made
     return {
-        "dagster/row_count": index.totals.get("rows", 0),
-        **{name: number for name, number in index.totals.items() if name != "rows"},
-        "slices": dg.MetadataValue.table(slices) if slices else "none",
+        **totals_facts(index.totals),
+        "slices": table([_shown(each, tokens=tokens) for each in index.slices]),
         "absent slices": ", ".join(index.absent) or "none",
         "older editions left out": ", ".join(index.left) or "none",
         "index": dg.MetadataValue.path(f"{store.url}/{index.asset}/index.json"),
     }
 
 
-def _shown(totals: dict[str, int]) -> dict[str, int]:
-    return {name: totals.get(name, 0) for name in ("rows", "bytes", "tokens")}
+def _shown(part: Slice, *, tokens: bool) -> dict[str, Any]:
+    shown = {
+        "stream": part.stream,
+        "snapshot": part.snapshot,
+        "rows": part.totals.get("rows", 0),
+        "size": size_in_words(part.totals.get("bytes", 0)),
+    }
+    return {**shown, "tokens": part.totals.get("tokens", 0)} if tokens else shown

@@ -8,11 +8,13 @@ from typing import Any
 import dagster as dg
 
 from assets.support.facts.tables import table
+from assets.support.facts.totals import dropped_facts, totals_facts
 from assets.support.next_steps import beside_result
 from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
 from gristmill.execution.checks import Verdict
 from gristmill.execution.commit import PartitionPlan
 from gristmill.lake.address import Place
+from gristmill.lake.asset_kinds import DOCUMENTS, MIX
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.reports.histogram import Histogram, draw
@@ -99,23 +101,28 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
         ledger: the head.
         shards: rows of the ledger's table. With them, each reason of refused rows has the place of an example.
     """
-    totals = ledger.totals
-    metadata: dict[str, Any] = {
-        "dagster/row_count": totals.get("rows", 0),
-        "bytes": totals.get("bytes", 0),
-        "shards": totals.get("shards", 0),
-        "ledger": dg.MetadataValue.path(f"{store.url}/{place.ledger}"),
-        "folder": dg.MetadataValue.path(f"{store.url}/{_folder(place)}"),
-        "fingerprint": ledger.fingerprint,
-    }
-    plain = {"shards", "rows", "bytes", "length"}
-    metadata |= {_words(name): number for name, number in totals.items() if name not in plain}
+    totals, rows = ledger.totals, ledger.totals.get("rows", 0)
+    metadata = totals_facts(totals)
+    if place.kind in {DOCUMENTS, MIX} or ledger.dropped:
+        metadata |= dropped_facts(rows, ledger.dropped)
+    metadata["shards"] = totals.get("shards", 0)
+    if totals.get("shards"):
+        metadata["ledger"] = dg.MetadataValue.path(f"{store.url}/{place.ledger}")
+        metadata["folder"] = dg.MetadataValue.path(f"{store.url}/{_folder(place)}")
+    else:  # its files go, and so does its ledger when nothing made from it is left
+        metadata["empty"] = "its raw data have vanished, or nothing of them was kept: it has no files"
+    metadata["fingerprint"] = ledger.fingerprint
     if ledger.dropped:
         places = {QUARANTINE + reason: row.place for reason, row in examples(store, place, shards).items()}
         metadata["dropped by reason"] = table(
             [
-                {"reason": reason, "rows": rows, **({"example": places.get(reason, "")} if places else {})}
-                for reason, rows in sorted(ledger.dropped.items(), key=lambda i: -i[1])
+                {
+                    "reason": reason,
+                    "rows": count,
+                    "share": f"{count / (rows + sum(ledger.dropped.values())):.1%}",
+                    **({"example": places.get(reason, "")} if places else {}),
+                }
+                for reason, count in sorted(ledger.dropped.items(), key=lambda i: -i[1])
             ]
         )
     return metadata
@@ -153,11 +160,6 @@ def ledger_metadata(
 def _folder(place: Place) -> str:
     """The folder of the objects: the snapshot's, or that of the asset if the snapshot has several folders."""
     return f"{place.asset}/" if place.kind.splits else place.folder
-
-
-def _words(total: str) -> str:
-    """The metadata key of a ledger's total: `absent: english` counts the rows without a value in a rule's column."""
-    return total.replace("absent: ", "rows without a value of ")
 
 
 def drawing(histogram: Histogram, title: str, unit: str) -> str:

@@ -48,7 +48,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
         group_name=f"tokens_{plain(mix.name)}",
         description=f"{mix.name} by {tokenizer.name} as examples of one length: fill rate, cut and dropped documents",
         owners=list(mix.owners),
-        kinds={"numpy"},
+        kinds={"numpy", tokenizer.name},
         tags=asset_tags(cache_packing(mix.name, tokenizer.name)),
         config_schema=plain_schema(PackingRequest),
     )

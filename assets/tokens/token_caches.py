@@ -40,7 +40,7 @@ def _slice(mix: Mix, stream: Stream, tokenizer: Tokenizer) -> StepAssets:
         description=f"Levanter {stream.format.type} cache of {mix.name}/{stream.key} by {tokenizer.name},"
         f" in at most {mix.parts} parts",
         group=f"tokens_{plain(mix.name)}",
-        kinds=frozenset({"levanter", stream.format.type}),
+        kinds=frozenset({"levanter", stream.format.type, tokenizer.name}),
         owners=mix.owners,
         metadata={"validation": mix.validation, "eos_style": tokenizer.eos_style},
     )
@@ -65,7 +65,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         group_name=f"tokens_{plain(mix.name)}",
         description=f"{mix.name} by {tokenizer.name}: merged Levanter ledgers and data.yaml over the finished slices",
         owners=list(mix.owners),
-        kinds={"levanter"},
+        kinds={"levanter", tokenizer.name},
         tags=asset_tags(cache_index(mix.name, tokenizer.name)),
         automation_condition=when_below_changed(),
         config_schema=plain_schema(CacheIndexConfig),

@@ -26,7 +26,7 @@ class TrainingRequest(dg.Config):
     )
 
 
-def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsDefinition:  # noqa: ARG001
+def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsDefinition:
     """The asset of a tokenizer. It has no automation: it is made by hand."""
     training = tokenizer.training
     inputs = [mix_asset(training.mix, stream) for stream in training.snapshots] if training else []
@@ -37,6 +37,7 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         group_name="tokenizers",
         description=tokenizer.description or tokenizer.name,
         kinds={"huggingface"},
+        owners=_owners(catalogue, tokenizer),
         tags=asset_tags(tokenizer_asset(tokenizer.name)),
         pool="train",
         config_schema=plain_schema(TrainingRequest),
@@ -59,3 +60,11 @@ def tokenizer_asset_of(catalogue: Catalogue, tokenizer: Tokenizer) -> dg.AssetsD
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(ledger.fingerprint))
 
     return train
+
+
+def _owners(catalogue: Catalogue, tokenizer: Tokenizer) -> list[str]:
+    """The owners of the mixes that a tokenizer is trained on or used by, each once."""
+    mixes = [mix for mix in catalogue.mixes.values() if tokenizer in catalogue.tokenizers_of(mix)]
+    if tokenizer.training and tokenizer.training.mix in catalogue.mixes:
+        mixes.insert(0, catalogue.mixes[tokenizer.training.mix])
+    return list(dict.fromkeys(owner for mix in mixes for owner in mix.owners))

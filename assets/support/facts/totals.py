@@ -1,0 +1,47 @@
+"""The totals of a ledger or an index as metadata in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gristmill.reports.sizes import size_in_words
+
+_ELSEWHERE = frozenset({"rows", "bytes", "shards", "length"})
+"""Totals that have metadata of their own, or that nobody asks for."""
+
+
+def totals_facts(totals: Mapping[str, int]) -> dict[str, Any]:
+    """Rows, size and further counters, by words.
+
+    Args:
+        totals: of a ledger or an index.
+
+    >>> totals_facts({"rows": 3, "bytes": 1500, "length": 9000, "tokens": 12, "absent: english": 1})
+    {'dagster/row_count': 3, 'size': '1.5 kB', 'bytes': 1500, 'tokens': 12, 'rows without a value of english': 1}
+    """
+    size = totals.get("bytes", 0)
+    return {
+        "dagster/row_count": totals.get("rows", 0),
+        "size": size_in_words(size),
+        "bytes": size,
+        **{_words(name): number for name, number in totals.items() if name not in _ELSEWHERE},
+    }
+
+
+def dropped_facts(rows: int, dropped: Mapping[str, int]) -> dict[str, Any]:
+    """How many rows were read, and how many of them were dropped.
+
+    Args:
+        rows: number of rows that were kept.
+        dropped: number of rows that were not, by reason.
+
+    >>> dropped_facts(3, {"too-short": 1})
+    {'rows read': 4, 'rows dropped': 1, 'rows dropped (%)': 25.0}
+    """
+    left_out = sum(dropped.values())
+    share = 100 * left_out / (rows + left_out) if left_out else 0.0
+    return {"rows read": rows + left_out, "rows dropped": left_out, "rows dropped (%)": round(share, 2)}
+
+
+def _words(total: str) -> str:
+    """The metadata key of a total: `absent: english` counts the rows without a value in a rule's column."""
+    return total.replace("absent: ", "rows without a value of ")
