@@ -97,21 +97,25 @@ def report(
         seen = due.pop(snapshot)
         changes = compare(snapshot, seen)
         told[snapshot] = _in_words(seen, last_versions.get(snapshot, EMPTY), changes)
-        event: dict[str, Any] = {
-            "asset_key": key_of(raw_asset(source.name)),
-            "partition": snapshot,
-            "tags": {DATA_VERSION: seen.version},
-        }
-        # Both events are needed, the observation first. Automation reacts to the materialization. But for raw data, an
-        # asset that Dagster does not make, Dagster 1.13 uses the observation to show whether v0 is unsynced.
-        instance.report_runless_asset_event(
-            dg.AssetObservation(**event, description="the version of the materialization that follows")
-        )
-        facts = _facts(seen, told[snapshot], changes)
-        instance.report_runless_asset_event(
-            dg.AssetMaterialization(**event, description=told[snapshot], metadata=facts)
-        )
+        _record(instance, source, snapshot, seen, _facts(seen, told[snapshot], changes))
     return told
+
+
+def _record(instance: dg.DagsterInstance, source: Source, snapshot: str, seen: Seen, facts: Mapping[str, Any]) -> None:
+    """Records the report of a snapshot.
+
+    Both events are needed, the observation first. Automation reacts to the materialization. But for raw data, an asset
+    that Dagster does not make, Dagster 1.13 uses the observation to show whether v0 is unsynced.
+    """
+    event: dict[str, Any] = {
+        "asset_key": key_of(raw_asset(source.name)),
+        "partition": snapshot,
+        "tags": {DATA_VERSION: seen.version},
+    }
+    words = "the version of the materialization that follows"
+    instance.report_runless_asset_event(dg.AssetObservation(**event, description=words))
+    words = str(facts["what happened"])
+    instance.report_runless_asset_event(dg.AssetMaterialization(**event, description=words, metadata=facts))
 
 
 def _in_words(seen: Seen, last_version: str, changes: RawChanges | None) -> str:
