@@ -140,6 +140,11 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     )
 
 
+def environment_variables() -> Mapping[str, str]:
+    """The variables that configurations of the Dolma toolkit refer to, such as `${oc.env:HOME}`."""
+    return os.environ
+
+
 def read_credentials(prefix: str, where: str, variables: Mapping[str, str] | None = None) -> BucketVariables:
     """Reads the variables of a bucket that is not the lake's, such as MINIO_AWS_ACCESS_KEY_ID or MINIO_ACCESS_KEY_ID.
 

@@ -6,6 +6,7 @@ was stopped is continued by the same command; files that are done stay. A file t
 replaced without --force.
 """
 
+import os
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from gristmill.commands._shared.progress import Progress
 from gristmill.commands._shared.terminal import add_options, show
 from gristmill.engines.open import open_engine
-from gristmill.environment import read_environment
+from gristmill.environment import environment_variables, read_environment
 from gristmill.errors import RecipeError
 from gristmill.formats.dolma.mixer_config import MIX_FIELDS, mixer_config
 from gristmill.lake.store.endpoint import check_options
@@ -88,7 +89,7 @@ def _tag(arguments: Namespace) -> int:
     if config.dryrun:
         return 0
     progress = Progress()
-    engine = open_engine("local", min(config.processes, max(1, len(plan.items))))
+    engine = open_engine("local", _workers(config.processes, len(plan.items)))
     try:
         documents = run_tagging(plan, engine, options, progress)
     finally:
@@ -131,7 +132,8 @@ def _mix(arguments: Namespace) -> int:
     path = arguments.config or arguments.config_before
     if not path:
         raise RecipeError("dolma mix: give the streams in a configuration, with -c")
-    config = mixer_config(_read(path, options), path, {name: getattr(arguments, name) for name in MIX_FIELDS})
+    given = {name: getattr(arguments, name) for name in MIX_FIELDS}
+    config = mixer_config(_read(path, options), path, given, environment_variables())
     plan = plan_mixing(config, options, force=arguments.force)
     for pattern in plan.missed:
         show(f"no file matches {pattern}")
@@ -141,7 +143,7 @@ def _mix(arguments: Namespace) -> int:
     if config.dryrun or not plan.items:
         return 0
     progress = Progress()
-    workers = min(config.processes, len(plan.items))
+    workers = _workers(config.processes, len(plan.items))
     engine = open_engine("local" if workers > 1 else "inline", workers)
     try:
         facts = run_mixing(plan, engine, options, progress)
@@ -152,10 +154,15 @@ def _mix(arguments: Namespace) -> int:
     return 0
 
 
+def _workers(processes: int, items: int) -> int:
+    """Published configurations ask for 190 processes of a large machine; more than one for each core gains nothing."""
+    return max(1, min(processes, items, os.cpu_count() or 1))
+
+
 def _fields(arguments: Namespace, options: dict[str, str], names: Mapping[str, type]) -> dict[str, Any]:
     """The fields of the configuration; options of the command line come before those of the file."""
     path = arguments.config or arguments.config_before
-    found = read_config(_read(path, options), path, names) if path else {}
+    found = read_config(_read(path, options), path, names, environment_variables()) if path else {}
     given = {name: getattr(arguments, name) for name in names}
     return found | {name: value for name, value in given.items() if value is not None}
 

@@ -3,14 +3,14 @@
 Source: github.com/allenai/dolma, release 1.2.1, `cli/mixer.py` (MixerConfig).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
 import msgspec
 
 from gristmill.errors import RecipeError
-from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.formats.dolma.configuration import read_configuration
 from gristmill.lake.identity import digest_of
 
 VERSION = 1
@@ -153,26 +153,27 @@ class MixerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     work_dir: WorkFolders = WorkFolders()
 
 
-def mixer_config(data: bytes, where: str, options: Mapping[str, Any]) -> MixerConfig:
+def mixer_config(
+    data: bytes, where: str, options: Mapping[str, Any], variables: Mapping[str, str] | None = None
+) -> MixerConfig:
     """The configuration of a file, YAML or JSON.
 
     Args:
         data: of the file.
         where: its path, for messages.
         options: values by the names of MIX_FIELDS; they come before those of the file, and null is not given.
+        variables: of the environment; None: references to them stay as they are written.
 
     Raises:
         DataError: it is no YAML.
-        RecipeError: a key is not known, a value has a wrong type, or the values do not fit.
+        RecipeError: a key is not known, a value has a wrong type, a reference cannot be resolved, or the values do not
+            fit.
     """
-    given = _without_nulls(read_yaml(data, where))
+    given = _without_nulls(read_configuration(data, where, variables))
     for name, value in options.items():
         if value is not None:
             first, _, second = name.partition(".")
             given = {**given, first: {**given.get(first, {}), second: value} if second else value}
-    for path, text in _texts(given, ""):
-        if "${" in text and not path.endswith("replacement"):
-            raise RecipeError(f"{where}: {path}: references such as ${{...}} are not resolved; write the value itself")
     try:
         config = msgspec.convert(given, MixerConfig, strict=False)
     except msgspec.ValidationError as error:
@@ -193,14 +194,6 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
-
-
-def _texts(value: Any, above: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield above, value
-    named = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, each in named:
-        yield from _texts(each, f"{above}.{name}".lstrip("."))
 
 
 def _check(stream: StreamSpec, where: str) -> None:

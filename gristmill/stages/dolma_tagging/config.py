@@ -6,10 +6,11 @@ Source: github.com/allenai/dolma, release 1.2.1, `cli/tagger.py` (TaggerConfig) 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from gristmill.errors import RecipeError, known_names
-from gristmill.formats.energon.yaml_text import read_yaml
+from gristmill.formats.dolma.configuration import read_configuration
 
 FIELDS: Mapping[str, type] = {
     "documents": list,
@@ -55,19 +56,23 @@ class TagConfig:
     dryrun: bool = False
 
 
-def read_config(data: bytes, where: str, fields: Mapping[str, type] = FIELDS) -> dict[str, Any]:
+def read_config(
+    data: bytes, where: str, fields: Mapping[str, type] = FIELDS, variables: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     """The fields of a configuration file, YAML or JSON, with the names of the toolkit's options.
 
     Args:
         data: of the file.
         where: its path, for messages.
         fields: the options, each with its type.
+        variables: of the environment.
 
     Raises:
         DataError: it is no YAML.
-        RecipeError: a key is not known, or a value has a wrong type.
+        RecipeError: a key is not known, a value has a wrong type, or a reference cannot be resolved.
     """
-    return {key: _checked(key, value, where, fields) for key, value in _flat(read_yaml(data, where), "", fields)}
+    given = read_configuration(data, where, variables)
+    return {key: _checked(key, value, where, fields) for key, value in _flat(given, "", fields)}
 
 
 def _flat(values: Mapping[str, Any], above: str, fields: Mapping[str, type]) -> Iterator[tuple[str, Any]]:
@@ -87,9 +92,6 @@ def _checked(key: str, value: Any, where: str, fields: Mapping[str, type]) -> An
     kind = fields[key]
     if kind is list and isinstance(value, str):
         raise RecipeError(f"{where}: {key}: give a list, such as [{value}]")
-    many = value if isinstance(value, list) else [value]
-    if any(isinstance(each, str) and "${" in each for each in many):
-        raise RecipeError(f"{where}: {key}: references such as ${{...}} are not resolved; write the value itself")
     if kind is float and isinstance(value, int | str) and not isinstance(value, bool):
         value = _number(value)  # YAML 1.1 reads 1e-06 as a string
     fits = value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))

@@ -51,7 +51,6 @@ def test_the_digest_names_what_changes_rows() -> None:
         ({"output": {"path": "o", "max_size_in_bytes": 0}}, "must be 1 or more"),
         ({"compression": {"output": "lz4"}}, "'lz4' is not supported"),
         ({"attributes": ["../x"]}, "no name of a folder"),
-        ({"documents": ["${oc.env:HOME}/x"]}, "are not resolved"),
     ],
 )
 def test_what_is_refused(stream: dict[str, Any], reason: str) -> None:

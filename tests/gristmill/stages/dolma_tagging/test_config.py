@@ -37,7 +37,7 @@ def test_debug_takes_one_process() -> None:
         (b"processes: many", "c.yaml: processes: 'many' is not an integer"),
         (b"processes: true", "c.yaml: processes: True is not an integer"),
         (b"dryrun: 1", "c.yaml: dryrun: 1 is not true or false"),
-        (b"documents: ['${oc.env:HOME}/x']", "references such as"),
+        (b"documents: ['${oc.env:MILL}/x']", "c.yaml: documents.0: the environment variable MILL is not set"),
         (b"work_dir: {here: x}", r"unknown key 'work_dir.here'"),
     ],
 )
