@@ -25,7 +25,7 @@ from gristmill.recipes.dolma.mapped_names import LakeColumns
 Place = tuple[str | int, ...]
 """The keys and indices from the document to a value."""
 ATTRIBUTES = "attributes"
-_PARTS = ("start", "end", "score")
+SPAN_PARTS = ("start", "end", "score")
 _KINDS: Mapping[type, str] = {bool: "BOOLEAN", str: "VARCHAR", int: "DOUBLE", float: "DOUBLE"}
 _SIGN_WORDS: Mapping[str, str] = {
     "<": "below",
@@ -83,6 +83,13 @@ def quoted(text: str) -> str:
     "'it''s'"
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+def literal_sql(value: Any) -> str:
+    """A number, a text, true or false as a literal of SQL."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 class _PathCompiler:
@@ -180,18 +187,18 @@ class _PathCompiler:
             if len(place) != 4 or not isinstance(place[1], str) or not _is_number(bound):
                 self._stop("of an attribute, the start [0], end [1] or score [2] of a span is compared with a number")
             self._check_indices(place[2:])
-            return f"{self._columns.spans(place[1])}[{int(place[2]) + 1}].{_PARTS[int(place[3])]}"
+            return f"{self._columns.spans(place[1])}[{int(place[2]) + 1}].{SPAN_PARTS[int(place[3])]}"
         if not place or not all(isinstance(key, str) and "." not in key for key in place):
             self._stop("it compares a value that is no field of the document")
         try:
-            return self._columns.field(".".join(map(str, place)), _type_of(bound))
+            return self._columns.field(".".join(map(str, place)), type_of_bound(bound))
         except RecipeError as error:
             return self._stop(str(error))
 
     def _check_indices(self, indices: Place) -> None:
         if len(indices) > 2 or not all(isinstance(each, int) for each in indices):
             self._stop("an attribute is a list of spans, and each span is [start, end, score]")
-        if len(indices) == 2 and int(indices[1]) >= len(_PARTS):
+        if len(indices) == 2 and int(indices[1]) >= len(SPAN_PARTS):
             self._stop(f"a span has three values, and none at [{indices[1]}]")
 
     def _with_sign(self, value: str, sign: str, bound: Any) -> str:
@@ -200,19 +207,14 @@ class _PathCompiler:
                 self._stop(f"{sign} with something that is no number is never true")
             return f"{value} {sign} {bound!r}"
         if sign in {"==", "!="}:
-            equal = f"{value} = {self._literal(bound)}"
+            equal = f"{value} = {literal_sql(bound)}"
         elif sign in {"in", "nin"} and isinstance(bound, list) and bound:
-            equal = f"{value} IN ({', '.join(map(self._literal, bound))})"
+            equal = f"{value} IN ({', '.join(map(literal_sql, bound))})"
         elif sign == "~=":
             return f"regexp_matches({value}, {quoted(bound)})"
         else:
             self._stop(f"the sign {sign} has no counterpart")
         return equal if sign in {"==", "in"} else f"NOT coalesce({equal}, false)"
-
-    def _literal(self, value: Any) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return quoted(value) if isinstance(value, str) else repr(value)
 
     def _any_span(self, place: Place, condition: Condition) -> str:
         """`$.attributes.toxic[?(@[2] > 0.5)]`: one of the spans fulfils one comparison."""
@@ -221,7 +223,7 @@ class _PathCompiler:
             self._stop("a filter of the spans of an attribute has one comparison, such as @[2] > 0.5")
         spans = self._columns.spans(place[1])
         inner = _SpanCompiler(self._text, self._columns).holds(condition)
-        return f"len(list_filter({spans}, s -> {inner})) > 0"
+        return f"len(list_filter({spans}, lambda s: {inner})) > 0"
 
 
 class _SpanCompiler(_PathCompiler):
@@ -232,9 +234,9 @@ class _SpanCompiler(_PathCompiler):
         return self._holds(condition, ())
 
     def _value(self, place: Place, bound: Any) -> str:
-        if len(place) != 1 or not isinstance(place[0], int) or place[0] >= len(_PARTS) or not _is_number(bound):
+        if len(place) != 1 or not isinstance(place[0], int) or place[0] >= len(SPAN_PARTS) or not _is_number(bound):
             self._stop("a span is [start, end, score], and each is a number")
-        return f"s.{_PARTS[place[0]]}"
+        return f"s.{SPAN_PARTS[place[0]]}"
 
     def _present(self, place: Place) -> str:
         return self._stop(f"it asks whether a span has {place}")
@@ -255,8 +257,12 @@ def _is_number(bound: Any) -> bool:
     return all(map(is_number, bound)) if isinstance(bound, list) else is_number(bound)
 
 
-def _type_of(bound: Any) -> str:
-    """The type of a column whose values are compared with a bound."""
+def type_of_bound(bound: Any) -> str:
+    """The type of a column whose values are compared with a bound.
+
+    Raises:
+        RecipeError: there is none.
+    """
     kinds = {_KINDS.get(type(each), "") for each in (bound if isinstance(bound, list) else [bound])}
     if len(kinds) != 1 or "" in kinds:
         raise RecipeError(f"no column has values of the type of {bound!r}")

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gristmill.errors import RecipeError, shorten
+from gristmill.errors import RecipeError
 from gristmill.formats.dolma.mixer_config import ReplacementSpec, StreamSpec
 from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.formats.dolma.path_steps import FieldStep
+from gristmill.recipes.dolma.jq_sql import jq_sql
 from gristmill.recipes.dolma.mapped_names import LakeColumns, MappedNames
 from gristmill.recipes.dolma.path_sql import ATTRIBUTES, path_sql, quoted, rule_name
 from gristmill.recipes.edits.edit import Edit
@@ -66,9 +67,7 @@ def _rules(spec: StreamSpec, columns: LakeColumns, config: str) -> dict[str, Any
 
 def _condition(text: str, spec: StreamSpec, columns: LakeColumns) -> str:
     if spec.filter.syntax == "jq":
-        raise RecipeError(
-            f"filter: jq {shorten(text)!r}: in a lake, write the filter as JSONPath, or as a rule of a Mix"
-        )
+        return jq_sql(text, columns)
     return path_sql(text, columns)
 
 

@@ -94,7 +94,7 @@ def test_attributes_are_merged_where_they_are_not_discarded(tmp_path: Path) -> N
         ({"s3://them/web/v0/documents": "web"}, {}, "give 'source/version'"),
         ({}, {"documents": ["s3://them/wiki/*.gz"]}, "paths has nothing for 's3://them/wiki/\\*.gz'"),
         ({}, {"options": {"smal-web": {}}}, "options of a stream 'smal-web'; did you mean 'small-web'"),
-        ({}, {"filter": {"include": [".id > 1"], "syntax": "jq"}}, "stream 'Small_Web': filter: jq '.id > 1'"),
+        ({}, {"filter": {"include": [".n > 1"], "syntax": "jq"}}, "stream 'Small_Web': jq '.n > 1': the documents of"),
         (
             {},
             {"filter": {"include": ["$..x"]}},

@@ -36,7 +36,7 @@ def columns(attributes: tuple[str, ...] = ("s",)) -> LakeColumns:
             "(s__w IS NOT NULL OR s__v IS NOT NULL) AND s__w[1].end > 7",
         ),
         ("$.attributes.w", "s__w IS NOT NULL"),
-        ("$.attributes.w[?(@[2] > 0.5)]", "len(list_filter(s__w, s -> s.score > 0.5)) > 0"),
+        ("$.attributes.w[?(@[2] > 0.5)]", "len(list_filter(s__w, lambda s: s.score > 0.5)) > 0"),
         ("$.attributes[?(@.w[0][2] != 1)]", "NOT coalesce(s__w[1].score = 1, false)"),
         ("$.metadata[?(@.lang == 'en')]", "metadata_lang = 'en'"),
         ("$[?(@.source in ['x','y'])]", "source IN ('x', 'y')"),
@@ -97,7 +97,7 @@ def test_drawn_filters_match_the_rows_that_the_mixer_matches() -> None:
     draw = Random(5)
     given = columns()
     paths = [f"$.attributes[?({condition(draw)})]" for _ in range(30)]
-    paths = [path.replace("[0][0] ", "[0][2] ") for path in paths]
+    paths = [path.replace("[0][0] ", "[0][2] ") for path in paths] + ["$.attributes.a[?(@[2] > 0.5)]"]
     rules = [Rule(f"r-{number}", path_sql(path, given), "drawn") for number, path in enumerate(paths)]
     rows: list[dict[str, Any]] = []
     for _ in range(80):
