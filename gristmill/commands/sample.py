@@ -17,7 +17,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import Selection
-from gristmill.stages.mixing.edits.editor import TOO_LITTLE_LEFT, TOO_SHORT
+from gristmill.stages.mixing.edits.editor import TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw
@@ -155,6 +155,8 @@ def _because(selection: Selection, reason: str) -> str:
         return f"less than {selection.least_kept:g} of the text is outside of edited spans"
     if reason == TOO_SHORT:
         return f"fewer than {selection.shortest} code points are left"
+    if reason == TOO_FEW_BYTES:
+        return f"fewer than {selection.least_bytes} bytes are left, without white space at both ends"
     return selection.reasons.get(reason, "")
 
 

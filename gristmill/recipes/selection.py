@@ -47,6 +47,8 @@ class Selection:
             does. Then a part of a marked span may stay.
         transforms: names of the transforms that kept rows pass through after the edits, in this order.
         shortest: a row that edits or transforms changed is dropped if its text has fewer code points.
+        least_bytes: a row whose text then has fewer bytes of UTF-8 is dropped, changed or not; white space at both ends
+            does not count.
         keep: the fields of written rows beside id, source and text, such as `created` or `metadata.url`; empty: all.
         discard: fields that are left out of the written rows.
         merge: attribute sets whose labels are put into the `attributes` of the written rows.
@@ -67,6 +69,7 @@ class Selection:
     overlaps: Overlaps = "union"
     transforms: tuple[str, ...] = ()
     shortest: Annotated[int, Meta(ge=0)] = 0
+    least_bytes: Annotated[int, Meta(ge=0)] = 0
     keep: tuple[str, ...] = ()
     discard: tuple[str, ...] = ()
     merge: tuple[str, ...] = ()
@@ -101,11 +104,12 @@ class Selection:
         for option, value in (("least_kept", self.least_kept), ("overlaps", self._overlaps)):
             if value and not self.edits:
                 raise RecipeError(f"{self._title}: {option} is {value!r}, but there are no edits=; leave it out")
-        if self.shortest and not self.changes_text:
-            raise RecipeError(
-                f"{self._title}: shortest is {self.shortest}, but neither edits= nor transforms= change a text; a rule"
-                " drops short documents"
-            )
+        for option, value in (("shortest", self.shortest), ("least_bytes", self.least_bytes)):
+            if value and not self.changes_text:
+                raise RecipeError(
+                    f"{self._title}: {option} is {value}, but neither edits= nor transforms= change a text; a rule"
+                    " drops short documents"
+                )
 
     def _check_changes(self) -> None:
         check_fields(self.keep, self.discard, self._title)
@@ -187,6 +191,7 @@ class Selection:
             "overlaps": self._overlaps,
             "transforms": list(self.transforms),
             "shortest": self.shortest,
+            "least_bytes": self.least_bytes,
             "keep": sorted(self.keep),
             "discard": sorted(self.discard),
             "merge": sorted(self.merge),
@@ -231,6 +236,7 @@ def selection_of(parameters: Mapping[str, Any]) -> Selection:
         overlaps=parameters.get("overlaps", "union"),
         transforms=tuple(parameters.get("transforms", ())),
         shortest=parameters.get("shortest", 0),
+        least_bytes=parameters.get("least_bytes", 0),
         keep=tuple(parameters.get("keep", ())),
         discard=tuple(parameters.get("discard", ())),
         merge=tuple(parameters.get("merge", ())),

@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 from gristmill.errors import RecipeError
 from gristmill.formats.dolma.jq_parser import JqBinary, JqCall, JqInput, JqLiteral, JqPlace, JqTerm, parse_jq
 from gristmill.recipes.dolma.mapped_names import LakeColumns
-from gristmill.recipes.dolma.path_sql import ATTRIBUTES, SPAN_PARTS, literal_sql, type_of_bound
+from gristmill.recipes.dolma.path_sql import ATTRIBUTES, SPAN_PARTS, literal_sql, name_of_comparison, type_of_bound
 
 _TEXTS = ("id", "source", "text")
 _SMALLER_THAN_NUMBERS = frozenset({"<", "<=", "!="})
@@ -62,6 +62,27 @@ def jq_sql(text: str, columns: LakeColumns) -> str:
     if found.kind != "truth":
         compiler.stop("it gives no truth; compare its value")
     return found.sql
+
+
+def jq_rule_name(text: str) -> str | None:
+    """A name in kebab-case for a filter that compares one value with one bound, beside null; None for others.
+
+    >>> jq_rule_name("(.attributes.g__words != null) and (.attributes.g__words[0][2] < 50)")
+    'words-below-50'
+    """
+    found = [part for part in _comparisons(parse_jq(text)) if part.right != JqLiteral(None)]
+    if len(found) != 1 or not isinstance(found[0].right, JqLiteral):
+        return None
+    term = found[0].left
+    while isinstance(term, JqPlace) and not isinstance(term.at, str):
+        term = term.of
+    return name_of_comparison(str(term.at), found[0].sign, found[0].right.value) if isinstance(term, JqPlace) else None
+
+
+def _comparisons(term: JqTerm) -> list[JqBinary]:
+    if not isinstance(term, JqBinary):
+        return []
+    return [term] if term.sign in _TURNED else [*_comparisons(term.left), *_comparisons(term.right)]
 
 
 class _JqCompiler:

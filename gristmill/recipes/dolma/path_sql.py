@@ -69,11 +69,21 @@ def _name_of(part: PathComparison) -> str | None:
     if not isinstance(part.left, JsonPath) or not isinstance(part.right, WrittenValue):
         return None
     keys = [step.key for step in part.left.steps if isinstance(step, FieldStep)]
-    sign = _SIGN_WORDS.get(part.sign)
-    if not keys or sign is None:
+    return name_of_comparison(keys[-1], part.sign, part.right.value) if keys else None
+
+
+def name_of_comparison(key: str, sign: str, bound: Any) -> str | None:
+    """A name in kebab-case for a comparison; None for signs that have no words.
+
+    Args:
+        key: of the value; the part behind its last `__` is taken.
+        sign: such as `<`.
+        bound: the written value.
+    """
+    if sign not in _SIGN_WORDS:
         return None
-    words = f"{keys[-1].rpartition('__')[2]}-{sign}-{part.right.value}"
-    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+    words = f"{key.rpartition('__')[2]}-{_SIGN_WORDS[sign]}-{bound}"
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or None
 
 
 def quoted(text: str) -> str:

@@ -8,14 +8,12 @@ from gristmill.errors import RecipeError
 from gristmill.formats.dolma.mixer_config import ReplacementSpec, StreamSpec
 from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.formats.dolma.path_steps import FieldStep
-from gristmill.recipes.dolma.jq_sql import jq_sql
+from gristmill.recipes.dolma.jq_sql import jq_rule_name, jq_sql
 from gristmill.recipes.dolma.mapped_names import LakeColumns, MappedNames
 from gristmill.recipes.dolma.path_sql import ATTRIBUTES, path_sql, quoted, rule_name
-from gristmill.recipes.edits.edit import Edit
+from gristmill.recipes.edits.edit import WHITE_SPACE, Edit
 from gristmill.recipes.rules import Rule
 
-_WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
-_WHITE += "\u202f\u205f\u3000"
 _JQ_LABEL = re.compile(r"\.attributes\??(?:\.([A-Za-z_]\w*)|\[\"([^\"\\]+)\"\])\??")
 
 
@@ -34,7 +32,9 @@ def stream_selection(spec: StreamSpec, names: MappedNames, config: str) -> dict[
     options = _rules(spec, columns, config)
     options["edits"] = tuple(edit for each in spec.span_replacement for edit in _edits(each, names, spec))
     options["overlaps"] = "first" if options["edits"] else "union"
-    if spec.output.min_text_length:
+    if options["edits"]:  # short texts are dropped after the edits
+        options["least_bytes"] = spec.output.min_text_length
+    elif spec.output.min_text_length:
         options["exclude"] = (*options["exclude"], _too_short(spec, columns))
     discarded = spec.output.discard_fields
     if ATTRIBUTES not in discarded and spec.attributes:
@@ -72,7 +72,7 @@ def _condition(text: str, spec: StreamSpec, columns: LakeColumns) -> str:
 
 
 def _named(text: str, spec: StreamSpec) -> str | None:
-    return rule_name(text) if spec.filter.syntax == "jsonpath" else None
+    return rule_name(text) if spec.filter.syntax == "jsonpath" else jq_rule_name(text)
 
 
 def _free(name: str | None, kind: str, taken: set[str]) -> str:
@@ -117,11 +117,8 @@ def _label(spec: ReplacementSpec) -> str | None:
 
 
 def _too_short(spec: StreamSpec, columns: LakeColumns) -> Rule:
-    if spec.span_replacement:
-        raise RecipeError(
-            "output.min_text_length counts bytes after span_replacement; in a lake, rules judge the text before edits."
-            " Leave one of them out, or drop short texts in a second mix"
-        )
     least = spec.output.min_text_length
     text = columns.field("text", "VARCHAR")
-    return Rule("text-too-short", f"strlen(trim({text}, {quoted(_WHITE)})) < {least}", f"min_text_length is {least}")
+    return Rule(
+        "text-too-short", f"strlen(trim({text}, {quoted(WHITE_SPACE)})) < {least}", f"min_text_length is {least}"
+    )

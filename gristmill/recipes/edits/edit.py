@@ -12,6 +12,12 @@ from gristmill.recipes.rules import Column
 Overlaps = Literal["union", "first"]
 """What happens to spans that overlap: see Selection."""
 
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""The characters with Unicode's property White_Space. Python's `str.strip()` takes four more."""
+
 _EDITED = "edits_"
 """The names of the columns that edits read begin so."""
 

@@ -15,6 +15,7 @@ from gristmill.formats.dolma.path_conditions import same
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.lake.store.json_object import NOT_DECODED
+from gristmill.recipes.edits.edit import WHITE_SPACE
 from gristmill.stages.dolma_mixing.column_rules import ABSENT, AttributeColumns
 from gristmill.stages.dolma_mixing.line_feed import ForeignRows
 from gristmill.stages.dolma_mixing.merged_row import Values, joined, pieces, with_provenance
@@ -27,8 +28,6 @@ _QUOTE = ord('"')
 _UTF8 = codecs.getincrementaldecoder("utf-8")
 _DECODED = 1 << 20
 """Bytes that are decoded at once to check them: a row may be huge."""
-_WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
-_WHITE += "\u202f\u205f\u3000"
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ class StreamMixer:
         if spans:
             text = _edited(text, spans)
             fields["text"] = msgspec.Raw(orjson.dumps(text))
-        return not least or len(text.strip(_WHITE).encode()) >= least
+        return not least or len(text.strip(WHITE_SPACE).encode()) >= least
 
 
 def _edited(text: str, spans: Sequence[Replacement]) -> str:

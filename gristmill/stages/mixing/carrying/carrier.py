@@ -8,7 +8,7 @@ from gristmill.errors import DataError
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.rows.attribute import Spans
 from gristmill.lake.rows.label_values import Kind, declared_as
-from gristmill.recipes.edits.edit import Edit
+from gristmill.recipes.edits.edit import Edit, Overlaps
 from gristmill.stages.mixing.carrying.kept_parts import left_by_change, left_by_edits, moved
 from gristmill.stages.mixing.edits.stretches import Marked, SpanOutside, changed, stretches
 
@@ -29,11 +29,13 @@ class CarrySpec(msgspec.Struct, frozen=True):
     Attributes:
         edits: the edits between both versions, as in their recipe.
         transforms: whether transforms follow the edits.
+        overlaps: see Selection.
         kinds: which labels of the set are scores and which are spans, by their names or patterns; None: not declared.
     """
 
     edits: tuple[Mapping[str, object], ...]
     transforms: bool = False
+    overlaps: Overlaps = "union"
     kinds: Mapping[str, Kind] | None = None
 
 
@@ -51,7 +53,7 @@ class Carrier:
     def __init__(self, spec: CarrySpec) -> None:
         self.edits = tuple(Edit.of(each) for each in spec.edits)
         self.counts: dict[str, int] = {}
-        self._transforms, self._kinds = spec.transforms, spec.kinds
+        self._transforms, self._kinds, self._overlaps = spec.transforms, spec.kinds, spec.overlaps
 
     def carried(
         self, before: str, after: str, marked: Sequence[Marked | None], labels: Mapping[str, Spans]
@@ -68,7 +70,7 @@ class Carrier:
             SpanOutside: a span is not a part of the text.
             TextDiffers: the edits give another text than `after`.
         """
-        found = stretches(self.edits, marked, len(before))
+        found = stretches(self.edits, marked, len(before), self._overlaps)
         edited = changed(before, self.edits, found)
         if edited != after and not self._transforms:
             raise TextDiffers("its text is not the one that the edits of its recipe give")

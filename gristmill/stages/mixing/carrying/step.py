@@ -96,7 +96,7 @@ class CarryingStep:
         if revision is None:
             return CarrySpec((), kinds=kinds)
         edits = tuple(edit.parameters() for edit in revision.edits)
-        return CarrySpec(edits, transforms=bool(revision.transforms), kinds=kinds)
+        return CarrySpec(edits, bool(revision.transforms), revision.overlaps, kinds)
 
     @property
     def recipe(self) -> Recipe:
@@ -107,6 +107,7 @@ class CarryingStep:
             "edits": list(carry.edits),
             "transforms": carry.transforms,
             "labels": None if carry.kinds is None else dict(carry.kinds),
+            **({} if carry.overlaps == "union" else {"overlaps": carry.overlaps}),
         }
         name = f"{self.source.name}/{self.version}/{carried_name(self.name)}"
         return Recipe(name, CARRYING, parameters, self.source.draft)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.counts import add_counts
+from gristmill.recipes.edits.edit import WHITE_SPACE
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.edits.edited_rows import EditedRows
@@ -17,6 +18,7 @@ EDITS = "edits"
 """Counts of edits begin with this."""
 TOO_LITTLE_LEFT = "too little left after edits"
 TOO_SHORT = "too short after edits"
+TOO_FEW_BYTES = "too few bytes after edits"
 
 
 class Editor:
@@ -55,10 +57,7 @@ class Editor:
         self._edit_spans(rows, path)
         for each in self._transforms:
             transform(rows, each, path)
-        if self._selection.shortest:
-            for number in rows.changed():
-                if len(rows.text(number)) < self._selection.shortest:
-                    rows.drop(number, TOO_SHORT)
+        self._drop_short(rows)
         if self._shape is not None:
             for number in rows.left():
                 labels = {name: each[number] for name, each in block.labels.items()}
@@ -66,6 +65,17 @@ class Editor:
         finished = rows.finished()
         add_counts(counts, rows.counts)
         return finished
+
+    def _drop_short(self, rows: EditedRows) -> None:
+        """Drops rows whose texts are short now. Only `least_bytes` looks at rows that nothing changed."""
+        if self._selection.shortest:
+            for number in rows.changed():
+                if len(rows.text(number)) < self._selection.shortest:
+                    rows.drop(number, TOO_SHORT)
+        if self._selection.least_bytes:
+            for number in rows.left():
+                if len(rows.text(number).strip(WHITE_SPACE).encode()) < self._selection.least_bytes:
+                    rows.drop(number, TOO_FEW_BYTES)
 
     def _edit_spans(self, rows: EditedRows, path: str) -> None:
         """Applies the edits. Only rows that have a span are looked at."""

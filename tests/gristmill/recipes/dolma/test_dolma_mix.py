@@ -63,6 +63,9 @@ def test_a_configuration_gives_rules_and_edits(tmp_path: Path) -> None:
     assert stream.edits == (Edit(spans="pii__email", replacement="|||E|||", least=0.5, optional=True),)
     assert (stream.overlaps, stream.discard, stream.merge) == ("first", ("attributes",), ())
     assert selection_of(stream.parameters()).parameters() == stream.parameters()
+    output = {"path": "out", "discard_fields": ["attributes"], "min_text_length": 9}
+    (stream,) = small(tmp_path, output=output).streams
+    assert (stream.least_bytes, len(stream.exclude)) == (9, 1)
 
 
 def test_names_of_the_lake_come_from_the_table(tmp_path: Path) -> None:
@@ -83,7 +86,7 @@ def test_several_sources_give_several_streams(tmp_path: Path) -> None:
 def test_attributes_are_merged_where_they_are_not_discarded(tmp_path: Path) -> None:
     output = {"path": "out", "discard_fields": ["metadata.x"], "min_text_length": 9}
     (stream,) = small(tmp_path, {"gopher": "gopher-1"}, span_replacement=[], output=output).streams
-    assert (stream.merge, stream.discard) == (("gopher-1", "pii"), ("metadata.x",))
+    assert (stream.merge, stream.discard, stream.least_bytes) == (("gopher-1", "pii"), ("metadata.x",), 0)
     assert stream.exclude[-1].where.endswith("')) < 9")
 
 
@@ -101,11 +104,6 @@ def test_attributes_are_merged_where_they_are_not_discarded(tmp_path: Path) -> N
             "'Small_Web': \\$..x: .* `gristmill dolma mix` takes the others",
         ),
         ({}, {"output": {"path": "out"}}, "rows would carry spans of the old text"),
-        (
-            {},
-            {"output": {"path": "o", "min_text_length": 5, "discard_fields": ["attributes"]}},
-            "judge the text before",
-        ),
         ({}, {"span_replacement": [{"span": "$.attributes.a", "min_score": 0, "replacement": "[{}]"}]}, "on the row"),
         ({}, {"span_replacement": [{"span": "$..a", "min_score": 0}]}, "is not of the form"),
         ({}, {"attributes": []}, "reads the attribute 'gopher__words', but the stream names no attributes"),
@@ -155,9 +153,9 @@ class Published:
         self.path, self.home = path, home
         self.config = mixer_config(path.read_bytes(), path.name, {})
         text = re.sub(r"\s+", " ", path.read_text())
-        self.labels = sorted(set(re.findall(r"@\.(\w+)", text)) | set(re.findall(r"\$\.attributes\.(\w+)", text)))
+        self.labels = sorted(set(re.findall(r"@\.(\w+)", text)) | set(re.findall(r"\.attributes\.(\w+)", text)))
         self.bounds: dict[str, list[tuple[str, float]]] = {label: [] for label in self.labels}
-        for label, sign, bound in re.findall(r"@\.(\w+)\[0\]\[2\] ([<>=]+) ([0-9.]+)", text):
+        for label, sign, bound in re.findall(r"[@s]\.(\w+)\[0\]\[(?:2|-1)\] ([<>=]+) ([0-9.]+)", text):
             if (sign, float(bound)) not in self.bounds[label]:
                 self.bounds[label].append((sign, float(bound)))
         self.roots: dict[str, str] = {}
@@ -240,6 +238,45 @@ def test_each_published_configuration_gives_the_rows_of_dolma_mix(tmp_path: Path
     for number, path in enumerate(paths):
         kept = compared(Published(path, tmp_path / path.stem), Random(number))
         assert kept > 40, path
+
+
+LATER = """
+streams:
+  - name: later
+    documents: [s3://them/web/v0/documents/*]
+    attributes: [dedupe_para_ngrams_13_1, repetitions, quality, paloma_paragraphs]
+    output:
+      path: s3://them/out
+      min_text_length: 25
+      discard_fields: [attributes]
+    filter:
+      syntax: jq
+      include:
+        - >-
+          (.attributes.dedupe_para_ngrams_13_1 | length == 0) or
+          ((.attributes.dedupe_para_ngrams_13_1 | map(.[2] * (.[1] - .[0])) | add) / (.text | length) <= 0.6)
+      exclude:
+        - >-
+          (.attributes.repetitions__doc_max_score_repetition != null) and
+          (.attributes.repetitions__doc_max_score_repetition[0][-1] > 10)
+        - .attributes.quality__hq[0][-1] <= 0.01
+        - (.attributes.paloma_paragraphs_bff_duplicates | length) > 2
+    span_replacement:
+      - span: $.attributes.dedupe_para_ngrams_13_1
+        min_score: 0.5
+        replacement: ''
+"""
+"""In the style of the configurations of Dolma v1.7."""
+
+
+@pytest.mark.slow
+def test_a_configuration_in_jq_gives_the_rows_of_dolma_mix(tmp_path: Path) -> None:
+    (tmp_path / "later.yaml").write_text(LATER)
+    published = Published(tmp_path / "later.yaml", tmp_path / "home")
+    assert 20 < compared(published, Random(3)) < 115
+    (stream,) = DolmaMix(name="later", config=str(published.path), paths={"s3://them/web/v0": "web/v0"}).streams
+    names = ["doc-max-score-repetition-above-10", "hq-at-most-0-01", "exclude"]
+    assert [rule.name for rule in stream.exclude] == names
 
 
 def compared(published: Published, draw: Random) -> int:

@@ -51,6 +51,14 @@ def test_a_short_text_is_dropped_only_if_it_was_edited() -> None:
     assert (texts(block), block.dropped()) == (["ab"], {"too short after edits": 1})
 
 
+def test_bytes_are_counted_after_the_edits_and_of_each_row() -> None:
+    rows = lines(row("  éé\u2003", id="d1"), row("abcd", id="d2"), row("me@x abcd", id="d3"), row("me@x abc", id="d4"))
+    found: list[dict[str, Any]] = [{}, {}, {"email": [[0, 4, 1]]}, {"email": [[0, 4, 1]]}]
+    edits = (Edit(spans="pii-1__email", replacement="", optional=True),)
+    block = edited(rows, found, edits=edits, least_bytes=4)
+    assert (texts(block), block.dropped()) == (["  éé\u2003", "abcd", " abcd"], {"too few bytes after edits": 1})
+
+
 def test_rules_judge_the_text_before_the_edits_and_dropped_rows_are_not_edited() -> None:
     outside = {"email": [[0, 99, 1]]}
     block = edited(
