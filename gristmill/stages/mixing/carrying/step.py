@@ -65,7 +65,7 @@ class CarryingStep:
     @property
     def documents(self) -> tuple[Place, Place]:
         """The documents of both versions."""
-        before, after = (documents_asset(self.source.name, version) for version in (self.before, self.version))
+        before, after = self.reads[:2]
         return place(before, self.snapshot), place(after, self.snapshot)
 
     @property
@@ -79,7 +79,8 @@ class CarryingStep:
     def reads(self) -> tuple[str, ...]:
         """See Step."""
         return (
-            *(each.asset for each in self.documents),
+            documents_asset(self.source.name, self.before),
+            documents_asset(self.source.name, self.version),
             *(attributes_asset(self.source.name, self.before, name) for name in self.sets),
         )
 

@@ -13,6 +13,8 @@ from wholelake import rewrite
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.pipeline.graph import RecipeGraph
+from gristmill.pipeline.planner import Planner
+from gristmill.pipeline.targets import Targets
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.mix import Mix
@@ -139,8 +141,11 @@ def test_the_graph_has_the_carried_set_and_a_mix_may_read_it(mill: Mill) -> None
     )
     recipes = catalogue(source(mill), read)
     assert (CARRIED.asset, "pages") in list(recipes.slices())
-    assert CARRIED.asset in RecipeGraph(recipes, SHELVES).of(source(mill))
+    needed = RecipeGraph(recipes, SHELVES).needed(Targets((CARRIED.asset,)), {"pages": [SNAPSHOT]}, mill.store)
+    assert needed.keys() >= {CARRIED.asset, *carrying(source(mill)).reads}
     made(mill)
+    states = {each.asset: each.state for each in Planner(recipes, SHELVES, mill.lake).prospects()}
+    assert states[CARRIED.asset] == "finished"
     mill.mix(read)
     assert mill.table(mill.stream())["a"].rows == 8
 
