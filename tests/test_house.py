@@ -235,7 +235,6 @@ UNTESTED: dict[str, str] = {
     "assets/watched_folders.py": "by tests/sensors/test_watched_folders.py",
     "gristmill/recipes/energon/watched_folder.py": "by tests/gristmill/watching/test_prepare.py",
     "gristmill/lake/ledger/derived.py": "by tests/gristmill/scores/test_column_file.py",
-    "assets/attributes.py": "declares what runs make: by tests/assets/support/test_step_graphs.py",
     "assets/documents.py": "by tests/assets/test_runs.py and tests/sensors/test_raw_ticks.py",
     "assets/mixes.py": "declares what runs make: by tests/assets/test_runs.py",
     "assets/support/last_reading.py": "by tests/assets/test_checks.py, in runs",
