@@ -20,6 +20,7 @@ from assets.jobs import jobs
 from assets.mixes import mix_assets, mix_index_asset
 from assets.models import folder_asset_of
 from assets.previews import preview_asset
+from assets.purge import purge_job, purge_schedule
 from assets.raw import raw_spec
 from assets.support.code_references import CodeReferences
 from assets.support.step_graphs import define_steps
@@ -117,6 +118,7 @@ def build(
     }
     growing = [source for source in catalogue.sources.values() if source.snapshots == "accumulate"]
     audits = audits_of(catalogue, steps)
+    purge = purge_job()
     return dg.Definitions(
         assets=assets,
         asset_checks=[*audits.values(), *map(across_check, growing)],
@@ -125,8 +127,13 @@ def build(
             *audit_jobs(catalogue.sources, audits),
             *watched_folder_jobs(catalogue, environment.workers),
             sync_job(catalogue, checks),
+            purge,
         ],
-        schedules=[audit_schedule(), *([across_schedule(growing)] if growing else [])],
+        schedules=[
+            audit_schedule(),
+            purge_schedule(purge),
+            *([across_schedule(growing)] if growing else []),
+        ],
         sensors=[
             *raw_arrival_sensors(catalogue, environment.interval),
             *blocklist_sensors(catalogue, environment.interval),

@@ -137,6 +137,7 @@ def test_jobs_and_sensors_have_the_names_that_people_are_told() -> None:
         "blend_index",
         "tiny_1_train",
         "ids_across",
+        "purge",
         "sync",
         "letters_audits",
         "diary_audits",

@@ -1,0 +1,84 @@
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    SensorInstigatorData,
+    TickData,
+    TickStatus,
+)
+from dagster_kit import LETTERS_V0, LETTERS_V1, Result, Works, letters
+
+from assets.purge import Purged, purge_runs
+
+pytestmark = pytest.mark.slow
+
+SOON = timedelta(days=1)
+
+
+def said(line: str) -> None:
+    """Nobody listens."""
+
+
+def test_old_runs_go_and_what_dagster_needs_to_know_of_the_lake_stays(works: Works) -> None:
+    works.raw(letters(1, 2, 3))
+    works.arrive("letters")
+    first = works.run("letters_journey")
+    works.run("letters_journey", only=[LETTERS_V0])
+    second = works.run("letters_journey")
+    only_v0 = works.run("letters_journey", only=[LETTERS_V0])
+    works.know("never", source="diary")
+    failed = works.run("diary_journey", "never")
+    assert not failed.success
+    instance, later = works.instance, datetime.now(UTC) + SOON
+    shown = {address: works.version(address) for address in (LETTERS_V0, LETTERS_V1)}
+    assert purge_runs(instance, datetime.now(UTC) - SOON, said, kept=0) == Purged(0, 0, 0)
+    assert purge_runs(instance, later, said, kept=1) == Purged(2, 1, 2)  # the newest of two jobs are kept
+    assert instance.get_run_by_id(failed.run_id)
+    assert purge_runs(instance, later, said, only_count=True, kept=0) == Purged(1, 2, 0)
+    assert purge_runs(instance, later, said, kept=0) == Purged(1, 2, 0)
+    assert {run.run_id for run in instance.get_runs()} == {second.run_id, only_v0.run_id}
+    assert instance.all_logs(first.run_id) == []
+    assert works.materialized(LETTERS_V0) == works.materialized(LETTERS_V1) == {"2024"}
+    assert {address: works.version(address) for address in shown} == shown
+
+
+@pytest.fixture
+def filed(tmp_path: Path) -> Iterator[Works]:
+    """A lake whose Dagster has files: only such an instance keeps ticks."""
+    (tmp_path / "home").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "home")) as instance:
+        yield Works(tmp_path / "lake", instance)
+
+
+def test_the_job_removes_old_ticks_and_refuses_days_out_of_bounds(filed: Works) -> None:
+    location = RegisteredCodeLocationOrigin("gristmill")
+    origin = RemoteRepositoryOrigin(location, "__repository__").get_instigator_origin("letters_raw_arrivals")
+    sensor, running = InstigatorType.SENSOR, InstigatorStatus.RUNNING
+    state = filed.instance.add_instigator_state(InstigatorState(origin, sensor, running, SensorInstigatorData()))
+    now = time.time()
+    for days in (1, 29, 31, 400):
+        when = now - days * 24 * 3600
+        name = state.instigator_name
+        tick = TickData(origin.get_id(), name, sensor, TickStatus.SKIPPED, when, selector_id=state.selector_id)
+        filed.instance.create_tick(tick)
+    job = filed.definitions.resolve_job_def("purge")
+
+    def purge(**config: object) -> Result:
+        options = {"ops": {"remove_old": {"config": config}}}
+        run = job.execute_in_process(instance=filed.instance, run_config=options, raise_on_error=False)
+        return Result(run.run_id, filed.instance)
+
+    refused = purge(run_days=0)
+    assert next(iter(refused.failures.values())).startswith("the run configuration: run_days is 0: Input should be")
+    for options, left in (({"only_count": True}, [1, 29, 31, 400]), ({}, [1, 29])):
+        assert purge(**options).failures == {}
+        ticks = filed.instance.get_ticks(origin.get_id(), state.selector_id)
+        assert [round((now - tick.timestamp) / 24 / 3600) for tick in ticks] == left
