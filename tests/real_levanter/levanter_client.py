@@ -2,6 +2,7 @@
 
 Jobs: {"do": "read", "cache", "fields": {name: dtype}, "length", "metadata"}: rows, sequences, warnings of a cache
       {"do": "write", "cache", "rows": [{field: [...]}], "files": bool}: a cache written by Levanter itself
+      {"do": "mixed", "config", "length", "count"}: the sequences that a training reads first
       {"do": "encode", "tokenizer", "texts", "marin"}: ids and metadata of its BatchTokenizer
 """
 
@@ -116,6 +117,17 @@ def configured(job: Job) -> Job:
     return found
 
 
+def mixed(job: Job) -> Job:
+    """The first sequences of the mixture that a training reads, without padding or loss."""
+    module = import_module("levanter.data.text.datasets")
+    config = import_module("draccus").decode(module.LmDataConfig, json.loads(job["config"]))
+    axis = import_module("haliax").Axis("position", job["length"])
+    schedule = import_module("levanter.schedule").BatchSchedule(job["count"])
+    key = import_module("jax").random.PRNGKey(0)
+    mixture = config.train_mixture(axis, schedule, key=key).as_sync_dataset()
+    return {"sequences": [each.tokens.tolist() for each in mixture.get_batch(list(range(job["count"])))]}
+
+
 DO = {
     "read": read,
     "write": write,
@@ -123,6 +135,7 @@ DO = {
     "process": process,
     "template": template,
     "configured": configured,
+    "mixed": mixed,
     "pack": lambda job: import_module("examples_client").pack(job),
     "examples": lambda job: import_module("examples_client").examples(job),
 }

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from testkit import SHELVES, SNAPSHOT, Mill, notes
@@ -40,22 +40,25 @@ def note(number: int) -> str:
 
 @dataclass(frozen=True)
 class Blend:
-    """The lake, the mix and its exports, by name."""
+    """The lake, the mix and its exports, by name; `options` are of the mix."""
 
     mill: Mill
     exports: Mapping[str, ExportFormat]
     weights: Mapping[str, float]
     validation: float = 0.0
     token_budget: int | None = None
+    repeats: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def mix(self) -> Mix:
         """The recipe of the mix."""
         streams = tuple(
-            Stream(source=name, version="v0", weight=weight, blocklists=(BLOCKS,))
+            Stream(source=name, version="v0", weight=weight, repeats=self.repeats.get(name, 1.0), blocklists=(BLOCKS,))
             for name, weight in self.weights.items()
         )
-        return Mix(name="blend", streams=streams, validation=self.validation, token_budget=self.token_budget)
+        options = {"validation": self.validation, "token_budget": self.token_budget, **self.options}
+        return Mix(name="blend", streams=streams, **options)
 
     def write(self, pages: Mapping[str, range], count: int = 0) -> None:
         """Raw data: the pages of each file, as `2024/a`, and so many notes."""
