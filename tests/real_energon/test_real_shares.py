@@ -22,13 +22,7 @@ EPOCH = EnergonWebdataset(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=name, marks=[] if "all" in name else pytest.mark.exhaustive)
-        for name, case in CASES.items()
-    ],
-)
+@pytest.mark.parametrize("case", CASES)
 def test_an_epoch_reads_each_stream_as_often_as_the_mix_solves(energon: Ask, tmp_path: Path, case: ShareCase) -> None:
     root = tmp_path / "lake"
     root.mkdir()

@@ -10,13 +10,7 @@ from testkit import Mill
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=name, marks=[] if "all" in name else pytest.mark.exhaustive)
-        for name, case in CASES.items()
-    ],
-)
+@pytest.mark.parametrize("case", CASES)
 def test_training_reads_each_document_as_often_as_the_mix_solves(levanter: Ask, mill: Mill, case: ShareCase) -> None:
     """A sequence is as long as a document. Two epochs are read; in each block, the shares are exact."""
     blend = blend_of(mill, case, {})

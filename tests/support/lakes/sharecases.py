@@ -6,6 +6,7 @@ There are 20 pages and 5 notes, of equally many tokens.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import pytest
 from blendlake import BYTES, STREAMS, TOKENIZER, Blend
 from testkit import SNAPSHOT, Mill
 
@@ -25,7 +26,7 @@ class ShareCase(NamedTuple):
     block: int
 
 
-CASES = {
+_CASES = {
     "proportions": ShareCase(
         {"proportions": {"pages": 0.5, "notes": 0.5}, "token_budget": 40 * TOKENS}, {}, pages=1, notes=4, block=10
     ),
@@ -37,12 +38,16 @@ CASES = {
 }
 """Temperature 0.5: 20 pages and 5 notes are as 2 to 1. Of all of them: 10 and 40, so they are as 1 to 2."""
 
+CASES = [
+    pytest.param(case, id=name, marks=[] if name == "all of them" else pytest.mark.exhaustive)
+    for name, case in _CASES.items()
+]
+
 
 def blend_of(mill: Mill, case: ShareCase, exports: Mapping[str, Any]) -> Blend:
     """The lake with the token caches, and the exports."""
     options = {**case.options, "block": case.block}
-    blend = Blend(mill, exports, dict.fromkeys(STREAMS, 1.0), repeats=case.repeats, options=options)
-    return blend
+    return Blend(mill, exports, dict.fromkeys(STREAMS, 1.0), repeats=case.repeats, options=options)
 
 
 def write(blend: Blend) -> None:
