@@ -1,19 +1,23 @@
 """Mixes: one slice for each stream and snapshot, and an index over the finished slices."""
 
 from dataclasses import replace
+from typing import Any
 
 import dagster as dg
 
 from assets.support.about import selection_in_words
 from assets.support.automation import when_below_changed
-from assets.support.indexes import index_result, known_snapshots
+from assets.support.indexes import index_result, known_snapshots, reading_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
 from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import Asked, Output, StepAssets
+from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
 from gristmill.lake.address import mix_asset, mix_index
+from gristmill.lake.store.protocol import Store
+from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.mixing.index import index_mix
@@ -62,6 +66,20 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)
-            return index_result(lake.store(), index_mix(lake.store(), mix, sources, snapshots))
+            made = index_mix(lake.store(), mix, sources, snapshots)
+            return index_result(lake.store(), made, _expected(lake.store(), catalogue, mix))
 
     return index
+
+
+def _expected(store: Store, catalogue: Catalogue, mix: Mix) -> dict[str, Any]:
+    """How training would read the streams, if tokens decide; before the first token cache, by estimates."""
+    if not mix.solves:
+        return {}
+    try:
+        title, _, tokens = next(expected_tokens(store, catalogue, mix))
+        return {"tokens counted": title, **reading_facts(mix, mix.reading(tokens))}
+    except DataError:  # no slice is finished
+        return {}
+    except RecipeError as error:  # the index of documents is right; that of a token cache will fail
+        return {"warnings": str(error)}

@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.indexes import reading_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
@@ -13,7 +14,13 @@ from assets.support.runs.tags import asset_tags
 from gristmill.lake.address import attributes_asset, documents_asset, mix_index
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.store.protocol import Store
-from gristmill.previews.mix_preview import StreamPreview, open_stream, preview_stream, previewed_snapshots
+from gristmill.previews.mix_preview import (
+    StreamPreview,
+    expected_reading,
+    open_stream,
+    preview_stream,
+    previewed_snapshots,
+)
 from gristmill.previews.page import retention_plots
 from gristmill.previews.token_ratio import token_ratio
 from gristmill.previews.words import HEADS, table_rows
@@ -50,12 +57,17 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
     def preview(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store = lake.store()
         facts: dict[str, Any] = {}
+        previews: list[StreamPreview] = []
         with failures(lake):
             check_lake(context.instance, store)
             for stream in mix.streams:
                 snapshots = previewed_snapshots(store, catalogue.sources[stream.source], stream.version)
                 steps = [stream_step(mix, stream.key, snapshot, lake.packages) for snapshot in snapshots]
-                facts |= _facts(stream.key, _preview(store, mix, stream, steps) if steps else None)
+                previews += [_preview(store, mix, stream, steps)] if steps else []
+                facts |= _facts(stream.key, previews[-1] if steps else None)
+            if mix.solves and previews:
+                facts |= {"tokens counted": "estimated from this preview"}
+                facts |= reading_facts(mix, expected_reading(mix, previews))
         return dg.MaterializeResult(metadata=facts)
 
     return preview

@@ -12,6 +12,7 @@ from gristmill.formats.levanter.mixture_weights import sequences_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
+from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
 from gristmill.reports.sizes import size_in_words
 from gristmill.stages.mixing.index import Index, Slice
@@ -34,7 +35,11 @@ def index_result(store: Store, index: Index, more: Mapping[str, Any] | None = No
 
 def streams_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
     """Metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
-    reading = cache_reading(mix, index)
+    return reading_facts(mix, cache_reading(mix, index)) | declared_facts(mix, index, sources)
+
+
+def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
+    """How training reads each stream of a mix."""
     blocks = sequences_of(mix.train_weights(reading), mix.block)
     rows = [
         dg.TableRecord(
@@ -52,12 +57,18 @@ def streams_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict
     ]
     warned = {"warnings": "; ".join([*reading.shortages, *reading.warnings])}
     facts = {"streams in training": dg.MetadataValue.table(rows), "tokens in training": reading.total}
+    return facts | (warned if warned["warnings"] else {})
+
+
+def declared_facts(mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
+    """The tokens of a token cache by licence and by language, if sources declare any."""
+    facts: dict[str, Any] = {}
     declared = declared_tokens(mix.streams, sources, tokens_by_stream(index))
     for what, counts in (("licence", declared.licences), ("language", declared.languages)):
         if counts:
             table = [dg.TableRecord({what: name, "train tokens": tokens}) for name, tokens in counts.items()]
             facts[f"tokens by {what}"] = dg.MetadataValue.table(table)
-    return facts | (warned if warned["warnings"] else {})
+    return facts
 
 
 def index_facts(store: Store, index: Index) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def run(arguments: Namespace) -> int:
     if arguments.estimate:
         return show_estimate(planner, Estimator(lake_of(arguments).store(), catalogue))
     if arguments.dry_run:
-        return show_plan(planner, lambda _: True, arguments)
+        return show_plan(planner, catalogue, lambda _: True, arguments)
     progress = Progress()
     with closing(engine_of(arguments)) as engine, _stopped_by_signals():
         maker = Maker(planner, lake_of(arguments), engine, progress)

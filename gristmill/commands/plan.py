@@ -7,20 +7,24 @@ not run. What waits for something that no command can make now, such as raw data
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
+from gristmill.commands._shared.reading_lines import reading_lines
 from gristmill.commands._shared.targets import add_targets, asked_for, counted, line_of
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, show
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.due_sets import DueSets
 from gristmill.pipeline.estimate import Estimate, Estimator
+from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
 from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import known
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
@@ -51,7 +55,7 @@ def run(arguments: Namespace) -> int:
             known(kind, shelf, getattr(arguments, kind), f"--{kind}")
     planner = Planner(catalogue, shelves, lake_of(arguments), targets)
     planner.check_something()
-    return show_plan(planner, lambda prospect: _chosen(arguments, catalogue, prospect), arguments)
+    return show_plan(planner, catalogue, lambda prospect: _chosen(arguments, catalogue, prospect), arguments)
 
 
 def _chosen(arguments: Namespace, catalogue: Catalogue, prospect: Prospect) -> bool:
@@ -61,11 +65,12 @@ def _chosen(arguments: Namespace, catalogue: Catalogue, prospect: Prospect) -> b
     return arguments.source in {None, source} and arguments.mix in {None, names.get("mix")}
 
 
-def show_plan(planner: Planner, chosen: Callable[[Prospect], bool], arguments: Namespace) -> int:
-    """Shows a line for each partition that is not finished, and how many are in each state.
+def show_plan(planner: Planner, catalogue: Catalogue, chosen: Callable[[Prospect], bool], arguments: Namespace) -> int:
+    """Shows a line for each partition that is not finished, how many are in each state, and how training reads mixes.
 
     Args:
         planner: what was asked for.
+        catalogue: the recipes.
         chosen: whether a partition is shown and counted.
         arguments: `all`: show finished ones too; `json`: one JSON object per line.
 
@@ -76,7 +81,7 @@ def show_plan(planner: Planner, chosen: Callable[[Prospect], bool], arguments: N
         RecipeError: the lake has nothing of what was chosen.
     """
     states: Counter[str] = Counter()
-    code, due = 0, DueSets()
+    code, due, mixes = 0, DueSets(), set[str]()
     for prospect in filter(chosen, planner.prospects()):
         states[prospect.state] += 1
         due.add(prospect)
@@ -86,6 +91,7 @@ def show_plan(planner: Planner, chosen: Callable[[Prospect], bool], arguments: N
             show(msgspec.json.encode(prospect).decode())
         elif arguments.all or prospect.state != "finished":
             show(line_of(prospect))
+            mixes.add(names_of(prospect.asset).get("mix", ""))
     if not states:
         raise RecipeError("neither raw data nor ledgers of these sources; check the lake and --shelves")
     if not arguments.json:
@@ -93,7 +99,23 @@ def show_plan(planner: Planner, chosen: Callable[[Prospect], bool], arguments: N
             show(line)
         total = counted(sum(states.values()), "partition")
         show(f"{total}: {', '.join(f'{n} {s}' for s, n in states.items())}")
+        for mix in (catalogue.mixes[name] for name in sorted(mixes & catalogue.mixes.keys())):
+            for line in _readings(lake_of(arguments).store(), catalogue, mix):
+                show(line)
     return code
+
+
+def _readings(store: Store, catalogue: Catalogue, mix: Mix) -> Iterator[str]:
+    """How training would read a mix whose shares or budget are solved from tokens."""
+    if not mix.solves:
+        return
+    try:
+        for title, _, tokens in expected_tokens(store, catalogue, mix):
+            yield from reading_lines(f"mix {mix.name}, {title}", mix.reading(tokens))
+    except DataError:
+        yield f"mix {mix.name}: how training reads its streams is not known before a slice of it is finished"
+    except RecipeError as error:
+        yield f"mix {mix.name}: {error}"
 
 
 def show_estimate(planner: Planner, estimator: Estimator) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
+from gristmill.commands._shared.reading_lines import reading_lines
 from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, shelves_of, show
@@ -20,6 +21,7 @@ from gristmill.previews.comparison import compare_mixes, lines_of_differences
 from gristmill.previews.mix_preview import (
     OpenedStream,
     StreamPreview,
+    expected_reading,
     open_stream,
     preview_stream,
     previewed_snapshots,
@@ -92,6 +94,10 @@ def run(arguments: Namespace) -> int:
         for line in lines_of(previews[-1]):
             show(line)
         show()
+    mix = selected_mix(shelves_of(arguments), words[0]) if "/" not in words[0] else None
+    if mix and mix.solves and not arguments.stream:
+        for line in reading_lines(f"mix {mix.name}, estimated from this preview", expected_reading(mix, previews)):
+            show(line)
     if arguments.output:
         with output_file(arguments.output, lake.url) as path:
             path.write_text(preview_page(f"Preview of {words[0]}", previews), encoding="utf-8")

@@ -201,6 +201,11 @@ class Mix:
         repeated = any(stream.repeats != 1 for stream in self.streams)
         return self.proportions is not None or self.temperature is not None or repeated
 
+    @property
+    def solves(self) -> bool:
+        """Whether something is solved from the tokens of the streams: shares, or a budget."""
+        return self.by_tokens or self.token_budget is not None
+
     def reading(self, tokens: Mapping[str, int]) -> Reading:
         """How training reads the streams.
 

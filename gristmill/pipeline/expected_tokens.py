@@ -1,0 +1,72 @@
+"""The tokens of a mix's streams, from its token caches; before the first one, estimated from the bytes of documents."""
+
+from collections.abc import Iterator, Mapping
+
+from gristmill.errors import DataError, RecipeError, known_names
+from gristmill.lake.address import cache_asset, cache_index, ledger_folder, mix_asset, mix_index
+from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
+from gristmill.lake.ledger.files import list_ledgers
+from gristmill.lake.ledger.walk import list_assets
+from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import Catalogue
+from gristmill.recipes.mix import Mix
+from gristmill.recipes.shelf import known
+from gristmill.stages.mixing.index import Index, close_slices, finished_slices
+from gristmill.stages.token_cache.index import tokens_by_stream
+
+BYTES_OF_A_TOKEN = 4
+"""Bytes of a row of documents that count as a token, where no token cache has counted."""
+
+
+def expected_tokens(
+    store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str | None = None
+) -> Iterator[tuple[str, Index, dict[str, int]]]:
+    """For each token cache with slices: its title, its index as it would be closed now, and the tokens by stream.
+
+    Without such a cache, the documents of the mix are in place of one.
+
+    Args:
+        store: the lake.
+        catalogue: the recipes.
+        mix: the mix.
+        tokenizer: only the token cache of this one.
+
+    Raises:
+        RecipeError: the mix has no token cache of the tokenizer.
+        DataError: no slice of the mix is finished.
+    """
+    names = sorted({names_of(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)})
+    if tokenizer is not None:
+        if tokenizer not in names:
+            raise RecipeError(f"mix {mix.name!r} has no token cache of {tokenizer!r}; {known_names(tokenizer, names)}")
+        names = [tokenizer]
+    found = False
+    for name in names:
+        assets = {stream.key: cache_asset(mix.name, name, stream.key) for stream in mix.streams}
+        index = _index(store, catalogue, mix, cache_index(mix.name, name), assets)
+        if index.slices:
+            found = True
+            yield f"tokenizer {name}", index, tokens_by_stream(index)
+    if found:
+        return
+    assets = {stream.key: mix_asset(mix.name, stream.key) for stream in mix.streams}
+    index = _index(store, catalogue, mix, mix_index(mix.name), assets)
+    if not index.slices:
+        raise DataError(
+            f"mix {mix.name!r}: none of its slices is finished; make one first: `gristmill make {mix.name}`"
+        )
+    estimated: dict[str, int] = {}
+    for each in index.slices:
+        estimated[each.stream] = estimated.get(each.stream, 0) + each.totals.get("length", 0) // BYTES_OF_A_TOKEN
+    yield f"no token cache yet, estimated at {BYTES_OF_A_TOKEN} bytes a token", index, estimated
+
+
+def _index(store: Store, catalogue: Catalogue, mix: Mix, asset: str, assets: Mapping[str, str]) -> Index:
+    """An index over the slices that are finished in the lake."""
+    slices, there = {}, {}
+    for stream in mix.streams:
+        of = assets[stream.key]
+        there[stream.key] = [p.snapshot for p in list_ledgers(store, ledger_folder(of)) if p.asset == of]
+        slices[stream.key] = finished_slices(store, of, there[stream.key])
+    sources = {stream.key: known("source", catalogue.sources, stream.source, mix.name) for stream in mix.streams}
+    return close_slices(asset, slices, there, sources)
