@@ -47,6 +47,7 @@ BENCHES = {
     "trace": "bench.lakes.trace",
     "takedown": "bench.mixing.takedown",
     "preview": "bench.mixing.preview",
+    "edits": "bench.mixing.edits",
     "near-duplicates": "bench.dedupe.near",
     "dolma-mix": "bench.mixing.dolma_mix",
     "energon-indexing": "bench.energon.indexing",

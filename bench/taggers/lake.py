@@ -38,7 +38,12 @@ class TaggedLake:
 
     @classmethod
     def made(
-        cls, work: Path, size: int, modules: Iterable[str], written: Mapping[str, str] | None = None
+        cls,
+        work: Path,
+        size: int,
+        modules: Iterable[str],
+        written: Mapping[str, str] | None = None,
+        recipes: Mapping[str, str] | None = None,
     ) -> "TaggedLake":
         """Writes corpus and shelf below `work`, and converts the documents.
 
@@ -47,8 +52,9 @@ class TaggedLake:
             size: of all texts, in bytes.
             modules: those that declare the taggers.
             written: modules of more taggers, by name: their source code.
+            recipes: modules of other recipes, by path on the shelf, such as `mixes/web.py`.
         """
-        files = {"sources/bench.py": _SOURCE}
+        files = {"sources/bench.py": _SOURCE, **(recipes or {})}
         files |= {f"taggers/{name}.py": text for name, text in (written or {}).items()}
         for module in modules:
             name = module.removeprefix("gristmill.taggers.").replace(".", "_")
