@@ -1,14 +1,13 @@
 """White space: line ends, ends of lines, blank lines, and characters that nobody sees. Indentation stays."""
 
-import re
-
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.edits.transform import Drop, Transform
 
-_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad]")
-"""Zero-width spaces, the byte order mark and the soft hyphen."""
-_TRAILING = re.compile(r"[^\S\n]\n")
-_BLANK_LINES = re.compile(r"\n{3,}")
+_REPLACED = {**dict.fromkeys("\u200b\u2060\ufeff\u00ad", ""), **dict.fromkeys("\u00a0\u202f", " ")}
+"""Zero-width spaces, the byte order mark and the soft hyphen go; spaces that do not break a line become plain ones.
+
+A search for one character is many times as fast as one for any of them.
+"""
 
 
 def tidy(document: Document) -> str | Drop:
@@ -19,10 +18,12 @@ def tidy(document: Document) -> str | Drop:
     """
     text = document.text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii():
-        text = _INVISIBLE.sub("", text).replace("\u00a0", " ").replace("\u202f", " ")
-    if _TRAILING.search(text):
-        text = "\n".join(line.rstrip() for line in text.split("\n"))
-    tidied = _BLANK_LINES.sub("\n\n", text).strip("\n").rstrip()
+        for old, new in _REPLACED.items():
+            text = text.replace(old, new)
+    text = "\n".join(map(str.rstrip, text.split("\n")))
+    while "\n\n\n" in text:  # a run gets a third shorter each time
+        text = text.replace("\n\n\n", "\n\n")
+    tidied = text.strip("\n").rstrip()
     return tidied if tidied.strip() or not document.text else Drop("nothing but white space")
 
 

@@ -1,5 +1,6 @@
 """EditedRows: the rows of a block while a selection edits them. It keeps what changed, what is dropped, and counts."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
@@ -10,7 +11,7 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import rows_of
 from gristmill.recipes.selection import CHANGED
-from gristmill.stages.mixing.edits.row_bytes import text_of, values_of, with_values
+from gristmill.stages.mixing.edits.row_bytes import Values, string_of, values_of, with_values
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 
 _RENDERED = ("messages", "input_ids")
@@ -37,6 +38,7 @@ class EditedRows:
         self._texts: dict[int, str] = {}
         self._metadata: dict[int, bytes] = {}
         self._whole: dict[int, bytes] = {}
+        self._fields: dict[int, Values] = {}
         self._decoder = msgspec.json.Decoder(Document)
 
     @cached_property
@@ -61,18 +63,31 @@ class EditedRows:
         if number in self._texts:
             return self._texts[number]
         try:
-            return text_of(self.lines[number])
+            return string_of(self._values(number).get("text"))
         except DataError as error:
             raise MalformedRow(self._path, self.block.first + number, str(error)) from error
 
-    def document(self, number: int) -> Document:
-        """A row as it is now.
+    def _values(self, number: int) -> Values:
+        """The bytes of each value of a row as it was read. They are found once."""
+        if number not in self._fields:
+            self._fields[number] = values_of(self.lines[number])
+        return self._fields[number]
+
+    def documents(self, numbers: Sequence[int]) -> list[Document]:
+        """Rows as they are now.
 
         Raises:
-            MalformedRow: it is not a document.
+            MalformedRow: one is not a document.
         """
-        line = self.line(number)
-        return decode_rows(self._decoder, line + b"\n", self._path, self.block.first + number)[0]
+        lines = b"".join(part for number in numbers for part in (self.line(number), b"\n"))
+        try:
+            return decode_rows(self._decoder, lines, self._path, 0)
+        except MalformedRow:  # its number is among these rows; the row's own number is in the block
+            first = self.block.first
+            return [
+                decode_rows(self._decoder, self.line(number) + b"\n", self._path, first + number)[0]
+                for number in numbers
+            ]
 
     def drop(self, number: int, reason: str) -> None:
         """Drops a row that was kept so far."""
@@ -80,18 +95,18 @@ class EditedRows:
             self._reasons.append(reason)
         self._decisions[number] = 1 + self._reasons.index(reason)
 
-    def change_text(self, number: int, text: str, who: str) -> None:
+    def change_text(self, number: int, before: str, text: str, who: str) -> None:
         """Gives a row another text.
 
         Args:
             number: of the row in the block.
+            before: the text as it is now.
             text: the new text.
             who: what changed it; the counts begin with it.
 
         Raises:
             MalformedRow: the text is the rendering of a chat or of tokens, which would still hold what was removed.
         """
-        before = self.text(number)
         self._check_not_rendered(number)
         self._texts[number] = text
         self._count(f"{who}: rows changed", 1)
@@ -116,7 +131,8 @@ class EditedRows:
             changed["text"] = msgspec.json.encode(self._texts[number])
         if number in self._metadata:
             changed["metadata"] = self._metadata[number]
-        return with_values(self.lines[number], changed) if changed else self.lines[number]
+        line = self.lines[number]
+        return with_values(line, changed, self._values(number)) if changed else line
 
     def finished(self) -> FilteredBlock:
         """The block with its edits, and with the decisions of edits and transforms."""
@@ -131,8 +147,8 @@ class EditedRows:
         self.counts[name] = self.counts.get(name, 0) + number
 
     def _check_not_rendered(self, number: int) -> None:
-        metadata = values_of(self.lines[number]).get("metadata", msgspec.Raw(b"null"))
-        if bytes(metadata) == b"null":
+        metadata = self._values(number).get("metadata", msgspec.Raw(b"null"))
+        if b"[" not in bytes(metadata):
             return
         for key in _RENDERED:
             value = values_of(metadata).get(key)

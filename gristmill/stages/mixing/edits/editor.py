@@ -99,4 +99,4 @@ class Editor:
                 continue
             after = changed(text, edits, parts)
             if after != text:
-                rows.change_text(number, after, EDITS)
+                rows.change_text(number, text, after, EDITS)

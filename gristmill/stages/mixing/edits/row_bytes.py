@@ -13,6 +13,7 @@ Values = dict[str, msgspec.Raw]
 
 _object = msgspec.json.Decoder(Values)
 _text = msgspec.json.Decoder(str)
+_NULL = msgspec.Raw(b"null")
 
 
 def values_of(line: bytes | msgspec.Raw) -> Values:
@@ -36,18 +37,31 @@ def text_of(line: bytes) -> str:
     >>> text_of(b'{"id":"d1","text":"to be"}')
     'to be'
     """
+    return string_of(values_of(line).get("text"))
+
+
+def string_of(value: msgspec.Raw | None) -> str:
+    """The text of a row whose values are known.
+
+    Args:
+        value: the bytes of its "text"; None if it has none.
+
+    Raises:
+        DataError: it is not a string.
+    """
     try:
-        return _text.decode(values_of(line)["text"])
-    except (KeyError, *NOT_DECODED) as error:
+        return _text.decode(_NULL if value is None else value)
+    except NOT_DECODED as error:
         raise DataError(f'the row has no string "text" ({error})') from error
 
 
-def with_values(line: bytes, changed: Mapping[str, bytes]) -> bytes:
+def with_values(line: bytes, changed: Mapping[str, bytes], values: Values | None = None) -> bytes:
     """A row with other values for some keys. Its other bytes are copied: keys, order, white space, numbers.
 
     Args:
         line: an object of JSON, without a line feed.
         changed: the new bytes of each value. A key that the row does not have comes after its last one.
+        values: the values of the row, if they are known: those of values_of(line), of this same object.
 
     Raises:
         DataError: the row is not an object.
@@ -55,7 +69,7 @@ def with_values(line: bytes, changed: Mapping[str, bytes]) -> bytes:
     >>> with_values(b'{ "id":"d1", "text" : "to be", "n":1e0 }', {"text": b'"not"', "kind": b"null"})
     b'{ "id":"d1", "text" : "not", "n":1e0 ,"kind":null}'
     """
-    values = values_of(line)
+    values = values_of(line) if values is None else values
     base = _address(line)
     pieces: list[bytes] = []
     end = 0
@@ -71,4 +85,4 @@ def with_values(line: bytes, changed: Mapping[str, bytes]) -> bytes:
 
 
 def _address(data: bytes | msgspec.Raw) -> int:
-    return int(np.frombuffer(data, np.uint8).ctypes.data)
+    return int(np.frombuffer(data, np.uint8).__array_interface__["data"][0])

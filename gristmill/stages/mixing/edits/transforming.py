@@ -44,7 +44,7 @@ def transform(rows: EditedRows, transform: Transform, path: str) -> None:
     """
     who = f"{TRANSFORM}{transform.name}"
     numbers = rows.left()
-    documents = [rows.document(number) for number in numbers]
+    documents = rows.documents(numbers)
     try:
         answers = transform.apply(documents)
     except TransformFailed as error:
@@ -62,7 +62,7 @@ def transform(rows: EditedRows, transform: Transform, path: str) -> None:
 
 def _change(rows: EditedRows, number: int, before: Document, after: Document, who: str, path: str) -> None:
     if after.text != before.text:
-        rows.change_text(number, after.text, who)
+        rows.change_text(number, before.text, after.text, who)
     if after.metadata is before.metadata:
         return
     try:
