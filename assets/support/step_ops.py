@@ -12,6 +12,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.support.facts.column_facts import column_facts
 from assets.support.facts.score_facts import score_facts
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
@@ -249,7 +250,7 @@ class Ops:
             if isinstance(output.step, TaggingStep | DedupeLabelsStep | CarryingStep):
                 where = planned.partition(output.address).place  # first what people look for, then the table of shards
                 metadata = score_facts(lake.store(), where, assembled.shards, output.step.labels) | metadata
-            yield _published(metadata, ledger.fingerprint)
+            yield _published(metadata | column_facts(output.step, output.address), ledger.fingerprint)
 
         return commit_partition
 

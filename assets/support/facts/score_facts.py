@@ -19,6 +19,7 @@ from gristmill.recipes.label import Score, Spans
 from gristmill.scores.described import describe
 from gristmill.scores.examples import write_examples
 from gristmill.scores.page import facts_of, plot_of
+from gristmill.scores.statistics import LabelStatistics
 
 
 def score_facts(
@@ -46,7 +47,7 @@ def score_facts(
     ]
     return {
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
-        "labels": _table([facts_of(label, described.rows) for label in described.shown]),
+        "labels": _table([counted(label, described.rows) for label in described.shown]),
         "extremes": _table(
             [
                 {"label": visible(e.label), "end": e.end, "value": e.value, "shard": e.shard, "row": e.row}
@@ -56,6 +57,17 @@ def score_facts(
         "examples": dg.MetadataValue.path(f"{store.url}/{examples_path(place)}"),
         "labels in all": len(described.labels),
     }
+
+
+def counted(label: LabelStatistics, rows: int) -> dict[str, Any]:
+    """A row of the table of labels: numbers of rows with and without it, then shares and quantiles.
+
+    Args:
+        label: its statistics.
+        rows: rows of the set.
+    """
+    facts = facts_of(label, rows)
+    return {"label": facts.pop("label"), "rows": label.rows, "nulls": rows - label.rows, **facts}
 
 
 def _base64(svg: str) -> str:
