@@ -20,6 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.held_out import check_one_key
+from gristmill.stages.mixing.kept_rows import check_keeps_rows
 from gristmill.stages.mixing.shared_documents import check_disjoint
 from gristmill.text.natural_order import newest
 
@@ -162,16 +163,22 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         The index.
 
     Raises:
-        DataError: two streams share documents.
+        DataError: two streams share documents, or a stream keeps no row.
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
     index = mix_index_of(store, mix, sources, known)
     check_disjoint(store, mix, [(each.stream, each.snapshot) for each in index.slices])
+    heads = {s.key: finished_slices(store, mix_asset(mix.name, s.key), _keys(index, s.key)) for s in mix.streams}
+    check_keeps_rows(mix.name, {stream: tuple(each.values()) for stream, each in heads.items()})
     writer = IndexWriter(store, index.asset)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))
     return index
+
+
+def _keys(index: Index, stream: str) -> list[str]:
+    return [each.snapshot for each in index.slices if each.stream == stream]
 
 
 def why_mix_open(
