@@ -107,6 +107,7 @@ SELECTION = {
     "least_kept": "0",
     "transforms": "()",
     "shortest": "0",
+    "least_bytes": "0",
     "keep": NAMES,
     "discard": NAMES,
     "merge": NAMES,
