@@ -21,7 +21,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _SQL_SIGNS = {"==": "=", "!=": "<>"}
 _OF_NUMBERS = {"add": "list_sum", "max": "list_max", "min": "list_min"}
 
-Kind = Literal["document", "attributes", "field", "spans", "span", "number", "numbers", "truth", "literal"]
+Kind = Literal["document", "merged", "field", "spans", "span", "number", "numbers", "truth", "literal"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _JqValue:
     """What an expression computes.
 
     Attributes:
-        kind: of the value.
+        kind: of the value; `merged` are all attributes of a row.
         sql: its SQL; of a field its path.
         null_if: the SQL condition under which a NULL is the null of jq, and not an error; empty: it is never null.
         fails: whether NULL may stand for an error.
@@ -118,10 +118,10 @@ class _JqCompiler:
     def _place(self, of: _JqValue, at: str | int) -> _JqValue:
         match of.kind, at:
             case "document", str(key) if key == ATTRIBUTES:
-                return _JqValue("attributes")
+                return _JqValue("merged")
             case "document", str(key) if key in {*_TEXTS, "added", "created", "metadata"}:
                 return _JqValue("field", key)
-            case "attributes", str(key):
+            case "merged", str(key):
                 return _JqValue("spans", self._columns.spans(key), "true")
             case "field", str(key) if of.sql.startswith("metadata") and "." not in key:
                 return _JqValue("field", f"{of.sql}.{key}")
