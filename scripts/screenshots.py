@@ -1,8 +1,9 @@
 """make screenshots: what people see, in a real browser, on the demo's lake: pictures in .cache/screenshots.
 
-The asset graph, a partition, the scores of an attribute set, a model with its measures, a passing and a failing
-alignment check, a backfill under way, the automation page. Needs a Chromium on this machine (GRISTMILL_CHROMIUM, or on
-the PATH). For the failing check a row is cut out of an attribute shard, and put back afterwards.
+The timeline, the list of runs, the asset graph, a partition, the ticks of a raw-arrival sensor, a mix, the scores of an
+attribute set, a model with its measures, a passing and a failing alignment check, a backfill under way, the automation
+page. Needs a Chromium on this machine (GRISTMILL_CHROMIUM, or on the PATH). For the failing check a row is cut out of
+an attribute shard, and put back afterwards.
 """
 
 import gzip
@@ -14,9 +15,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assets.support.keys import plain
 from assets.support.mill import Mill
 from gristmill.environment import CHECKOUT
-from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
+from gristmill.lake.address import (
+    Place,
+    attributes_asset,
+    cache_packing,
+    documents_asset,
+    mix_asset,
+    mix_index,
+    place,
+    raw_asset,
+    tokenizer_asset,
+)
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
 from scripts.mill import open_mill
@@ -85,6 +97,8 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     documents = documents_asset(SOURCE, version)
     attributes = attributes_asset(SOURCE, version, SET)
     checks = f"/assets/{attributes}?view=checks&checkDetail="
+    camera.take("timeline", "/overview/activity/timeline?range=24hr", f"{SOURCE}_journey")
+    camera.take("runs", "/runs", "gristmill/layer")
     camera.take("graph", "/asset-groups", SOURCE, without="fetching statuses")
     camera.take("lineage", f"/assets/{documents}?view=lineage&lineageScope=neighbors", "length-1", without="Loading")
     camera.take("partition", f"/assets/{documents}?view=partitions&partition={snapshots[0]}", "Materialized")
@@ -95,6 +109,9 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("confusion", f"/assets/models/{MODEL}", "recall at 0.5", click="[Show Markdown]")
     camera.take("model-lineage", f"/assets/models/{MODEL}?view=lineage&lineageScope=downstream", MODEL)
     camera.take("raw", f"/assets/{raw_asset(SOURCE)}?view=partitions", snapshots[0])
+    camera.take("raw-events", f"/assets/{raw_asset(SOURCE)}?view=events", "what happened")
+    camera.take("ticks", f"/locations/gristmill/sensors/{SOURCE}_raw_arrivals", "runs requested")
+    shoot_mixes(mill, camera)
     camera.take("check-recorded", f"{checks}row_alignment", "row_alignment")
     server.check(attributes, "row_alignment_audit")
     camera.take("check-passing", f"{checks}row_alignment_audit", "every byte of", without="In Progress")
@@ -107,6 +124,18 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("backfill", f"/runs/b/{backfill}", backfill, "completed")
     camera.take("automation", "/automation", "raw_arrivals")
     camera.take("jobs", "/jobs", "journey")
+
+
+def shoot_mixes(mill: Mill, camera: Camera) -> None:
+    """The pages of a mix: a slice, the index and the packing plan of its tokens, and its tokenizer."""
+    mix = next(mix for mix in mill.catalogue.mixes.values() if any(each.source == SOURCE for each in mix.streams))
+    tokenizer = mill.catalogue.tokenizers_of(mix)[0].name
+    stream = next(each.key for each in mix.streams if each.source == SOURCE)
+    camera.take("mix-graph", f"/locations/gristmill/asset-groups/mix_{plain(mix.name)}/lineage", "preview")
+    camera.take("slice", f"/assets/{mix_asset(mix.name, stream)}", "Drops rows")
+    camera.take("mix-index", f"/assets/{mix_index(mix.name)}", "slices")
+    camera.take("packing", f"/assets/{cache_packing(mix.name, tokenizer)}", "Owners")
+    camera.take("tokenizer", f"/assets/{tokenizer_asset(tokenizer)}", "Owners")
 
 
 def main() -> None:
