@@ -137,6 +137,7 @@ def _tick(
     remaining = f"{len(mind.due)} more are reported at the next tick" if mind.due else ""
     nothing = "" if mind.under_way or forgotten else "nothing new"
     words = "; ".join(words for words in [_told(done) or nothing, *forgotten, remaining, *messages] if words)
+    mind.said = ""
     if not done and not forgotten:
         context.update_cursor(dump_watch(mind))
         return dg.SkipReason(words)

@@ -132,7 +132,6 @@ def _facts(seen: Seen, words: str, changes: RawChanges | None) -> dict[str, Any]
     """The metadata of a report."""
     facts: dict[str, Any] = {"what happened": words, "size": size_in_words(seen.bytes)}
     if changes is not None:
-        facts["since the documents were made"] = str(changes)
         facts["changed files"] = table(list(changes.rows(LISTED)))
     return {**facts, "objects": seen.objects, "bytes": seen.bytes}
 

@@ -43,8 +43,8 @@ class Watch(msgspec.Struct):
     """The state of a watch between ticks. If it is lost, reports are late, but none is made twice.
 
     Attributes:
-        said: what the last tick that reported something said. It is the first field, because Dagster's list of ticks
-            shows the beginning of a cursor.
+        said: what the tick has reported, in words. It is the first field, because Dagster's list of ticks shows the
+            beginning of a cursor.
         of: digest of the recipe's raw settings and the lake's URL; if it differs, the watch begins anew.
         under_way: the interrupted scan.
         void: consecutive scans that could not be resumed.

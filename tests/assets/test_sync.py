@@ -17,7 +17,9 @@ from dagster_kit import (
     letters,
 )
 
+from assets.support.arrivals import report
 from gristmill.__main__ import main as command
+from gristmill.raw_data.scan import Seen
 
 
 def test_a_fresh_instance_learns_partitions_and_versions_and_then_nothing_more(made: Works) -> None:
@@ -66,3 +68,10 @@ def test_what_the_command_make_has_made_is_shown_by_sync(works: Works) -> None:
     assert sorted(made) == sorted([*slices, TINY, BLEND_INDEX, TINY_INDEX])
     assert len(done.checks) == 1 + 3 + 2 + 1 + 1  # v0, three sets, v1, the mix, its tokens
     assert all(check.passed for check in done.checks.values())
+
+
+def test_a_key_whose_raw_data_have_vanished_goes_when_nothing_made_of_them_is_left(works: Works) -> None:
+    works.know("2023")
+    report(works.instance, works.catalogue.sources["letters"], {"2023": Seen()})
+    assert works.run("sync", None).success
+    assert works.instance.get_dynamic_partitions("snapshots/letters") == []

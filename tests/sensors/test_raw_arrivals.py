@@ -13,6 +13,7 @@ from testkit import packed
 
 from assets.support.keys import key_of
 from gristmill.errors import StoreError
+from gristmill.lake.address import place
 from gristmill.recipes.source import RawRoot
 from resources.lake import lake_resource
 
@@ -179,7 +180,11 @@ def test_the_first_words_of_the_cursor_are_what_was_found(works: Works) -> None:
     resources = {"lake": lake_resource(environment_of(works.root))}
     with dg.build_sensor_context(instance=works.instance, resources=resources) as context:
         sensor(context)
-        assert (context.cursor or "").startswith('{"said":"2024 new: 1 file, ')
+        cursor = context.cursor or ""
+    assert cursor.startswith('{"said":"2024 new: 1 file, ')
+    with dg.build_sensor_context(instance=works.instance, resources=resources, cursor=cursor) as context:
+        sensor(context)
+        assert (context.cursor or "").startswith('{"said":"","of":')
 
 
 def test_an_arrival_is_described_once(works: Works) -> None:
@@ -189,3 +194,20 @@ def test_an_arrival_is_described_once(works: Works) -> None:
     (observation,) = works.instance.fetch_observations(key_of(RAW), limit=10).records
     assert observation.asset_observation is not None
     assert observation.asset_observation.metadata == {}
+
+
+def test_a_key_without_raw_data_and_without_a_ledger_goes(works: Works) -> None:
+    works.raw(letters(1))
+    works.know("2024", "typed-by-hand")
+    _, logged, _ = tick_of(works)
+    assert logged[0] == "2024 reported; typed-by-hand never had raw data: its key was removed"
+    assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]
+
+
+def test_a_key_without_raw_data_stays_while_something_is_made_of_it(works: Works) -> None:
+    works.know("2023")
+    claim = place("sources/letters/v0/documents", "2023").claim
+    works.store.put(claim, b"{}")
+    assert tick(works) == ("nothing new", [])
+    works.store.delete([claim])
+    assert tick(works)[0] == "2023 never had raw data: its key was removed"

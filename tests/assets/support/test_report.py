@@ -103,7 +103,12 @@ def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
     v0, v1 = done.metadata(LETTERS_V0), done.metadata(LETTERS_V1)
     assert (v0["dagster/row_count"], v0["shards"], v0["shards ground"], v0["shards kept"]) == (6, 2, 2, 0)
     assert v1["dagster/row_count"] == 5
-    assert [record.data for record in v1["dropped by reason"].records] == [{"reason": "short", "rows": 1}]
+    assert [record.data for record in v1["dropped by reason"].records] == [
+        {"reason": "short", "rows": 1, "share": "16.7%"}
+    ]
+    assert (v1["rows read"], v1["rows dropped"], v1["rows dropped (%)"]) == (6, 1, 16.67)
+    assert (v0["rows read"], v0["rows dropped"]) == (6, 0)
+    assert v0["size"] == f"{v0['bytes']} bytes"
     assert [(r.data["shard"], r.data["rows"]) for r in v1["shard table"].records] == [("a", 2), ("b", 3)]
     assert v0["bytes"] == sum(r.data["bytes"] for r in v0["shard table"].records) > 0
     for address, path in {
@@ -120,10 +125,15 @@ def test_reasons_of_refused_rows_are_a_table_with_the_place_of_one_example_each(
     works.arrive("letters")
     done = works.run("letters_journey")
     assert done.success, done.failures
-    size = len(lines(many))
+    size, at = len(lines(many)), "a.jsonl.gz, row"
     assert [record.data for record in done.metadata(LETTERS_V0)["dropped by reason"].records] == [
-        {"reason": "quarantine: invalid JSON", "rows": 2, "example": f"a.jsonl.gz, row 600, byte {size}"},
-        {"reason": "quarantine: no id", "rows": 1, "example": f"a.jsonl.gz, row 601, byte {size + 8}"},
+        {
+            "reason": "quarantine: invalid JSON",
+            "rows": 2,
+            "share": "0.3%",
+            "example": f"{at} 600, byte {size}",
+        },
+        {"reason": "quarantine: no id", "rows": 1, "share": "0.2%", "example": f"{at} 601, byte {size + 8}"},
     ]
 
 

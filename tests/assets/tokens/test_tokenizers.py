@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 from dagster_kit import (
     BLEND_LETTERS,
     TINY,
     Works,
     letters,
 )
+
+from assets.support.keys import key_of
 
 
 def test_a_tokenizer_says_what_it_was_trained_on(milled: Works) -> None:
@@ -27,3 +31,9 @@ def test_a_tokenizer_of_other_snapshots_than_its_recipe_says_is_made_on_request_
     assert works.run("tiny_1_train", None, config=config).success
     refused = works.run("tiny_1_train", None)  # by the recipe: of 2024
     assert "a tokenizer never changes: declare one of the next number" in refused.failures[node]
+
+
+def test_a_tokenizer_belongs_to_the_owners_of_the_mixes_that_use_it(works: Works) -> None:
+    mixes = {"blend": replace(works.catalogue.mixes["blend"], owners=("team:corpus", "a@example.org"))}
+    works.load(replace(works.catalogue, mixes=mixes))
+    assert works.definitions.resolve_asset_graph().get(key_of(TINY)).owners == ["team:corpus", "a@example.org"]
