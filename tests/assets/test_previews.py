@@ -1,6 +1,7 @@
 """The preview of a mix through Dagster, beside what the build made."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import dagster as dg
 import pytest
@@ -17,7 +18,10 @@ PREVIEW = "mixes/blend/preview"
 def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Works]:
     """A finished lake: letters of two to eight words, and nothing in the diary."""
     with dg.DagsterInstance.ephemeral() as instance:
-        made = Works(tmp_path_factory.mktemp("works") / "lake", instance, read_catalogue(SHELVES))
+        shelves = read_catalogue(SHELVES)
+        budgeted = {**shelves.mixes, "blend": replace(shelves.mixes["blend"], token_budget=1000)}
+        catalogue = replace(shelves, mixes=budgeted)
+        made = Works(tmp_path_factory.mktemp("works") / "lake", instance, catalogue)
         made.raw(letters(*range(2, 9)))
         made.know("2024")
         made.whole()
@@ -34,6 +38,16 @@ def test_the_materialization_has_the_counts_of_the_build_and_no_texts(works: Wor
     assert rows["kept"]["bytes"] == f"{ledger.totals['length']:,}"
     dropped = {name: int(str(row["documents"])) for name, row in rows.items() if name not in {"all", "kept"}}
     assert {name: count for name, count in dropped.items() if count} == ledger.dropped
+    assert (found["tokens counted"], found["tokens in training"]) == ("estimated from this preview", 1000)
     assert found["diary: kept"] == "no snapshot of its documents is finished"
     assert not any("| " in str(value) for value in found.values())
     assert [entry.path for entry in works.store.list(f"{PREVIEW}/")] == []
+
+
+def test_the_index_of_the_mix_shows_how_training_would_read_its_streams(works: Works) -> None:
+    done = works.run("__ASSET_JOB", None, only=["mixes/blend/index"])
+    assert done.success, done.failures
+    found = done.metadata("mixes/blend/index")
+    rows = {record.data["stream"]: record.data for record in found["streams in training"].records}
+    assert found["tokens counted"].startswith("tokenizer ")
+    assert rows["letters"]["tokens read"] == 1000
