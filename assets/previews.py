@@ -83,7 +83,11 @@ def _facts(stream: str, preview: StreamPreview | None) -> dict[str, Any]:
     if preview is None:
         return {f"{stream}: kept": "no snapshot of its documents is finished"}
     names = ["reason", *(name.replace(" ", "_") for name in HEADS[1:])]
-    rows = [dg.TableRecord(dict(zip(names, row, strict=True))) for row in table_rows(preview)]
+    where = {rule.name: rule.where for rule in (*preview.selection.include, *preview.selection.exclude)}
+    rows = [
+        dg.TableRecord({**dict(zip(names, row, strict=True)), "condition": where.get(row[0], "")})
+        for row in table_rows(preview)
+    ]
     found: dict[str, Any] = {
         f"{stream}: documents": preview.tally.rows.documents,
         f"{stream}: kept": preview.tally.kept.documents,

@@ -43,7 +43,9 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
             x = across(at)
             right = x > WIDTH * 2 / 3
             parts.append(f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{base}" stroke="{MARK}"/>')
-            y = TOP + 10 + 13 * (number % 8)
+            # The words stand where no curve is: below it as long as most documents are above the threshold.
+            high = next(share for point, share in every if point >= at) > 0.5
+            y = base - 6 - 13 * (number % 8) if high else TOP + 10 + 13 * (number % 8)
             parts.append(text_at(x + (-4 if right else 4), y, words, anchor="end" if right else "start"))
     shown = [each for each, _ in every]
     ticks = shown if len(shown) <= 6 else [shown[round(part * (len(shown) - 1) / 5)] for part in range(6)]

@@ -18,6 +18,8 @@ def test_each_point_lies_at_its_threshold_and_share() -> None:
     [mark] = [each for each in root if each.attrib.get("stroke") == "#cf222e"]
     assert abs(float(mark.attrib["x1"]) - across[3]) < 0.1
     assert "&lt;words&gt;" in svg
+    [label] = [each for each in root if each.text == "long >= 3"]
+    assert float(label.attrib["y"]) > down[3]  # below the curve, because most documents are above the threshold
     assert "far" not in svg
 
 
