@@ -127,7 +127,10 @@ def _show_needed(streams: Sequence[OpenedStream]) -> None:
     if columns:
         show(f"columns are missing: {columns:,} bytes are read once, and their columns are kept for the next preview")
     if text:
-        show(f"rules read the text: {text:,} bytes of documents are read")
+        selections = [one.step.selection for each in streams for one in each.slices]
+        changed_rows = any(each.changes_rows for each in selections)
+        because = "rows are changed" if changed_rows else "rules read the text"
+        show(f"{because}: {text:,} bytes of documents and sets are read, in each preview")
 
 
 def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = False) -> list[OpenedStream]:

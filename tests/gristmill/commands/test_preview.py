@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pytest
 from testkit import Mill
-from wholelake import STREAM
+from wholelake import REVISED, STREAM
 
 from gristmill.__main__ import main
+from gristmill.lake.address import attributes_beside
+from gristmill.recipes.catalogue import read_catalogue
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 
@@ -33,6 +35,22 @@ def test_a_preview_counts_what_the_build_made(whole: Mill, capsys: pytest.Captur
     assert table["kept"][2] == f"{made:,}"
     assert "tokens: bytes x " in said
     assert "columns are missing" not in previewed(whole, capsys, "even")
+
+
+def test_rows_that_are_changed_are_read_and_their_bytes_are_said(
+    whole: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The written rows would lack a field: so documents and the set of the rule are read."""
+    [stream] = read_catalogue(("gristmill", "testshelf")).mixes["even"].streams
+    assert "bytes of documents" not in previewed(whole, capsys, "even")
+    monkeypatch.setitem(vars(stream), "discard", ("created",))
+    said = previewed(whole, capsys, "even")
+    read = [
+        *whole.table(REVISED).values(),
+        *(s for name in stream.sets for s in whole.table(attributes_beside(REVISED, name)).values()),
+    ]
+    assert f"rows are changed: {sum(s.bytes for s in read):,} bytes of documents and sets are read" in said
+    assert table_of(said)["kept"][0] == "8"
 
 
 def test_other_conditions_are_tried_and_nothing_is_written(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
