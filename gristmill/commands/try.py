@@ -1,6 +1,6 @@
-"""`try [LAKE] TAGGER SOURCE/VERSION`: runs a tagger on a sample of documents, and shows what it says of them.
+"""`try [LAKE] TAGGER SOURCE/VERSION`: runs a tagger or a transform on a sample of documents, and shows what it does.
 
-TAGGER is the name of a tagger on the shelves or in a room of gristmill/taggers, or a Python file (FILE:NAME if it
+TAGGER is the name of one on the shelves, of a tagger in a room of gristmill/taggers, or a Python file (FILE:NAME if it
 declares several). Nothing is written to the lake.
 """
 # ruff: noqa: N999 - the command is `try`; it is imported by its name as a string
@@ -12,14 +12,16 @@ from gristmill.commands._shared.terminal import add_options, add_shelves, lake_o
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import DOCUMENTS, MODEL, names_of
 from gristmill.reading.partitions import named_asset
+from gristmill.recipes.edits.transform import Transform
 from gristmill.stages.models.ledger import read_folder
 from gristmill.stages.models.local_copy import local_files
-from gristmill.trial.drafts import find_tagger
+from gristmill.trial.drafts import find_tried
 from gristmill.trial.pieces import draw_documents
 from gristmill.trial.shown import lines_of
+from gristmill.trial.transform_trial import transform_lines, try_transform
 from gristmill.trial.trial import run_trial
 
-HELP = "run a draft tagger on a sample of documents: scores, spans in context, errors, speed"
+HELP = "run a draft tagger or transform on a sample of documents: changes, scores, spans in context, errors, speed"
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -28,8 +30,8 @@ def declare(parser: ArgumentParser) -> None:
         "words",
         nargs="+",
         metavar="[LAKE] TAGGER SOURCE/VERSION",
-        help="a tagger's name or its file, and the documents, as in wiki/v1; before them the lake: -,"
-        " s3://bucket/prefix, or a folder; by default that of the project or GRISTMILL_LAKE",
+        help="a tagger or transform, by its name or file, and the documents, as in wiki/v1; before them the"
+        " lake: -, s3://bucket/prefix, or a folder; by default that of the project or GRISTMILL_LAKE",
     )
     add_options(parser)
     parser.add_argument("--snapshot", help="by default the last one that is finished")
@@ -41,10 +43,10 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Runs the tagger. Returns 1 if it failed for a document, or gave one labels that depend on others; else 0.
+    """Runs the tagger or transform. Returns 1 if it failed for a document, or its answer depends on others; else 0.
 
     Raises:
-        RecipeError: there is no such tagger or version.
+        RecipeError: there is no such tagger, transform or version.
         DataError: no snapshot is finished, or a model of the tagger is not in the lake.
         StoreError: the lake does not answer.
     """
@@ -54,14 +56,20 @@ def run(arguments: Namespace) -> int:
     words = list(arguments.words)
     if len(words) not in {2, 3} or is_path(words[-1]):
         raise RecipeError(
-            f"{' '.join(words)}: name a tagger and a version, as in gopher-1 wiki/v1, after the lake or alone"
+            f"{' '.join(words)}: name a tagger or transform and a version, as in gopher-1 wiki/v1, after the lake or"
+            " alone"
         )
     arguments.lake = words.pop(0) if len(words) == 3 else "-"
     lake = lake_of(arguments)
     asset = named_asset(words[1], DOCUMENTS, "wiki/v1")
-    tagger = find_tagger(words[0], shelves_of(arguments), lake.url)
+    tagger = find_tried(words[0], shelves_of(arguments), lake.url)
     store = lake.store()
     sample = draw_documents(store, asset, arguments.snapshot, arguments.rows)
+    if isinstance(tagger, Transform):
+        made = try_transform(tagger, sample.rows)
+        for line in transform_lines(tagger, sample, made, arguments.examples):
+            show(line)
+        return 1 if made.failures or made.differing else 0
     source = names_of(asset)["source"]
     models = {name: read_folder(store, MODEL.at(model=name)).fingerprint for name in tagger.models}
     trial = run_trial(tagger.opened(local_files(store, models)), sample.rows)

@@ -1,4 +1,4 @@
-"""Drafts: finds the tagger that a person tries, by its name or by the file in which it is being written."""
+"""Drafts: finds the tagger or transform that a person tries, by its name or by the file where it is being written."""
 
 import importlib
 import importlib.util
@@ -10,6 +10,7 @@ from traceback import walk_tb
 from types import ModuleType
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.shelf import HOME, check_outside, declared_in, read_shelf
 from gristmill.recipes.tagger import Tagger
 
@@ -17,29 +18,29 @@ ROOMS = f"{HOME}.taggers"
 """The package whose rooms hold taggers that are ready, but on no shelf."""
 
 
-def find_tagger(name: str, packages: Sequence[str], lake: str) -> Tagger:
-    """The tagger of a name, or of a file.
+def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transform:
+    """The tagger or transform of a name, or of a file.
 
     Args:
-        name: of a tagger on the shelves, or in a room of `gristmill/taggers/`; or the path of a Python file that
-            declares one tagger, or several: then `FILE:NAME`.
+        name: of a tagger or transform on the shelves, or of a tagger in a room of `gristmill/taggers/`; or the path of
+            a Python file that declares one of them, or several: then `FILE:NAME`.
         packages: packages that have shelves.
         lake: address of the lake. Code in it is refused.
 
     Raises:
-        RecipeError: there is no such tagger, or the file cannot be imported; the message names file and line.
+        RecipeError: there is none of this name, or the file cannot be imported; the message names file and line.
     """
     path, _, chosen = name.partition(".py:")
     if name.endswith(".py") or chosen:
         return _of_file(Path(f"{path}.py" if chosen else name), chosen, lake)
     check_outside(lake, packages)
-    known = read_shelf("taggers", Tagger, packages)
+    known: dict[str, Tagger | Transform] = dict(read_shelf("taggers", Tagger, packages))
     if name not in known:
-        known = {**{tagger.name: tagger for tagger in _ready()}, **known}
+        known = {**read_shelf("transforms", Transform, packages), **{each.name: each for each in _ready()}, **known}
     if name not in known:
         raise RecipeError(
-            f"taggers: no {name!r} on the shelves, nor in the rooms of {ROOMS}; {known_names(name, known)}; or name a"
-            " file, as in my_tagger.py"
+            f"taggers, transforms: no {name!r} on the shelves, nor in the rooms of {ROOMS}; {known_names(name, known)};"
+            " or name a file, as in my_tagger.py"
         )
     return known[name]
 
@@ -59,12 +60,14 @@ def _ready() -> Iterator[Tagger]:
         yield from declared_in(module, Tagger)
 
 
-def _of_file(path: Path, chosen: str, lake: str) -> Tagger:
+def _of_file(path: Path, chosen: str, lake: str) -> Tagger | Transform:
     if not path.is_file():
         raise RecipeError(f"{path}: there is no such file")
     if "://" not in lake and path.resolve().is_relative_to(Path(lake).resolve()):
         raise RecipeError(f"{path} is in the lake: whoever may write data there could run code by it. Move it out")
-    taggers = {tagger.name: tagger for tagger in declared_in(_imported(path), Tagger)}
+    module = _imported(path)
+    declared: list[Tagger | Transform] = [*declared_in(module, Tagger), *declared_in(module, Transform)]
+    taggers = {each.name: each for each in declared}
     if chosen or len(taggers) != 1:
         if chosen not in taggers:
             raise RecipeError(

@@ -61,7 +61,7 @@ def test_a_tagger_that_does_not_tag_the_source_is_told_and_words_that_mean_nothi
     assert main(["try", str(whole.root), "words-1", "pages/v0", "--examples", "1", *SHELF]) == 0
     assert "count: 40 scores of 40 rows\n" in capsys.readouterr().out
     for words, message in (
-        (["words-1"], "words-1: name a tagger and a version"),
+        (["words-1"], "words-1: name a tagger or transform and a version"),
         (["words-1", "pages/v0", "--rows", "0"], "--rows 0: give a number"),
         (["words-1", "pages/v9"], "there is no sources/pages/v9/documents; did you mean"),
         (["words-1", "pages"], "'pages' names no documents of a lake: write it as 'wiki/v1'"),

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.trial.drafts import find_tagger
+from gristmill.trial.drafts import find_tried
 
 DRAFT = """
 from gristmill.recipes.tagger import Score, Tagger
@@ -17,7 +17,7 @@ SECOND = 'SECOND = Tagger(name="second-1", document=tag)\n'
 
 
 def find(name: str | Path, lake: str = "s3://bucket/lake") -> str:
-    return find_tagger(str(name), ("gristmill", "testshelf"), lake).name
+    return find_tried(str(name), ("gristmill", "testshelf"), lake).name
 
 
 def test_a_tagger_is_found_by_its_name_or_by_its_file(tmp_path: Path) -> None:
