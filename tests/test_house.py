@@ -133,6 +133,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *BELOW_STAGES,
     },
     "trial": {
+        "text",
         "reading",
         "recipes",
         "errors",
