@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from gristmill.errors import DataError, GristmillError, RecipeError
+from gristmill.errors import DataError, GristmillError, MalformedRow, RecipeError
 from gristmill.execution.runner import Inline
 from gristmill.formats.dolma.mixer_config import MixerConfig, mixer_config
 from gristmill.stages.dolma_mixing.mixing import MixPlan, plan_mixing, run_mixing
+from gristmill.stages.dolma_mixing.stream_mixer import check_utf8
 from gristmill.stages.dolma_tagging.records import MANIFEST
 
 ROWS: list[dict[str, Any]] = [
@@ -245,3 +246,10 @@ def test_a_filter_that_fails_names_the_row(home: Path) -> None:
     given = config(home, filter={"include": [".metadata.n.x"], "syntax": "jq"})
     with pytest.raises(DataError, match=r"0\.json\.gz: row 0: the filter fails on it: Cannot index number"):
         mix(given)
+
+
+def test_wrong_utf8_is_found_in_a_row_behind_a_megabyte_of_others() -> None:
+    first = b'{"text":"%s"}' % ("\u00e9" * (1 << 19)).encode()
+    check_utf8(first + b"\n", "a.json", 3)
+    with pytest.raises(MalformedRow, match=r"a\.json: row 4: it is no UTF-8"):
+        check_utf8(first + b'\n{"text":"\xe9"}\n', "a.json", 3)

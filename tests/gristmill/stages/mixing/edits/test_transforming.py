@@ -82,3 +82,9 @@ def test_a_selection_without_its_transforms_is_refused() -> None:
         Editor(stream(transforms=("odd-1",)), (), place(documents_asset("pages", "v0"), "2024"))
     with pytest.raises(RecipeError, match="transforms: no 'odd-1' on this shelf"):
         transforms_named(["odd-1"], ("gristmill",))
+
+
+def test_a_row_that_is_no_document_is_named_by_its_number_in_the_shard() -> None:
+    lines = [*rows("one", "two"), b'{"id":"d2","source":"pages","text":"three","added":7}']
+    with pytest.raises(MalformedRow, match=r"a\.jsonl\.gz: row 5: .*str"):
+        edited(lines, [{}, {}, {}], {}, (named("same-1", lambda document: document.text),), first=3)
