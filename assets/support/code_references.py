@@ -10,6 +10,7 @@ import dagster as dg
 
 from assets.support.keys import address_of
 from assets.support.step_ops import StepAssets
+from gristmill.lake.asset_kinds import names_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.code.digest import file_of
 
@@ -47,30 +48,27 @@ class CodeReferences:
 
     def metadata(self, address: str) -> dict[str, Any]:
         """The entry of an asset's metadata; empty if its recipes are of no shelf, as in tests."""
-        recipes = [each for each in self._recipes(address.split("/")) if each is not None]
+        recipes = [each for each in self._recipes(address) if each is not None]
         files = tuple(filter(None, map(file_of, recipes)))
         if files not in self._known:
             self._known[files] = {"dagster/code_references": self._value(files)} if files else {}
         return self._known[files]
 
-    def _recipes(self, path: list[str]) -> Iterator[object]:
+    def _recipes(self, address: str) -> Iterator[object]:
         """The recipes that make an asset: what is most its own comes first."""
         found = self._catalogue
-        match path:
-            case ["sources", source, _, "attributes", name]:
-                yield from (found.taggers.get(name), found.dedupes.get(name), found.sources.get(source))
-            case ["sources", source, *_]:
-                yield found.sources.get(source)
-            case ["mixes", mix, *_]:
-                yield found.mixes.get(mix)
-            case ["token_caches", mix, tokenizer, *_]:
-                yield from (found.mixes.get(mix), found.tokenizers.get(tokenizer))
-            case ["exports", mix, export, *_]:
-                yield from (found.exports.get(export), found.mixes.get(mix))
-            case ["dedupe", name, *_]:
-                yield found.dedupes.get(name)
-            case ["tokenizers" | "models" | "labels" as shelf, name]:
-                yield getattr(found, shelf).get(name)
+        names = names_of(address)
+        for field, shelves in (
+            ("set", (found.taggers, found.dedupes)),
+            ("export", (found.exports,)),
+            ("dedupe", (found.dedupes,)),
+            ("mix", (found.mixes,)),
+            ("tokenizer", (found.tokenizers,)),
+            ("labels", (found.labels,)),
+            ("model", (found.models,)),
+            ("source", (found.sources,)),
+        ):
+            yield from (shelf.get(names.get(field, "")) for shelf in shelves)
 
     def _value(self, files: Sequence[str]) -> dg.CodeReferencesMetadataValue:
         with warnings.catch_warnings():  # beta in the pinned Dagster

@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets.support.keys import key_of
 from gristmill.execution.step import Step
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, kind_of
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.selection import Selection, is_attribute, set_of
 from gristmill.stages.mixing.step import MixingStep
@@ -32,13 +33,14 @@ def column_facts(step: Step, address: str) -> dict[str, Any]:
         address: of the asset.
     """
     labels = getattr(step, "labels", None)
-    if "/attributes/" in address:
-        schema = label_schema(address.rpartition("/")[2], labels or ())
+    kind = kind_of(address)
+    if kind is ATTRIBUTES:
+        schema = label_schema(set_named(address), labels or ())
         return {"dagster/column_schema": schema} if labels else {}
     if isinstance(step, MixingStep):
         lineage = lineage_of(step.selection, step.reads)
         return {"dagster/column_schema": document_schema(), "dagster/column_lineage": lineage}
-    return {"dagster/column_schema": document_schema()} if address.endswith("/documents") else {}
+    return {"dagster/column_schema": document_schema()} if kind is DOCUMENTS else {}
 
 
 def document_schema() -> dg.TableSchema:
@@ -72,8 +74,8 @@ def lineage_of(selection: Selection, reads: Sequence[str]) -> dg.TableColumnLine
         selection: the rules.
         reads: addresses of the documents and attribute sets that are read.
     """
-    sets = {address.rpartition("/")[2]: key_of(address) for address in reads if "/attributes/" in address}
-    documents = key_of(next(address for address in reads if address.endswith("/documents")))
+    sets = {set_named(address): key_of(address) for address in reads if kind_of(address) is ATTRIBUTES}
+    documents = key_of(next(address for address in reads if kind_of(address) is DOCUMENTS))
     ruled = {
         (sets[set_of(column)], column.path) if is_attribute(column) else (documents, column.path.partition(".")[0])
         for column in selection.read_columns
@@ -85,3 +87,8 @@ def lineage_of(selection: Selection, reads: Sequence[str]) -> dg.TableColumnLine
             for field in FIELDS
         }
     )
+
+
+def set_named(address: str) -> str:
+    """The name of the attribute set at an address."""
+    return (ATTRIBUTES.names(address) or {})["set"]
