@@ -97,8 +97,8 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     documents = documents_asset(SOURCE, version)
     attributes = attributes_asset(SOURCE, version, SET)
     checks = f"/assets/{attributes}?view=checks&checkDetail="
-    camera.take("timeline", "/overview/activity/timeline?range=24hr", f"{SOURCE}_journey")
-    camera.take("runs", "/runs", "gristmill/layer")
+    camera.take("timeline", "/overview/activity/timeline?range=24hr", "Runs")
+    camera.take("runs", "/runs", "Launched by")
     camera.take("graph", "/asset-groups", SOURCE, without="fetching statuses")
     camera.take("lineage", f"/assets/{documents}?view=lineage&lineageScope=neighbors", "length-1", without="Loading")
     camera.take("partition", f"/assets/{documents}?view=partitions&partition={snapshots[0]}", "Materialized")
@@ -109,7 +109,7 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("confusion", f"/assets/models/{MODEL}", "recall at 0.5", click="[Show Markdown]")
     camera.take("model-lineage", f"/assets/models/{MODEL}?view=lineage&lineageScope=downstream", MODEL)
     camera.take("raw", f"/assets/{raw_asset(SOURCE)}?view=partitions", snapshots[0])
-    camera.take("raw-events", f"/assets/{raw_asset(SOURCE)}?view=events", "what happened")
+    camera.take("raw-events", f"/assets/{raw_asset(SOURCE)}?view=events", "Metadata")
     camera.take("ticks", f"/locations/gristmill/sensors/{SOURCE}_raw_arrivals", "runs requested")
     shoot_mixes(mill, camera)
     camera.take("check-recorded", f"{checks}row_alignment", "row_alignment")
@@ -132,7 +132,7 @@ def shoot_mixes(mill: Mill, camera: Camera) -> None:
     tokenizer = mill.catalogue.tokenizers_of(mix)[0].name
     stream = next(each.key for each in mix.streams if each.source == SOURCE)
     camera.take("mix-graph", f"/locations/gristmill/asset-groups/mix_{plain(mix.name)}/lineage", "preview")
-    camera.take("slice", f"/assets/{mix_asset(mix.name, stream)}", "Drops rows")
+    camera.take("slice", f"/assets/{mix_asset(mix.name, stream)}", "Description")
     camera.take("mix-index", f"/assets/{mix_index(mix.name)}", "slices")
     camera.take("packing", f"/assets/{cache_packing(mix.name, tokenizer)}", "Owners")
     camera.take("tokenizer", f"/assets/{tokenizer_asset(tokenizer)}", "Owners")
