@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> int:
         shown += 1
         agree &= _show_step(store, step, arguments.rows)
     if not shown:
-        raise DataError(f"{arguments.mix}: none of its slices is finished; make one first")
+        raise DataError(f"{arguments.mix}: no slice of it is finished; make one first")
     return 0 if agree else 1
 
 

@@ -52,9 +52,7 @@ def expected_tokens(
     assets = {stream.key: mix_asset(mix.name, stream.key) for stream in mix.streams}
     index = _index(store, catalogue, mix, mix_index(mix.name), assets)
     if not index.slices:
-        raise DataError(
-            f"mix {mix.name!r}: none of its slices is finished; make one first: `gristmill make {mix.name}`"
-        )
+        raise DataError(f"mix {mix.name!r}: no slice of it is finished; make one first: `gristmill make {mix.name}`")
     estimated: dict[str, int] = {}
     for each in index.slices:
         estimated[each.stream] = estimated.get(each.stream, 0) + each.totals.get("length", 0) // BYTES_OF_A_TOKEN

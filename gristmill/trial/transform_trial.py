@@ -59,7 +59,7 @@ def try_transform(transform: Transform, rows: Sequence[Drawn]) -> TransformTrial
 
 
 def _answers(transform: Transform, rows: Sequence[Drawn]) -> list[Document | Drop] | str:
-    """The answers; or, as a string, why there are none."""
+    """The answers; or, as a string, why they are missing."""
     try:
         return transform.apply([row.document for row in rows])
     except DataError as error:

@@ -55,7 +55,7 @@ def audits() -> Iterator[dg.AssetCheckResult]:
 
 
 class Watcher:
-    """The sensor over an instance, tick by tick, with a clock that stands until it is set."""
+    """The sensor over an instance, tick by tick, with a clock that changes only when it is set."""
 
     def __init__(self, instance: dg.DagsterInstance, address: str) -> None:
         self.instance, self.now, self.cursor = instance, 1000.0, ""

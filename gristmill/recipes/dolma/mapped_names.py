@@ -89,7 +89,7 @@ class MappedNames:
 
 
 def _begins(pattern: str, key: str) -> bool:
-    """Whether a path is a key, or lies below it."""
+    """Whether a path is a key, or is below it."""
     return pattern == key or ("/" in key and pattern.startswith(f"{key.rstrip('/')}/"))
 
 

@@ -120,7 +120,7 @@ class _PathCompiler:
         if not filters:
             return self._present(self._place(path, ()))
         if len(filters) > 1 or filters[0] is not path.steps[-1]:
-            self._stop("a filter stands before other steps")
+            self._stop("a filter comes before other steps")
         place = self._place(JsonPath(path.text, path.steps[:-1]), ())
         if len(place) > 1 and place[0] == ATTRIBUTES:
             return self._any_span(place, filters[0].condition)

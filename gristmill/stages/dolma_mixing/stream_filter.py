@@ -43,7 +43,7 @@ class _RowRule:
     Attributes:
         matches: whether it matches a row.
         fields: of the rows that it reads; None for all.
-        otherwise: whether it matches a row that has none of these fields.
+        otherwise: whether it matches a row without any of these fields.
     """
 
     matches: Callable[[MergedRow], bool]

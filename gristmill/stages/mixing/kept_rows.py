@@ -28,6 +28,6 @@ def check_keeps_rows(mix: str, slices: Mapping[str, Sequence[Ledger]]) -> None:
             most = sorted(dropped.items(), key=lambda each: (-each[1], each[0]))
             reasons = ", ".join(f"{reason}: {rows:,}" for reason, rows in most[:5])
             raise DataError(
-                f"mix {mix!r}, stream {stream!r}: keeps none of its {sum(dropped.values()):,} rows ({reasons}); correct"
+                f"mix {mix!r}, stream {stream!r}: keeps no row of {sum(dropped.values()):,} ({reasons}); correct"
                 " the rules, or leave the stream out"
             )

@@ -63,7 +63,7 @@ def test_a_key_of_several_sets_is_that_of_the_last() -> None:
         ("$.attributes[?(@.w[0][2] > @.v[0][2])]", "the right side of > is a path"),
         ("$.attributes[?(5 > @.w[0][2])]", "a written value is on the left"),
         ("$.attributes.w[?(@[0] && @[1])]", "one comparison, such as"),
-        ("$.attributes.w[?(@[2] > 1)][0]", "a filter stands before other steps"),
+        ("$.attributes.w[?(@[2] > 1)][0]", "a filter comes before other steps"),
         ("$.metadata[?(@.n == null)]", "no column has values of the type of None"),
         ("$.metadata[?(@.n > 1 && @.n == 'x')]", "two types, DOUBLE and VARCHAR"),
         ("$.metadata[?(@.n size 1)]", "the sign size has no counterpart"),

@@ -66,7 +66,7 @@ CASES: dict[str, tuple[Callable[[Mill], object] | None, dict[str, Any], tuple[st
     "rules that keep nothing": (
         None,
         {"columns": (WORDS,), "exclude": rule("words > 0", "long")},
-        ("mix 'blend', stream 'pages': keeps none of its 20 rows (long: 20)", "correct the rules"),
+        ("mix 'blend', stream 'pages': keeps no row of 20 (long: 20)", "correct the rules"),
     ),
 }
 
