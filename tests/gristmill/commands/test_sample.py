@@ -69,7 +69,7 @@ def test_counts_that_are_not_the_ledgers_are_told_with_exit_code_1(
     [
         (["odd"], "no 'odd' on this shelf; known: even"),
         (["even", "--stream", "x"], "has no stream 'x'"),
-        (["even", "--snapshot", "1999"], "none of its slices is finished"),
+        (["even", "--snapshot", "1999"], "no slice of it is finished"),
         (["pages/v7"], "no version 'v7' is selected by rules; such versions: v1"),
         (["even", "--rows", "-1"], "--rows -1"),
     ],
