@@ -136,7 +136,7 @@ class Finder:
         """(pair, shard, row) of each wanted document in a partition that was searched."""
         searched = self._searched.get((asset, snapshot))
         for shard, rows in (searched.rows if searched else {}).items():
-            for pair, row in rows.items():
+            for pair, row in sorted(rows.items(), key=lambda each: each[1]):
                 yield pair, shard, row
 
     def _attributes(self, partition: Partition) -> None:

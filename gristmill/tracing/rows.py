@@ -4,10 +4,11 @@ A shard's id index gives the row number. The ledger's table gives the gzip membe
 read, and the row must have the document's source and id.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -32,6 +33,8 @@ AT_ONCE = 64
 
 _GROUPS = 4 * AT_ONCE
 """Number of tasks for the shards of a partition. Reading a small file costs less than starting a thread's task."""
+
+_Read = TypeVar("_Read")
 
 REMADE = "made from another version of this shard: it is due to be rebuilt"
 """The explanation for a shard whose inputs have changed since it was made."""
@@ -60,12 +63,26 @@ class Partition:
         place: the partition's asset and snapshot.
         head: the head of its ledger.
         shards: the rows of its ledger's table, by name.
+        last: what was read for the last row and is often needed for the next one, by the name of what it is.
     """
 
     store: Store
     place: Place
     head: Ledger
     shards: dict[str, Shard]
+    last: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, name: str, key: Hashable, read: Callable[[], _Read]) -> _Read:
+        """What was read under this name for the same key the last time; otherwise it is read, and replaces the last.
+
+        Args:
+            name: of the kind of thing, such as `splits`.
+            key: of the thing; equal keys mean equal things.
+            read: reads it.
+        """
+        if self.last.get(name, (None,))[0] != (key,):
+            self.last[name] = ((key,), read())
+        return cast("_Read", self.last[name][1])
 
     @property
     def parent(self) -> Upstream | None:
@@ -142,7 +159,11 @@ def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
     store, path = shard_file(partition.store, partition.place, shard)
     members = list(shard.members)
     start, end, _ = member_of(members, shard.bytes, number)
-    first, rows = rows_around(store, path, members, shard.bytes, number)
+    if path.endswith(".gz") and len(members) > 1:
+        key = (path, shard.sha256, start)
+        first, rows = partition.once("member", key, lambda: rows_around(store, path, members, shard.bytes, number))
+    else:
+        first, rows = rows_around(store, path, members, shard.bytes, number)
     if not 0 <= number - first < len(rows):
         raise _replaced(path, number)
     return LocatedRow(shard, path, number, (start, end), rows[number - first])

@@ -7,6 +7,7 @@ from wholelake import reseal_shard
 
 from gristmill.errors import Misaligned, StoreError
 from gristmill.lake.address import place
+from gristmill.tracing.rows import find_partition
 
 
 def test_a_shard_that_was_replaced_behind_its_ledger_is_an_error_and_no_answer(mill: Mill) -> None:
@@ -48,3 +49,18 @@ def test_a_set_beside_another_state_of_its_documents_is_not_read(mill: Mill) -> 
     assert found.documents[1].row == 4
     assert found.documents[1].why == found.attributes[0].why
     assert found.mixes[0].why == ""  # it was made from v1 as that is
+
+
+def test_what_is_read_for_one_row_serves_the_next_until_another_thing_is_read(mill: Mill) -> None:
+    partition = find_partition(mill.store, place("sources/pages/v0/documents", SNAPSHOT))
+    assert partition is not None
+    reads: list[str] = []
+
+    def once(key: str) -> str:
+        return partition.once("shard", key, lambda: reads.append(key) or f"rows of {key}")  # type: ignore[func-returns-value]
+
+    assert [once(key) for key in "aab"] == ["rows of a", "rows of a", "rows of b"]
+    assert partition.once("other", "a", lambda: 1) == 1
+    assert once("b") == "rows of b"
+    assert once("a") == "rows of a"
+    assert reads == ["a", "b", "a"]
