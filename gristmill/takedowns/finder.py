@@ -36,7 +36,7 @@ from gristmill.tracing.parts import traced_part
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.rows import LocatedRow, Partition, find_partition
 
-STALE = "made from another version of shard {}, so its documents are not known; make it again"
+STALE = "made from another version of {}, so its documents are not known; make it again"
 
 
 class _SearchedRows(NamedTuple):
@@ -62,6 +62,7 @@ class Finder:
     ) -> None:
         self._store, self._wanted, self._shelves, self._proven, self._scan = store, wanted, shelves, proven, scan
         self._searched: dict[tuple[str, str], _SearchedRows] = {}
+        self._stale: list[str] = []
         self.search = Search()
 
     def run(self) -> Search:
@@ -89,6 +90,7 @@ class Finder:
                         how[there.kind.name](partition)
                 except GristmillError as error:
                     self.search.skip(area, _shown(there), error)
+                self._tell_stale(area, there)
         self._add(labelled_places(self._store, self._wanted, self.search))
         return self.search
 
@@ -148,8 +150,10 @@ class Finder:
         rows = [each for each in rows if each[1] not in stale]
         for name in sorted(stale):
             found = scanned_rows(self._store, there, partition.shards[name], self._wanted) if self._scan else None
-            if found is None or found.why:
-                self.search.skip("attributes", _shown(there), found.why if found else STALE.format(name))
+            if found is None:
+                self._stale.append(name)
+            elif found.why:
+                self.search.skip("attributes", _shown(there), found.why)
             else:
                 rows += [(pair, name, row) for pair, row in found.rows.items()]
         for pair, name, row in rows:
@@ -193,10 +197,17 @@ class Finder:
         """(pair, row) of the wanted documents in a shard that was read; nothing, and a remark, if it has changed."""
         searched = self._searched.get((asset, made.place.snapshot))
         current = searched.partition.shards.get(shard) if searched else None
-        if searched is None or current is None or current.content != content:
-            self.search.skip(AREA_OF_KIND[made.place.kind.name], _shown(made.place), STALE.format(shard))
+        if searched is None or current is None or current.identity != content:
+            self._stale.append(shard)
             return
         yield from searched.rows.get(shard, {}).items()
+
+    def _tell_stale(self, area: Area, there: Place) -> None:
+        """One remark on all shards of a partition that were made from other shards than those of today."""
+        names, self._stale = sorted(set(self._stale)), []
+        if names:
+            what = f"shard {names[0]}" if len(names) == 1 else f"{len(names)} shards, such as {names[0]}"
+            self.search.skip(area, _shown(there), STALE.format(what))
 
 
 def _is_beside(documents: _SearchedRows | None, name: str, ids: str) -> bool:
