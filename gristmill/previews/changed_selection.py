@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gristmill.errors import RecipeError, known_names
+from gristmill.recipes.mix import Stream
 from gristmill.recipes.rules import Rule
 from gristmill.recipes.selection import Selection
 
@@ -40,15 +41,26 @@ def changed(selections: Sequence[AnySelection], where: str, rules: Mapping[str, 
             raise RecipeError(
                 f"no rule {name!r} to change; {known_names(name, known)}. --where adds a condition to those there are"
             )
+    found: list[AnySelection] = []
+    for each in selections:
+        try:
+            found.append(_changed(each, where, rules))
+        except RecipeError as error:
+            if len(selections) == 1:
+                raise
+            mend = "--stream NAME asks for one stream, and then the condition is only about its columns"
+            who = f"stream {each.key!r}: " if isinstance(each, Stream) else ""
+            raise RecipeError(f"{who}{error}; {mend}") from error
+    return found
+
+
+def _changed(selection: AnySelection, where: str, rules: Mapping[str, str]) -> AnySelection:
     more = (Rule(WHERE, where, "asked for on the command line"),) if where else ()
-    return [
-        replace(
-            each,
-            include=(*(_with(rule, rules) for rule in each.include), *more),
-            exclude=tuple(_with(rule, rules) for rule in each.exclude),
-        )
-        for each in selections
-    ]
+    return replace(
+        selection,
+        include=(*(_with(rule, rules) for rule in selection.include), *more),
+        exclude=tuple(_with(rule, rules) for rule in selection.exclude),
+    )
 
 
 def _with(rule: Rule, rules: Mapping[str, str]) -> Rule:

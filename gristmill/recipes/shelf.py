@@ -214,6 +214,9 @@ _MENDS = {
 }
 """How to declare what those who take a ready tagger or a model may not have yet."""
 
+_SHIPPED = {"tagger": "Tagger", "attribute set": "Tagger", "transform": "Transform"}
+"""The types of recipes that ship, and are on the shelf of those who import them."""
+
 
 def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
     """The recipe of this name.
@@ -228,7 +231,40 @@ def known(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
         RecipeError: the name is unknown; the message lists the names, the near ones first.
     """
     if name not in shelf:
-        raise RecipeError(
-            f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}{_MENDS.get(what, '')}"
-        )
+        mend = _MENDS.get(what) or _shipped(what, name)
+        raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}{mend}")
     return shelf[name]
+
+
+def _shipped(what: str, name: str) -> str:
+    """How to put a tagger or transform that ships on one's own shelf; empty if none of this name ships."""
+    declared = _SHIPPED.get(what, "")
+    kind = f"{declared.lower()}s"
+    for module in ready_modules(kind) if declared else ():
+        for constant, value in vars(module).items():
+            if type(value).__name__ == declared and value.name == name:
+                line = f"from {module.__name__} import {constant}"
+                return f"; it ships with Gristmill: a module of your shelf {kind}/ that says `{line}` has it"
+    return ""
+
+
+def ready_modules(kind: str) -> Iterator[ModuleType]:
+    """The modules that ship for a shelf, also those in rooms that are on no shelf.
+
+    A module whose library is not installed is left out.
+
+    Args:
+        kind: name of the shelf's folder.
+
+    >>> any(module.__name__ == "gristmill.transforms.whitespace" for module in ready_modules("transforms"))
+    True
+    """
+    shelf = importlib.import_module(f"{HOME}.{kind}")
+    for found in pkgutil.walk_packages(shelf.__path__, f"{shelf.__name__}."):
+        if found.ispkg:
+            continue
+        try:
+            yield importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith(f"{HOME}."):
+                raise

@@ -2,16 +2,15 @@
 
 import importlib
 import importlib.util
-import pkgutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
 
 from gristmill.errors import RecipeError, is_failure, known_names, words_of
 from gristmill.recipes.edits.transform import Transform
-from gristmill.recipes.shelf import HOME, check_outside, declared_in, read_shelf
+from gristmill.recipes.shelf import HOME, check_outside, declared_in, read_shelf, ready_modules
 from gristmill.recipes.tagger import Tagger
 
 ROOMS = f"{HOME}.taggers"
@@ -22,8 +21,8 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
     """The tagger or transform of a name, or of a file.
 
     Args:
-        name: of a tagger or transform on the shelves, or of a tagger in a room of `gristmill/taggers/`; or the path of
-            a Python file that declares one of them, or several: then `FILE:NAME`.
+        name: of a tagger or transform on the shelves, or of one that ships; or the path of a Python file that declares
+            one of them, or several: then `FILE:NAME`.
         packages: packages that have shelves.
         lake: address of the lake. Code in it is refused.
 
@@ -36,28 +35,16 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
     check_outside(lake, packages)
     known: dict[str, Tagger | Transform] = dict(read_shelf("taggers", Tagger, packages))
     if name not in known:
-        known = {**read_shelf("transforms", Transform, packages), **{each.name: each for each in _ready()}, **known}
+        shipped = [each for module in ready_modules("taggers") for each in declared_in(module, Tagger)]
+        changing = [each for module in ready_modules("transforms") for each in declared_in(module, Transform)]
+        ready: dict[str, Tagger | Transform] = {each.name: each for each in (*changing, *shipped)}
+        known = {**ready, **read_shelf("transforms", Transform, packages), **known}
     if name not in known:
         raise RecipeError(
             f"taggers, transforms: no {name!r} on the shelves, nor in the rooms of {ROOMS}; {known_names(name, known)};"
             " or name a file, as in my_tagger.py"
         )
     return known[name]
-
-
-def _ready() -> Iterator[Tagger]:
-    """The taggers in the rooms of gristmill/taggers. A room whose library is not installed is left out."""
-    shelf = importlib.import_module(ROOMS)
-    for found in pkgutil.walk_packages(shelf.__path__, f"{ROOMS}."):
-        if found.ispkg:
-            continue
-        try:
-            module = importlib.import_module(found.name)
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith(f"{HOME}."):
-                raise
-            continue
-        yield from declared_in(module, Tagger)
 
 
 def _of_file(path: Path, chosen: str, lake: str) -> Tagger | Transform:

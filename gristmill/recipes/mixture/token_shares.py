@@ -79,8 +79,8 @@ class Reading(msgspec.Struct, frozen=True):
     def shortages(self) -> list[str]:
         """One sentence for each stream that cannot give its tokens."""
         return [
-            f"stream {each.stream!r} is short of {each.short:,} tokens: {each.read:,} of it are read, and it has"
-            f" {each.tokens:,}"
+            f"stream {each.stream!r} is short of {each.short:,} tokens: {each.read:,} of it are read, but it has"
+            f" {each.tokens:,}, and most_epochs allows {each.read - each.short:,}"
             for each in self.streams
             if each.short
         ]

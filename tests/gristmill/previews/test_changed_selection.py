@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from streams import rule, stream
 
@@ -33,3 +35,11 @@ def test_an_unknown_rule_and_a_wrong_condition_are_refused() -> None:
         changed([BOTH, ONE], "", {"hug": "TRUE"})
     with pytest.raises(RecipeError, match="no column 'letters'"):
         changed([BOTH], "", {"huge": "letters > 5"})
+
+
+def test_a_condition_that_one_of_several_streams_cannot_answer_names_it_and_what_to_ask() -> None:
+    bare = replace(ONE, name="bare", columns=(), exclude=())
+    with pytest.raises(RecipeError, match=r"stream 'bare': rule 'where': no columns .*; --stream NAME asks for one"):
+        changed([BOTH, bare], "number > 1", {})
+    with pytest.raises(RecipeError, match=r"^rule 'where': no columns are declared; declare those that it names$"):
+        changed([bare], "number > 1", {})

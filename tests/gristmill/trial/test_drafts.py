@@ -26,6 +26,10 @@ def test_a_tagger_is_found_by_its_name_or_by_its_file(tmp_path: Path) -> None:
     assert [find("words-1"), find("gopher-1"), find(draft)] == ["words-1", "gopher-1", "first-1"]
 
 
+def test_a_transform_that_ships_needs_no_shelf() -> None:
+    assert find_tried("ocr-noise-1", ("testshelf",), "s3://bucket/lake").name == "ocr-noise-1"
+
+
 def test_of_several_taggers_in_a_file_one_is_named(tmp_path: Path) -> None:
     draft = tmp_path / "two.py"
     draft.write_text(DRAFT + SECOND)

@@ -57,7 +57,9 @@ def test_streams_of_a_group_share_its_proportion_by_their_repeats() -> None:
 def test_a_budget_that_cannot_be_met_names_the_stream_and_the_tokens_that_are_lacking() -> None:
     once = Portion("code", "code", most_epochs=1)
     solved = read_shares([WEB, once], {"web": 700, "code": 100}, proportions={"web": 0.7, "code": 0.3}, budget=1000)
-    assert solved.shortages == ["stream 'code' is short of 200 tokens: 300 of it are read, and it has 100"]
+    assert solved.shortages == [
+        "stream 'code' is short of 200 tokens: 300 of it are read, but it has 100, and most_epochs allows 100"
+    ]
 
 
 def test_more_than_four_epochs_are_warned_of() -> None:
