@@ -61,7 +61,9 @@ def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> s
     """The reason if shards, recipe and inputs are as they should be: the head itself says something else."""
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
     right = compose(target.place, target.recipe, target.upstream, rows)
-    fields = (name for name in right.__struct_fields__ if getattr(right, name) != getattr(state.head, name))
+    fields = [name for name in right.__struct_fields__ if getattr(right, name) != getattr(state.head, name)]
+    if fields == ["recipe"] and state.head and state.head.recipe.draft and not right.recipe.draft:
+        return "the recipe is no draft any more; only its ledger is written, no shard is made again"
     return f"{target.place.ledger} was changed by hand ({', '.join(fields)}); it is written again"
 
 

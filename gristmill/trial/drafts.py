@@ -35,9 +35,11 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
     check_outside(lake, packages)
     known: dict[str, Tagger | Transform] = dict(read_shelf("taggers", Tagger, packages))
     if name not in known:
-        shipped = [each for module in ready_modules("taggers") for each in declared_in(module, Tagger)]
-        changing = [each for module in ready_modules("transforms") for each in declared_in(module, Transform)]
-        ready: dict[str, Tagger | Transform] = {each.name: each for each in (*changing, *shipped)}
+        ready: dict[str, Tagger | Transform] = {}
+        for module in ready_modules("taggers"):
+            ready |= {each.name: each for each in declared_in(module, Tagger)}
+        for module in ready_modules("transforms"):
+            ready |= {each.name: each for each in declared_in(module, Transform)}
         known = {**ready, **read_shelf("transforms", Transform, packages), **known}
     if name not in known:
         raise RecipeError(

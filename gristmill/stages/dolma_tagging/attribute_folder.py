@@ -12,6 +12,8 @@ from gristmill.stages.dolma_tagging.records import FileRecord, TagManifest, read
 
 _SHOWN = 5
 _MEND = "or make all again with --force"
+_OPTIONS = {"gristmill dolma mix": ("the streams", "output.path"), "gristmill dolma dedupe": ("", "dedupe.name")}
+"""What a command other than `dolma tag` makes its files with, and the option that gives them another folder."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class AttributeFolder:
             more = f" and {len(foreign) - _SHOWN} more" if len(foreign) > _SHOWN else ""
             raise DataError(
                 f"not made by this command, or changed since: {', '.join(foreign[:_SHOWN])}{more}; give another"
-                " experiment or name, or replace them with --force"
+                f" {self._other}, or replace them with --force"
             )
         return replace(self, done=done)
 
@@ -82,18 +84,30 @@ class AttributeFolder:
         except NoFolder:
             return {}
         if manifest and (manifest.taggers, manifest.experiment) != (self.taggers, self.experiment):
-            before, now = ", ".join(manifest.taggers), ", ".join(self.taggers)
-            now += " with other options" if now == before else ""
-            raise RecipeError(
-                f"{store.url}: made with experiment {manifest.experiment!r} and the taggers {before}; now they are"
-                f" {self.experiment!r} and {now}; give another experiment, {_MEND}"
-            )
+            raise RecipeError(f"{store.url}: {self._differs(manifest)}; give another {self._other}, {_MEND}")
         if any(not record.recipe.startswith(self.recipe) for record in newer.values()):
             raise RecipeError(
-                f"{store.url}: a run with other taggers or options began these attributes, and did not end; give"
-                f" another experiment or name, {_MEND}"
+                f"{store.url}: a run with other options began these files, and did not end; give another"
+                f" {self._other}, {_MEND}"
             )
         return {**(manifest.files if manifest else {}), **newer}
+
+    @property
+    def _other(self) -> str:
+        """The option that gives these files another folder."""
+        return _OPTIONS.get(self.made_by, ("", "experiment"))[1]
+
+    def _differs(self, manifest: TagManifest) -> str:
+        """What the files were made with, and with what they would be made now."""
+        if manifest.made_by != self.made_by:
+            return f"made by {manifest.made_by}"
+        before, now = ", ".join(manifest.taggers), ", ".join(self.taggers)
+        now += " with other options" if now == before else ""
+        if self.made_by not in _OPTIONS:
+            experiment = f"made with experiment {manifest.experiment!r} and the taggers {before}"
+            return f"{experiment}; now they are {self.experiment!r} and {now}"
+        made_by, _ = _OPTIONS[self.made_by]
+        return f"made by {made_by} {before}; now by {now}" if made_by else "made with other options"
 
     def conclude(self, options: Mapping[str, str]) -> None:
         """Writes the manifest: what the one before had, and the receipts of this run.

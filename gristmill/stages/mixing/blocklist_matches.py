@@ -45,7 +45,7 @@ class Unmatched(NamedTuple):
             for source, name in self.missing
         ]
         words = f"{blocklist_path(self.blocklist)}: {len(self.missing)} of {self.entries} entries match no document"
-        words += f": {_some(named)}; correct them, unless their documents are still to come"
+        words += f": {_some(named)}; correct them, unless their documents are still to come, or were erased"
         return f"{words}. Not searched: {_some(self.skipped)}" if self.skipped else words
 
 

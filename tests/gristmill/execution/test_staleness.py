@@ -90,3 +90,14 @@ def test_a_ledger_of_an_input_that_changed_without_its_shards_is_named(mill: Mil
     assert why(mill, mill.tagging("words-1")) == (
         "the ledger of sources/pages/v0/documents changed; every shard is up to date",
     )
+
+
+def test_a_removed_mark_of_a_draft_is_told_as_that(mill: Mill) -> None:
+    mill.raw_shards(1)
+    mill.convert()
+    pages = Stream(source="pages", version="v0")
+    mill.mix(pages, draft=True)
+    step = stream_step(Mix(name="blend", streams=(pages,)), "pages", SNAPSHOT, SHELVES)
+    assert why(mill, step) == ("the recipe is no draft any more; only its ledger is written, no shard is made again",)
+    mill.make(step)
+    assert why(mill, step) == ()

@@ -101,7 +101,7 @@ def test_files_of_others_and_other_options_are_refused(home: Path) -> None:
         dedupe(config(home))
     dedupe(config(home), force=True)
     other = replace(config(home), skip_empty=True)
-    with pytest.raises(RecipeError, match="give another experiment"):
+    with pytest.raises(RecipeError, match=r"made with other options; give another dedupe\.name, or make all again"):
         dedupe(other)
     dedupe(other, force=True)
     assert contents(home) == MARKS

@@ -152,7 +152,9 @@ def test_changed_documents_or_attributes_are_noticed(home: Path) -> None:
 
 def test_other_options_and_files_of_others_need_force(home: Path) -> None:
     mix(config(home))
-    with pytest.raises(RecipeError, match="other options"):
+    with pytest.raises(
+        RecipeError, match=r"made by the streams s; now by s with other options; give another output\.pa"
+    ):
         plan_mixing(config(home, {"min_text_length": 4}), {})
     (home / "out/s-0000.json.gz").write_bytes(b"mine")
     with pytest.raises(DataError, match="not made by this command"):

@@ -34,7 +34,7 @@ def test_ids_are_found_in_any_snapshot_and_others_are_told(mill: Mill) -> None:
     [line] = told(mill, ("pages", "doc-00000"), ("pages", "doc-3"), ("page", "doc-00000"))
     assert line == (
         f"{PATH}: 2 of 3 entries match no document: 'doc-00000' of page (no recipe declares this source), 'doc-3' of"
-        " pages; correct them, unless their documents are still to come"
+        " pages; correct them, unless their documents are still to come, or were erased"
     )
     [line] = told(mill, *(("pages", str(n)) for n in range(4)))
     assert "'0' of pages, '1' of pages, '2' of pages and 1 more;" in line
