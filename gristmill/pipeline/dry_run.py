@@ -206,8 +206,9 @@ class Prospects:
             if stuck or not slices:
                 return self._noted(Prospect(address, "", "wait", why=stuck)) if stuck else None
             why = indexes.why_open(self._store, address)
-        except DataError as error:
-            return self._noted(Prospect(address, "", "wrong", why=(str(error),)))
+        except (DataError, RecipeError) as error:  # a share may be too small for the tokens that there are
+            state: State = "refused" if isinstance(error, RecipeError) else "wrong"
+            return self._noted(Prospect(address, "", state, why=(str(error),)))
         return self._noted(Prospect(address, "", "make" if why else "finished", why=why))
 
     def _unmade(self, slices: Sequence[tuple[str, str]]) -> tuple[str, ...]:

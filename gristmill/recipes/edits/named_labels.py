@@ -33,6 +33,7 @@ def check_labels(
         RecipeError: a set does not exist, or has no such label.
     """
     others = [*adopted, *carried]
+    edited = {edit.column.name for edit in selection.edits}
     for name in selection.merge:
         known("attribute set", dict.fromkeys([*others, *makers]), name, who)
     for column in filter(is_attribute, selection.read_columns):
@@ -48,6 +49,8 @@ def check_labels(
             maker = known("tagger", makers, name, who)
         if maker is not None:
             _check_label(column, maker, f"{who}, column {column.name!r}", carried=name in carried)
+            if column.name in edited:
+                _check_edited(column, maker, who)
 
 
 def _check_label(column: Column, maker: Tagger | Dedupe, who: str, *, carried: bool) -> None:
@@ -71,6 +74,16 @@ def _check_label(column: Column, maker: Tagger | Dedupe, who: str, *, carried: b
         raise RecipeError(
             f"{who}: {column.path} is declared as Spans; read it by spans({column.path!r}), and say in the rule what to"
             " do with several"
+        )
+
+
+def _check_edited(column: Column, maker: Tagger | Dedupe, who: str) -> None:
+    """A score has one span over the whole text, so an edit by it would leave nothing of any text."""
+    label = maker.declaration(label_of(column))
+    if label is not None and label.kind == "score":
+        raise RecipeError(
+            f"{who}: an edit names {column.path!r}, which is a score of the whole document: no text would be left."
+            " Name a label with spans, or drop documents by a rule"
         )
 
 

@@ -3,11 +3,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from blendlake import TOKENIZER as BLEND_TOKENIZER
+from blendlake import Blend
 from talklake import BYTES, row, started
 from testkit import SHELVES, Mill, make_documents
 
 from gristmill.lake.ledger.files import dump, read_ledger
 from gristmill.pipeline.dry_run import Prospects, survey_steps
+from gristmill.pipeline.indexes import MixIndexes
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import ledger_path, read_tokenizer
@@ -81,3 +84,18 @@ def test_a_tokenizer_waits_for_a_person_and_one_that_was_damaged_or_changed_is_t
     (path,) = (entry.path for entry in store.list("tokenizers/") if entry.path.endswith("tokenizer.json"))
     store.put(path, b"{}")
     assert state(BYTES) == "wrong"
+
+
+@pytest.mark.slow
+def test_a_share_that_is_too_small_for_its_tokens_refuses_one_index_and_not_the_whole_plan(mill: Mill) -> None:
+    weights = {"pages": 1.0, "notes": 1.0}
+    blend = Blend(mill, {}, weights)
+    blend.write({"2024/a": range(3)}, count=3)
+    blend.make("2024", tokens=True)
+    mix = replace(blend, repeats={"pages": 1e9}).mix
+    known = dict.fromkeys(weights, ("2024",))
+    indexes = MixIndexes(mix, [BLEND_TOKENIZER], {name: mill.source(name) for name in weights}, known)
+    found = Prospects(mill.store).index(indexes, "token_caches/blend/bytes-1/index")
+    assert found is not None
+    assert found.state == "refused"
+    assert "these streams get none: notes" in found.why[0]

@@ -6,6 +6,7 @@ from dagster_kit import SHELVES
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.energon.watched_folder import WatchedFolder
 from gristmill.recipes.export import Export
 from gristmill.recipes.export_formats.energon import EnergonWebdataset
@@ -89,6 +90,13 @@ def test_spans_are_not_read_as_one_score_but_a_score_may_be_read_as_spans() -> N
     taggers = {**KIT.taggers, "count-1": replace(KIT.taggers["count-1"], labels=(Spans("words", "each word"),))}
     with pytest.raises(RecipeError, match=r"count-1__words is declared as Spans; read it by spans\('count-1__words'\)"):
         Catalogue(KIT.sources, taggers, reading(score("count-1__words")).mixes, {})
+
+
+def test_an_edit_by_a_score_is_refused_since_it_would_empty_every_text() -> None:
+    edited = Stream(source="letters", version="v1", edits=(Edit(spans="count-1__words", replacement=""),))
+    mixes = {"odd": Mix(name="odd", streams=(edited,))}
+    with pytest.raises(RecipeError, match="an edit names 'count-1__words', which is a score of the whole document"):
+        Catalogue(KIT.sources, KIT.taggers, mixes, {})
 
 
 def test_what_a_tagger_without_a_declaration_gives_is_not_known_and_is_noted() -> None:
