@@ -89,7 +89,11 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
     show(
         f"{folder}.json: {card.documents:,} documents, {card.tokens:,} tokens; {len(release.objects):,} objects pinned"
     )
-    show(f"{folder}/card.md: the data card" if written else "the lake has this release already; nothing was written")
+    if f"{folder}.json" not in written:
+        again = f"lost or edited, so written again: {', '.join(written)}" if written else "nothing was written"
+        show(f"the lake has this release already; {again}")
+    else:
+        show(f"{folder}/card.md: the data card")
     show(f"{folder}/data.yaml: the configuration for Levanter")
 
 

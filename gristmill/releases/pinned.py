@@ -3,12 +3,14 @@
 It lies in `releases/<name>.json` and is never changed. `gc` keeps every part that it names, and `verify` compares them.
 """
 
+import hashlib
 import re
 
 import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import check_name
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.protocol import Store
 
@@ -45,7 +47,7 @@ class PinnedLedger(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self.recipe, order="sorted").decode()
 
 
-class PinnedRelease(msgspec.Struct, frozen=True):
+class PinnedRelease(msgspec.Struct, frozen=True, omit_defaults=True):
     """A release.
 
     Attributes:
@@ -58,6 +60,7 @@ class PinnedRelease(msgspec.Struct, frozen=True):
         ledgers: all ledgers from the raw data to the token caches, in the order in which they are made.
         objects: (sha256, size in bytes) of each object of the token caches, exports and tokenizer, by its path.
         files: digest of each file of the release, by its path, with the lake's root taken out: see content_digest.
+        digest: sha256 of all the rest, so that an edited release is noticed; empty in releases of older versions.
     """
 
     schema: int
@@ -69,6 +72,13 @@ class PinnedRelease(msgspec.Struct, frozen=True):
     ledgers: tuple[PinnedLedger, ...]
     objects: dict[str, tuple[str, Integer]]
     files: dict[str, str]
+    digest: str = ""
+
+    @property
+    def sealed(self) -> "PinnedRelease":
+        """The same release with its digest."""
+        bare = msgspec.structs.replace(self, digest="")
+        return msgspec.structs.replace(self, digest=hashlib.sha256(dump(bare)).hexdigest())
 
     def ledger(self, asset: str, snapshot: str) -> PinnedLedger | None:
         """The ledger of a partition; None if the release does not have it."""

@@ -91,8 +91,10 @@ def trainer_files(store: Store, release: PinnedRelease) -> dict[str, bytes]:
     return files
 
 
-def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> bool:
+def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes]) -> tuple[str, ...]:
     """Writes the files of a release, and last the release itself. A run that was killed is continued by the next.
+
+    If the lake has this release already, its files that are lost or edited are written again.
 
     Args:
         store: the lake.
@@ -100,27 +102,42 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
         files: the content of each file, by its path below `releases/<name>/`.
 
     Returns:
-        Whether it was written; False: the lake has this release already.
+        The paths that were written.
 
     Raises:
         DataError: the lake has another release of this name.
         Conflict: another run writes a release of this name.
     """
     digests = {path: content_digest(data, path, store.url) for path, data in sorted(files.items())}
-    whole = dump(msgspec.structs.replace(release, files=digests))
+    whole = msgspec.structs.replace(release, files=digests).sealed
     path = pinned_path(release.name)
     tagged = store.read_tagged(path)
     if tagged is not None:
-        if tagged[0] != whole:
-            raise DataError(f"{path}: a release never changes, and the mix or its token cache did; give another name")
-        return False
+        older = msgspec.structs.replace(whole, digest="")
+        if tagged[0] not in {dump(whole), dump(older)}:
+            raise DataError(
+                f"{path}: a release never changes, and the mix or its token cache did, or this file was edited; give"
+                " another name"
+            )
+        files = {name: data for name, data in files.items() if not _has(store, name, digests[name])}
     for name, data in files.items():
         store.put(name, data)
+    if tagged is not None:
+        return tuple(files)
     try:
-        store.put_if(path, whole, None)
+        store.put_if(path, dump(whole), None)
     except Conflict as error:
         raise Conflict(f"{path}: another run wrote a release of this name; give another name") from error
-    return True
+    return (*files, path)
+
+
+def _has(store: Store, path: str, digest: str) -> bool:
+    """Whether the lake has a file with this content."""
+    tagged = store.read_tagged(path)
+    try:
+        return tagged is not None and content_digest(tagged[0], path, store.url) == digest
+    except DataError:
+        return False
 
 
 def _index_at(store: Store, asset: str) -> IndexLedger:

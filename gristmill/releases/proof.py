@@ -23,6 +23,8 @@ def pinned_findings(store: Store, release: PinnedRelease) -> Iterator[Finding]:
         StoreError: the lake does not answer.
     """
     where = pinned_path(release.name)
+    if release.digest and release != release.sealed:
+        yield Finding(where, None, "it was edited: it has not the digest that it names", _MEND)
     for path, (sha256, size) in sorted(release.objects.items()):
         entry = store.head(path)
         if entry is None:

@@ -69,4 +69,7 @@ def _pinned(store: Store, path: str, data: bytes) -> Iterator[Finding]:
     except DataError as error:
         yield Finding(path, None, str(error).removeprefix(f"{path}: "), "restore it from a copy")
         return
+    if release.name != name_of_release(path):
+        yield Finding(path, None, f"it says that its name is {release.name!r}", "restore it from a copy")
+        return
     yield from pinned_findings(store, release)

@@ -1,12 +1,13 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 from releasekit import release_of_whole, write_whole
 from testkit import SHELVES, Mill
 from wholelake import CACHE, REVISED, STREAM, even, make_cache
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.ledger.files import read_head, read_table
+from gristmill.lake.ledger.files import dump, read_head, read_table
 from gristmill.maintenance.gc import find_unnamed
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
@@ -83,12 +84,26 @@ def test_a_release_is_written_once_and_a_killed_writer_is_continued(whole: Mill)
     release = release_of_whole(whole)
     files = trainer_files(whole.store, release)
     whole.store.put("releases/first/data.yaml", b"half")  # what a killed run may leave; the release itself comes last
-    assert write_release(whole.store, release, files) is True
+    assert write_release(whole.store, release, files) == (*files, "releases/first.json")
     before = whole.tree()
-    assert write_release(whole.store, release, files) is False
+    assert write_release(whole.store, release, files) == ()
+    assert whole.tree() == before
+    whole.store.delete(["releases/first/data.yaml"])
+    whole.store.put("releases/first/cache_catalog.json", b"{}")
+    assert sorted(write_release(whole.store, release, files)) == sorted(files)
     assert whole.tree() == before
     with pytest.raises(DataError, match="a release never changes"):
         write_release(whole.store, release, files | {"releases/first/card.md": b"more"})
+
+
+def test_a_release_of_an_older_version_has_no_digest_and_is_the_same(whole: Mill) -> None:
+    release = release_of_whole(whole)
+    files = trainer_files(whole.store, release)
+    write_release(whole.store, release, files)
+    written = read_pinned(whole.store, "first")
+    whole.store.put("releases/first.json", dump(replace(written, digest="")))
+    assert written.digest
+    assert write_release(whole.store, release, files) == ()
 
 
 def test_what_has_changed_since_is_not_released(whole: Mill) -> None:

@@ -1,8 +1,10 @@
 import pytest
+from msgspec.structs import replace
 from releasekit import write_whole
 from testkit import Mill
 from wholelake import flip
 
+from gristmill.lake.ledger.files import dump
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.proof import pinned_findings
 from gristmill.verification.lake_file import release_findings
@@ -26,6 +28,17 @@ def test_each_object_that_is_lost_or_changed_is_named(whole: Mill, kind: str) ->
     whole.store.delete([path])
     [finding] = release_findings(whole.store)
     assert (finding.path, "releases/first.json names it" in finding.what) == (path, True)
+
+
+def test_an_edited_release_is_named(whole: Mill) -> None:
+    """Without its objects it would pin nothing, and gc would remove them."""
+    release = write_whole(whole)
+    path = "releases/first.json"
+    for edited in (replace(read_pinned(whole.store, "first"), objects={}), replace(release.sealed, name="../odd")):
+        whole.store.put(path, dump(edited))
+        [finding] = release_findings(whole.store)
+        assert finding.path == path
+        assert "it was edited" in finding.what or "its name is '../odd'" in finding.what
 
 
 def test_a_release_that_cannot_be_read_is_named(whole: Mill) -> None:
