@@ -19,7 +19,8 @@ from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, Sli
 from gristmill.scores.sketch import Sketch
 from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
-from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
+from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT, failure_in
+from gristmill.stages.mixing.rule_engine import RuleFailed, RulesStopped
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
 from gristmill.stages.mixing.step import MixingStep, check_aligned
 from gristmill.text.units.drawn_numbers import drawn_numbers
@@ -119,17 +120,23 @@ class SlicePreview:
         """
         counts: dict[str, int] = {}
         for batch in self._reader.batches(shard, self.beside(shard.name), counts):
-            yield self._judged(batch)
+            yield self._judged(batch, shard.name)
         self._absence.check(shard, counts, self.beside(shard.name))
 
-    def _judged(self, batch: RowBatch) -> JudgedBatch:
+    def _judged(self, batch: RowBatch, shard: str) -> JudgedBatch:
         """Blocklists decide first, then rules, then the rate: see RowFilter."""
         rows = batch.places.num_rows
         decisions = np.zeros(rows, np.int64)
         for number, blocklist in enumerate(self._blocklists, start=1):
             decisions[_listed(batch.places, blocklist) & (decisions == 0)] = number
         free = decisions == 0
-        drops: Bits = self._verdicts.of(batch.values) if self._verdicts else np.zeros((0, rows), np.bool_)
+        drops: Bits = np.zeros((0, rows), np.bool_)
+        if self._verdicts:
+            try:
+                drops = self._verdicts.of(batch.values)
+            except (RuleFailed, RulesStopped) as error:
+                at = next(row.at for row in self.shards if row.name == shard)
+                raise failure_in(at or self.step.documents.shard(shard), batch.first, error) from error
         dropped = free & drops.any(axis=0)
         if dropped.any():
             decisions[dropped] = drops.argmax(axis=0)[dropped] + 1 + len(self._blocklists)
@@ -160,7 +167,7 @@ class SlicePreview:
         return total
 
     def _tallied(self, batch: RowBatch, shard: str, examples: int) -> SliceTally:
-        return self._counted(self._judged(batch), shard, examples)
+        return self._counted(self._judged(batch, shard), shard, examples)
 
     def _counted(self, judged: JudgedBatch, shard: str, examples: int) -> SliceTally:
         batch, decisions = judged.batch, judged.decisions

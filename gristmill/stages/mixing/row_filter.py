@@ -58,6 +58,30 @@ class _BlockOrigin(NamedTuple):
     first: int
 
 
+def failure_in(path: str, first: int, error: ValueRefused | RuleFailed | RulesStopped) -> DataError:
+    """The error of a rule, with the file and the row that it is about.
+
+    Args:
+        path: of the file.
+        first: number of the batch's first row in the file.
+        error: what the rule engine raised, with a row of the batch.
+    """
+    if isinstance(error, RulesStopped):
+        rows = f"rows {first + error.rows[0]} to {first + error.rows[1]}"
+        return DataError(
+            f"{path}: {rows}: rule {error.rule!r} {error.reason}; no row was judged. Make the rule cheaper, such as"
+            " left(text, 10000) in place of text, or let a tagger compute a score"
+        )
+    if isinstance(error, ValueRefused):
+        what, mend = f"column {error.column!r}: {error.reason}", "mend the data, the rule or the column"
+    else:
+        reason = error.reason.partition(" Use TRY(")[0]  # DuckDB's advice is about a setting that rules cannot have
+        what = f"rule {error.rule!r}: {reason}"
+        zero = "Division by zero" in reason
+        mend = "divide by nullif(..., 0)" if zero else "mend the data, the rule or the column"
+    return MalformedRow(path, first + error.row, what, mend)
+
+
 class RowFilter:
     """A selection over one snapshot of a dataset version. One filter is used for many shards.
 
@@ -192,16 +216,8 @@ class RowFilter:
         if self._engine is not None:
             try:
                 by_rules = self._engine.decisions({name: values[name] for name in self._ruled}).astype(np.int64)
-            except (ValueRefused, RuleFailed) as error:
-                raise MalformedRow(
-                    origin.path, origin.first + error.row, str(error), "mend the data, the rule or the column"
-                ) from error
-            except RulesStopped as error:
-                rows = f"rows {origin.first + error.rows[0]} to {origin.first + error.rows[1]}"
-                raise DataError(
-                    f"{origin.path}: {rows}: rule {error.rule!r} {error.reason}; no row was judged. Make the rule"
-                    " cheaper, such as left(text, 10000) in place of text, or let a tagger compute a score"
-                ) from error
+            except (ValueRefused, RuleFailed, RulesStopped) as error:
+                raise failure_in(origin.path, origin.first, error) from error
             dropped = (decisions == 0) & (by_rules > 0)
             decisions[dropped] = by_rules[dropped] + len(reasons)
             reasons += self._engine.reasons

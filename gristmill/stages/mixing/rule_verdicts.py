@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.sql.process import LIMITS, RuleStopped
 from gristmill.recipes.sql.worker import TABLE
-from gristmill.stages.mixing.rule_engine import RuleEngine, ask_about, drop_conditions, slices
+from gristmill.stages.mixing.rule_engine import RuleEngine, RuleFailed, RulesStopped, ask_about, drop_conditions, slices
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,10 +52,10 @@ class RuleVerdicts:
         """
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
-        return np.concatenate([self._slice(piece) for _, piece in slices(table)], axis=1)
+        return np.concatenate([self._slice(piece, first) for first, piece in slices(table)], axis=1)
 
-    def _slice(self, table: "pa.Table") -> "NDArray[np.bool_]":
-        """Upon an error, both halves are evaluated, and so on down to a single row."""
+    def _slice(self, table: "pa.Table", first: int) -> "NDArray[np.bool_]":
+        """Upon an error, both halves are evaluated, down to a single row. `first`: number of the first row."""
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
         if not table.num_rows:
@@ -65,17 +65,23 @@ class RuleVerdicts:
             query = _select([f"CASE WHEN {drop} THEN {1 << bit} ELSE 0 END" for bit, drop in enumerate(drops)])
             masks = _asked(query, table)
             if masks is None:
-                return self._halves(table)
+                return self._halves(table, first)
             found.append(masks >> np.arange(len(drops))[:, None] & 1 != 0)
         return np.concatenate(found)
 
-    def _halves(self, table: "pa.Table") -> "NDArray[np.bool_]":
+    def _halves(self, table: "pa.Table", first: int) -> "NDArray[np.bool_]":
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
         if table.num_rows > 1:
             half = table.num_rows // 2
-            return np.concatenate([self._slice(table.slice(0, half)), self._slice(table.slice(half))], axis=1)
-        self._engine.decisions_of(table)  # raises what a build raises
+            begin = self._slice(table.slice(0, half), first)
+            return np.concatenate([begin, self._slice(table.slice(half), first + half)], axis=1)
+        try:
+            self._engine.decisions_of(table)
+        except RuleFailed as error:  # what a build raises
+            raise RuleFailed(first, error.rule, error.reason) from error
+        except RulesStopped as error:
+            raise RulesStopped((first, first), error.rule, error.reason) from error
         alone = [_asked(_select([f"CASE WHEN {drop} THEN 1 ELSE 0 END"]), table) for drop in self._drops]
         return np.array([[verdict is None or bool(verdict[0])] for verdict in alone])
 
