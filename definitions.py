@@ -124,7 +124,7 @@ def build(
         asset_checks=[*audits.values(), *map(across_check, growing)],
         jobs=[
             *jobs(catalogue, assets, common),
-            *audit_jobs(catalogue.sources, audits),
+            *audit_jobs(catalogue.sources, audits, common),
             *watched_folder_jobs(catalogue, environment.workers),
             sync_job(catalogue, checks),
             purge,

@@ -1,7 +1,7 @@
 """Audits: checks for the UI that read all bytes again and trust no ledger, one for each blocking check."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dagster as dg
 
@@ -60,7 +60,7 @@ def audit_checks(source: Source, checks: Mapping[str, Mapping[str, str]]) -> dg.
 
 
 def audit_jobs(
-    sources: Mapping[str, Source], audits: Mapping[str, dg.AssetChecksDefinition]
+    sources: Mapping[str, Source], audits: Mapping[str, dg.AssetChecksDefinition], common: Mapping[str, Any]
 ) -> Iterator[dg.JobDefinition]:
     """The job of each source that does all its audits, and the job `audits` that does those of all sources.
 
@@ -69,7 +69,13 @@ def audit_jobs(
     Args:
         sources: the recipes.
         audits: the audits, by source.
+        common: further definitions of the deployment: resources, executor, loggers.
     """
+    bound: dict[str, Any] = {  # else Dagster makes each job three times: as here, with resources, with an executor
+        "resource_defs": common["resources"],
+        "executor_def": common["executor"],
+        "logger_defs": common["loggers"],
+    }
     of_job = {f"{plain(source)}_audits": [source] for source in audits} | {AUDITS: [*audits]}
 
     @dg.op(description="Reads every byte of all finished snapshots.", pool="audit")
@@ -89,7 +95,7 @@ def audit_jobs(
             name=name,
             description=f"All audits of {source or 'all sources'}: reads every byte, and compares it with the ledgers",
             node_defs=[audit_all],
-        ).to_job(tags={LAYER: "audits", **({SOURCE: source} if source else {})})
+        ).to_job(tags={LAYER: "audits", **({SOURCE: source} if source else {})}, **bound)
 
 
 def _evaluation(key: dg.AssetCheckKey, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:

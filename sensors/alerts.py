@@ -8,7 +8,6 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.freshness import FreshnessState
-from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
@@ -249,6 +248,10 @@ def _records(
     instance: dg.DagsterInstance, wanted: dg.EventRecordsFilter, *, ascending: bool, limit: int
 ) -> Sequence[dg.EventLogRecord]:
     """Events of all runs. SQLite keeps them in a database for each run, but these kinds also in that of all runs."""
+    from dagster._core.storage.event_log.sql_event_log import (  # noqa: PLC0415 - a quarter of a second of each load
+        SqlEventLogStorage,
+    )
+
     log = instance.event_log_storage
     if not isinstance(log, SqlEventLogStorage):
         return []

@@ -1,10 +1,12 @@
 """Dagster on this machine: code server, guarded web server and daemon, each a child process of this one.
 
-`dagster dev` starts a web server of its own, without our guard. What the children print goes to files in DAGSTER_HOME.
+`dagster dev` starts a web server of its own, without our guard. What the children print goes to files in DAGSTER_HOME
+of a bounded size. The daemon prints warnings and errors alone: the UI shows the ticks of sensors.
 """
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,10 +21,16 @@ from gristmill.errors import GristmillError, RecipeError
 from gristmill.execution.work import Say
 
 DAGSTER = [sys.executable, "-m", "dagster"]
-WEB_SERVER = "from gristmill.installation import load_location; load_location('resources.guarded_webserver').main()"
-"""A program, not `-m`: a project may have a folder `resources` of its own."""
+WEB_SERVER = """
+from gristmill.installation import load_location
+load_location('resources.pools').main()
+load_location('resources.guarded_webserver').main()
+"""
+"""A program, not `-m`: a project may have a folder `resources` of its own. The page of pools lists rows alone."""
 PATIENCE = 60
 """Seconds that a child has to end by itself."""
+LOG_BYTES = 5_000_000
+"""Size at which a log becomes `<name>.log.1`, in place of the one before."""
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -33,7 +41,8 @@ class Child:
     def __init__(self, name: str, command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> None:
         self.name = name
         self.log = folder / f"{name.replace(' ', '-')}.log"
-        with self.log.open("wb") as sink:
+        self.log.write_bytes(b"")
+        with self.log.open("ab") as sink:  # to append: so it goes on at the new end after `trim`
             self.process = subprocess.Popen(  # noqa: S603 - our own modules, and Dagster's
                 command, env={**variables}, stdout=sink, stderr=subprocess.STDOUT
             )
@@ -55,6 +64,12 @@ class Child:
     def last_lines(self, number: int) -> list[str]:
         """The end of what it printed."""
         return self.log.read_text(errors="replace").strip().splitlines()[-number:]
+
+    def trim(self, most: int = LOG_BYTES) -> None:
+        """Moves what it printed to `<name>.log.1`, if that is longer. Lines of that moment may be lost."""
+        if self.log.stat().st_size > most:
+            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+            os.truncate(self.log, 0)
 
     def ended(self) -> GristmillError:
         """The error for its end, with the last lines that it printed."""
@@ -138,14 +153,18 @@ class Dashboard:
         self._start("code server", *DAGSTER, "code-server", "start", *target).wait_for(socket.AF_UNIX, str(code))
         if shown and not self._new:
             self._shown(shown)
-        self._start("daemon", sys.executable, "-m", "dagster._daemon", "run", "-w", str(workspace))
+        quiet = ["--log-level", "warning"]
+        self._start("daemon", sys.executable, "-m", "dagster._daemon", "run", "-w", str(workspace), *quiet)
         where = ["-h", self._host, "-p", str(self._port)]
         web = self._start("web server", sys.executable, "-c", WEB_SERVER, "-w", str(workspace), *where)
         web.wait_for(socket.AF_INET, (self._host, self._port))
         told = f"http://{self._host}:{self._port} answers pages of its own and programs of this machine"
         self._say(f"{told}; Ctrl-C ends it")
-        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-        raise next(child for child in self._children if ended is not None and child.process.pid == ended.si_pid).ended()
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
+            for child in self._children:
+                child.trim()
+            time.sleep(0.5)
+        raise next(child for child in self._children if child.process.pid == ended.si_pid).ended()
 
     def _shown(self, sync: Child) -> None:
         """Waits for the end of `sync`. If it failed, says why the lake is not shown: the UI is of use all the same."""

@@ -36,3 +36,24 @@ def test_a_child_is_ended(tmp_path: Path) -> None:
         time.sleep(0.02)
     child.end()
     assert child.process.returncode == -15
+
+
+def test_a_log_that_is_too_long_is_put_aside_and_its_process_goes_on_at_the_start(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    writer = f"""
+import pathlib, time
+print("first", flush=True)
+while not pathlib.Path({str(go)!r}).exists():
+    time.sleep(0.02)
+print("second", flush=True)
+"""
+    child = Child("daemon", [sys.executable, "-c", writer], tmp_path, {})
+    while child.log.read_text() != "first\n":
+        time.sleep(0.02)
+    child.trim(most=6)  # as long as allowed
+    assert child.log.read_text() == "first\n"
+    child.trim(most=5)
+    go.touch()
+    child.process.wait()
+    assert child.log.read_text() == "second\n"
+    assert (tmp_path / "daemon.log.1").read_text() == "first\n"
