@@ -1,9 +1,10 @@
 """make screenshots: what people see, in a real browser, on the demo's lake: pictures in .cache/screenshots.
 
-The timeline, the list of runs, the asset graph, a partition, the ticks of a raw-arrival sensor, a mix, the scores of an
-attribute set, a model with its measures, a passing and a failing alignment check, a backfill under way, the automation
-page. Needs a Chromium on this machine (GRISTMILL_CHROMIUM, or on the PATH). For the failing check a row is cut out of
-an attribute shard, and put back afterwards.
+The timeline, the list of runs, the asset graph, a partition, the ticks of a raw-arrival sensor, a mix and its preview,
+the columns of an attribute set and the files of its recipe, its scores, a model with its measures, the pools, a passing
+and a failing alignment check with what to run next, a backfill under way, the automation page. Needs a Chromium on this
+machine (GRISTMILL_CHROMIUM, or on the PATH). For the failing check a row is cut out of an attribute shard, and put back
+afterwards.
 """
 
 import gzip
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assets.previews import preview_address
 from assets.support.keys import plain
 from assets.support.mill import Mill
 from gristmill.environment import CHECKOUT
@@ -111,6 +113,9 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("raw", f"/assets/{raw_asset(SOURCE)}?view=partitions", snapshots[0])
     camera.take("raw-events", f"/assets/{raw_asset(SOURCE)}?view=events", "Metadata")
     camera.take("ticks", f"/locations/gristmill/sensors/{SOURCE}_raw_arrivals", "runs requested")
+    camera.take("columns", f"/assets/{attributes_asset(SOURCE, version, MODEL)}", "Columns", "Source code")
+    camera.take("pool", f"/assets/{documents}", "Columns", click="Compute details")
+    camera.take("pools", "/deployment/concurrency", "tokenize")
     shoot_mixes(mill, camera)
     camera.take("check-recorded", f"{checks}row_alignment", "row_alignment")
     server.check(attributes, "row_alignment_audit")
@@ -133,6 +138,9 @@ def shoot_mixes(mill: Mill, camera: Camera) -> None:
     stream = next(each.key for each in mix.streams if each.source == SOURCE)
     camera.take("mix-graph", f"/locations/gristmill/asset-groups/mix_{plain(mix.name)}/lineage", "preview")
     camera.take("slice", f"/assets/{mix_asset(mix.name, stream)}", "Description")
+    mill.materialize([preview_address(mix.name)], None)
+    camera.take("preview", f"/assets/{preview_address(mix.name)}", "Metadata", "[Show Markdown]")
+    camera.take("preview-curves", f"/assets/{preview_address(mix.name)}", "Metadata", click="[Show Markdown]")
     camera.take("mix-index", f"/assets/{mix_index(mix.name)}", "slices")
     camera.take("packing", f"/assets/{cache_packing(mix.name, tokenizer)}", "Owners")
     camera.take("tokenizer", f"/assets/{tokenizer_asset(tokenizer)}", "Owners")

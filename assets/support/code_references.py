@@ -9,7 +9,9 @@ from typing import Any
 import dagster as dg
 
 from assets.support.keys import address_of
+from assets.support.runs.tags import MIX
 from assets.support.step_ops import StepAssets
+from gristmill.lake.address import mix_index
 from gristmill.lake.asset_kinds import names_of
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.code.digest import file_of
@@ -44,7 +46,9 @@ class CodeReferences:
 
     def of_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
         """The same asset, which names its files."""
-        return spec.merge_attributes(metadata=self.metadata(address_of(spec.key)))
+        mix = spec.tags.get(MIX)  # a preview has a key, but no place in the lake that would name its mix
+        address = mix_index(mix) if mix and not names_of(address_of(spec.key)) else address_of(spec.key)
+        return spec.merge_attributes(metadata=self.metadata(address))
 
     def metadata(self, address: str) -> dict[str, Any]:
         """The entry of an asset's metadata; empty if its recipes are of no shelf, as in tests."""

@@ -49,7 +49,9 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
             parts.append(text_at(x + (-4 if right else 4), y, words, anchor="end" if right else "start"))
     shown = [each for each, _ in every]
     ticks = shown if len(shown) <= 6 else [shown[round(part * (len(shown) - 1) / 5)] for part in range(6)]
-    parts += [text_at(across(at), base + 14, short(at), anchor="middle") for at in ticks]
+    parts += [  # a number at the right edge would be cut
+        text_at(min(across(at), WIDTH - 4 * len(short(at))), base + 14, short(at), anchor="middle") for at in ticks
+    ]
     parts.append(text_at(LEFT, HEIGHT - 8, legend))
     return "".join([*parts, "</svg>"])
 

@@ -44,3 +44,10 @@ def test_without_an_address_and_outside_of_the_project_files_are_named_as_they_l
     assert sources(elsewhere, LETTERS_V1) == here
     spec = elsewhere.of_spec(dg.AssetSpec("models/none", metadata={"kept": 1}))
     assert spec.metadata["kept"] == 1
+
+
+def test_a_preview_names_the_file_of_its_mix(catalogue: Catalogue) -> None:
+    spec = dg.AssetSpec(["mixes", "blend", "preview"], tags={"gristmill/mix": "blend"})
+    metadata = CodeReferences(catalogue, str(FOLDER), "").of_spec(spec).metadata
+    (file,) = metadata["dagster/code_references"].code_references
+    assert file.source == str(FOLDER.resolve() / "mixes" / "blend.py")
