@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from gristmill.errors import shorten
+from gristmill.lake.asset_kinds import MIX
 from gristmill.previews.mix_preview import StreamPreview
 from gristmill.previews.retention import curve_of, thresholds_of
 from gristmill.previews.tally import NOTHING, Amount
 from gristmill.reports.score_plot import short
-from gristmill.stages.mixing.row_filter import SAMPLED_OUT
+from gristmill.stages.mixing.row_filter import BLOCKED, SAMPLED_OUT
 
 MOST_PAIRS = 10
 """Pairs of rules that are listed."""
@@ -48,6 +49,8 @@ def lines_of(preview: StreamPreview) -> Iterator[str]:
     yield f"  tokens: {preview.ratio}"
     if SAMPLED_OUT in preview.reasons:
         yield f"  {SAMPLED_OUT}: the rate {preview.selection.rate:g} leaves them out; no rule does"
+    if keeps_nothing(preview):
+        yield "  no document is kept: the index of the mix will fail; correct the rules, or leave the stream out"
     thresholds = thresholds_of(preview.selection)
     for name, curve in sorted(preview.tally.curves.items()):
         if curve.rows.total:
@@ -62,6 +65,12 @@ def lines_of(preview: StreamPreview) -> Iterator[str]:
     for row in preview.rows:
         yield f"  {f'dropped by {row.reason}' if row.reason else 'kept'}: {row.where}  {row.id}"
         yield f"    | {marked(row.excerpt, row.marks)}"
+
+
+def keeps_nothing(preview: StreamPreview) -> bool:
+    """Whether a stream of a mix has documents and keeps none, not only because of blocklists."""
+    dropped = [reason for reason in preview.tally.dropped if not reason.startswith(BLOCKED.format(""))]
+    return bool(dropped) and not preview.tally.kept.documents and preview.title.startswith(MIX.top)
 
 
 def marked(excerpt: str, marks: Sequence[tuple[int, int]]) -> str:

@@ -81,6 +81,9 @@ class ColumnsFile(Generic[Head]):
             DataError: the file is damaged.
             StoreError: the lake does not answer.
         """
+        lost = sorted({*(columns or ())} - {*self.names})
+        if lost:
+            raise self._damaged(f"it has no column {lost[0]!r}")
         try:
             found = self._file.read(columns=None if columns is None else list(columns))
         except (pa.ArrowException, OSError) as error:
@@ -91,7 +94,8 @@ class ColumnsFile(Generic[Head]):
 
     def _damaged(self, what: str) -> DataError:
         return DataError(
-            f"{self._where}: is damaged ({' '.join(what.split())}); delete it: `gristmill report` makes it again"
+            f"{self._where}: is damaged ({' '.join(what.split())}); delete it, and `gristmill report` or"
+            " `gristmill preview` makes it again"
         )
 
 

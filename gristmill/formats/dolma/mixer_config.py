@@ -3,6 +3,7 @@
 Source: github.com/allenai/dolma, release 1.2.1, `cli/mixer.py` (MixerConfig).
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -208,6 +209,13 @@ def _check(stream: StreamSpec, where: str) -> None:
     for number, each in enumerate(stream.span_replacement):
         if each.min_score is None and each.max_score is None:
             raise RecipeError(f"{where}: span_replacement {number}: give min_score, max_score or both")
+        least = -math.inf if each.min_score is None else each.min_score
+        below = math.inf if each.max_score is None else each.max_score
+        if not least < below:
+            raise RecipeError(
+                f"{where}: span_replacement {number}: no score is at least {least:g} and below {below:g}, so no span"
+                " would be replaced; correct the bounds"
+            )
     _check_files(stream, where)
 
 

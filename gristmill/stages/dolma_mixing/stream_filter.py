@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gristmill.errors import MalformedRow
+from gristmill.errors import MalformedRow, shorten
 from gristmill.formats.dolma.mixer_config import FilterSpec
 from gristmill.formats.dolma.path_parser import parse_path
 from gristmill.stages.dolma_mixing.column_rules import AttributeColumns, ColumnRule, column_rule
 from gristmill.stages.dolma_mixing.jq_program import JqProgram
 from gristmill.stages.dolma_mixing.merged_row import MergedRow, Values
+
+_QUOTED = 300
+"""Characters of an expression's own error that a message has."""
 
 
 @dataclass(frozen=True)
@@ -127,5 +130,5 @@ def _holds(rule: _RowRule, judged: FilteredRows, number: int) -> bool:
     try:
         return rule.matches(judged.row(number))
     except ValueError as error:
-        reason: Any = f"the filter fails on it: {error}"
+        reason: Any = f"the filter fails on it: {shorten(str(error), _QUOTED)}"  # jq's `error` quotes the row
         raise MalformedRow(judged.path, judged.first + number, reason, "mend the filter or the row") from error

@@ -95,6 +95,14 @@ def test_two_mixes_or_one_with_other_conditions_are_compared(whole: Mill, capsys
     assert "keeps:\n  sources/pages/v1/documents: 8 of 16 documents" in previewed(whole, capsys, "pages/v1", "even")
 
 
+def test_a_mix_that_would_keep_nothing_is_told_before_its_index_fails(
+    whole: Mill, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "no document is kept: the index of the mix will fail"
+    assert words not in previewed(whole, capsys, "even")
+    assert words in previewed(whole, capsys, "even", "--where", "1 = 0")
+
+
 def test_documents_on_a_blocklist_are_not_shown(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     listed = [f'{{"source":"pages","id":"doc-{n:05d}","reason":"asked"}}\n' for n in range(39)]
     whole.store.put("blocklists/gone.jsonl", "".join(listed).encode())

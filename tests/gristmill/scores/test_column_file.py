@@ -1,6 +1,7 @@
 import io
 
 import pyarrow.parquet as pq
+import pytest
 from labelrows import write_labels
 from testkit import Mill
 from wholelake import WORDS
@@ -47,3 +48,16 @@ def test_a_bit_that_flips_in_the_values_is_never_a_score(whole: Mill) -> None:
             damaged += 1
             assert "a.parquet: is damaged" in str(error) and "delete it" in str(error)  # noqa: PT018, PT017
     assert damaged > chunk.total_compressed_size / 2
+
+
+def test_a_column_that_the_file_should_have_and_lacks_is_damage(whole: Mill) -> None:
+    shard = whole.table(WORDS)["a"]
+    make_columns(whole.store, WORDS, shard, {"count": "score"})
+    path = columns_path(WORDS, "a")
+    file = io.BytesIO()
+    pq.write_table(pq.read_table(io.BytesIO(whole.store.read(path))).drop_columns(["words-1__count"]), file)
+    whole.store.put(path, file.getvalue())
+    found = open_columns(whole.store, WORDS, shard)
+    assert found
+    with pytest.raises(DataError, match=r"is damaged \(it has no column 'words-1__count'\); delete it"):
+        found.table(["words-1__count"])

@@ -47,6 +47,7 @@ def test_the_digest_names_what_changes_rows() -> None:
         ({"filter": {"include": "$.a"}}, "Expected `array`"),
         ({"filter": {"include": ["$.a"], "syntax": "sql"}}, "Invalid enum value 'sql'"),
         ({"span_replacement": [{"span": "$.a"}]}, "give min_score, max_score or both"),
+        ({"span_replacement": [{"span": "$.a", "min_score": 0.9, "max_score": 0.1}]}, "at least 0.9 and below 0.1"),
         ({"output": {"path": "o", "discard_fields": ["text"]}}, "documents have one"),
         ({"output": {"path": "o", "max_size_in_bytes": 0}}, "must be 1 or more"),
         ({"compression": {"output": "lz4"}}, "'lz4' is not supported"),

@@ -250,6 +250,12 @@ def test_a_filter_that_fails_names_the_row(home: Path) -> None:
         mix(given)
 
 
+def test_an_error_that_quotes_the_row_is_cut(home: Path) -> None:
+    given = config(home, filter={"include": ['error("x" * 5000)'], "syntax": "jq"})
+    with pytest.raises(DataError, match=r"row 0: the filter fails on it: x{297}\.\.\. "):
+        mix(given)
+
+
 def test_wrong_utf8_is_found_in_a_row_behind_a_megabyte_of_others() -> None:
     first = b'{"text":"%s"}' % ("\u00e9" * (1 << 19)).encode()
     check_utf8(first + b"\n", "a.json", 3)
