@@ -1,8 +1,8 @@
 """`erase LAKE --ids FILE`: cuts documents out of the raw data of the lake, where a law asks for more than a takedown.
 
 It adds the documents to the blocklist first, so no later snapshot brings them back. Then `make` makes everything again
-without them. Exit codes: 0 if everything was erased; 1 if something could not be erased or searched; 2 if the command
-could not run.
+without them. Exit codes: 0 if everything was erased; 1 if something could not be erased or searched, or a document was
+found nowhere; 2 if the command could not run.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -12,7 +12,7 @@ from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_o
 from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name
 from gristmill.lake.rows.blocklist import add_to_blocklist
-from gristmill.takedowns.erasing.erasure import erase
+from gristmill.takedowns.erasing.erasure import erase, was_erased
 from gristmill.takedowns.erasing.erasure_plan import erasure_plan
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import REASON, Wanted, read_wanted
@@ -52,6 +52,7 @@ def run(arguments: Namespace) -> int:
     wanted = Wanted(read_wanted(arguments.ids, arguments.reason))
     search = Finder(store, wanted, shelves).run()
     plan = erasure_plan(store, wanted, search, shelves)
+    nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.of(pair)]
     if arguments.dry_run:
         for each in plan.objects.values():
             show(f"would erase {len(each.cuts)} records of {each.path}")
@@ -61,8 +62,10 @@ def run(arguments: Namespace) -> int:
         left = erase(store, wanted, search, plan, show)
     for line in dict.fromkeys(f"not erased: {each.where}: {each.why}" for each in left):
         show(line)
+    for source, id_ in nowhere:
+        show(f"not found: {id_!r} of {source!r}: no place of the lake has it, so nothing was cut; correct source or id")
     for skipped in search.unsearched:
         show(f"not searched: {skipped.what}")
     if plan.objects and not arguments.dry_run:
         show(f"next: gristmill make, gristmill gc, gristmill takedown --prove --ids {arguments.ids}")
-    return 1 if left or search.unsearched else 0
+    return 1 if left or search.unsearched or nowhere else 0

@@ -96,7 +96,9 @@ def run(arguments: Namespace) -> int:
         show()
     mix = selected_mix(shelves_of(arguments), words[0]) if "/" not in words[0] else None
     if mix and mix.solves and not arguments.stream:
-        for line in reading_lines(f"mix {mix.name}, estimated from this preview", expected_reading(mix, previews)):
+        title = f"mix {mix.name}, estimated from this preview"
+        title += f" without the share of {mix.validation:g} that is held out" if mix.validation else ""
+        for line in reading_lines(title, expected_reading(mix, previews)):
             show(line)
     if arguments.output:
         with output_file(arguments.output, lake.url) as path:

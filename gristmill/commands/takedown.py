@@ -15,7 +15,7 @@ import msgspec
 from gristmill.commands._shared.targets import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
 from gristmill.lake.address import blocklist_path, check_name
-from gristmill.lake.rows.blocklist import add_to_blocklist
+from gristmill.lake.rows.blocklist import add_to_blocklist, new_on
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.due import DueSlice, due_slices
 from gristmill.takedowns.finder import Finder
@@ -63,7 +63,7 @@ def run(arguments: Namespace) -> int:
     search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
     due = list(due_slices(store, search, name))
-    new = [] if arguments.dry_run else add_to_blocklist(store, name, wanted.reasons)
+    new = new_on(store, name, wanted.reasons) if arguments.dry_run else add_to_blocklist(store, name, wanted.reasons)
     nowhere = [pair for pair in wanted.reasons if not search.of(pair)]
     if arguments.json:
         for found in search.found:
@@ -74,8 +74,9 @@ def run(arguments: Namespace) -> int:
         show(f"not searched: {each.what}")
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
-        count = len(wanted) if arguments.dry_run else len(new)
-        show(f"{count} of {len(wanted)} documents {verb} {blocklist_path(name)}")
+        if not wanted and arguments.url is not None:
+            show(f"no document has a metadata.url like {arguments.url}; --ids takes ids that are addresses")
+        show(f"{len(new)} of {len(wanted)} documents {verb} {blocklist_path(name)}")
     return 1 if search.unsearched or nowhere or not wanted or any(not slice_.by for slice_ in due) else 0
 
 

@@ -141,7 +141,12 @@ class Catalogue:
         for stream in mix.streams:
             source = known("source", self.sources, stream.source, f"mix {mix.name!r}")
             known("version", dict.fromkeys(source.versions), stream.version, f"mix {mix.name!r}, {stream.source}")
-            self._check_labels(stream, f"mix {mix.name!r}, stream {stream.key!r}", source, stream.version)
+            try:
+                self._check_labels(stream, f"mix {mix.name!r}, stream {stream.key!r}", source, stream.version)
+            except RecipeError as error:
+                if not mix.mend_of_names:
+                    raise
+                raise RecipeError(f"{error}{mix.mend_of_names}") from error
             for dedupe in (self.dedupes[name] for name in stream.sets if name in self.dedupes):
                 if dedupe.versions.get(source.name) != stream.version:
                     raise RecipeError(

@@ -196,6 +196,11 @@ class Mix:
             raise RecipeError(f"{who}: proportions are {dict(self.proportions)}; give shares above 0 that add up to 1")
 
     @property
+    def mend_of_names(self) -> str:
+        """What an error about the name of a set or label says at its end; empty if the recipe itself has the names."""
+        return ""
+
+    @property
     def by_tokens(self) -> bool:
         """Whether the streams' shares in training depend on their numbers of tokens."""
         repeated = any(stream.repeats != 1 for stream in self.streams)

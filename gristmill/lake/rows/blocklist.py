@@ -119,6 +119,23 @@ def add_to_blocklist(store: Store, name: str, reasons: Mapping[Pair, str]) -> li
     raise StoreError(f"{path}: other processes changed it {_TRIES} times meanwhile; nothing was added: try again")
 
 
+def new_on(store: Store, name: str, reasons: Mapping[Pair, str]) -> list[Pair]:
+    """The pairs that are not on a blocklist yet, sorted. Nothing is added.
+
+    Args:
+        store: the lake.
+        name: of the list.
+        reasons: why each pair should be on the list.
+
+    Raises:
+        MalformedRow: a row of the list is wrong.
+        StoreError: the lake does not answer.
+    """
+    data, _ = store.read_tagged(blocklist_path(name)) or (b"", None)
+    there = _reasons([data] if data else [], blocklist_path(name))
+    return sorted(pair for pair in reasons if pair not in there)
+
+
 def listed_pairs(store: Store) -> set[Pair]:
     """The (source, id) of all blocklists of the lake.
 

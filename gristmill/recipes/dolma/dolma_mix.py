@@ -50,6 +50,11 @@ class DolmaMix(Mix):
             object.__setattr__(self, "streams", tuple(self._read(who)))
         super().__post_init__()
 
+    @property
+    def mend_of_names(self) -> str:
+        """Where the names of sets and labels come from, and where they are changed."""
+        return f"; {Path(self.config).name} has the name: say in the table paths= what the lake calls it"
+
     def _read(self, who: str) -> list[Stream]:
         path = Path(self.config)
         try:

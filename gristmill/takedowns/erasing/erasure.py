@@ -65,6 +65,19 @@ def record_path(pairs: Mapping[Pair, str]) -> str:
     return f"withdrawn/{digest_of(sorted(pairs))[:16]}.json"
 
 
+def was_erased(store: Store, wanted: Wanted) -> bool:
+    """Whether a record says that objects with these documents were cut before.
+
+    Args:
+        store: the lake.
+        wanted: the documents.
+
+    Raises:
+        DataError: the record is wrong.
+    """
+    return bool(_earlier(store, record_path(wanted.reasons)))
+
+
 def erase(store: Store, wanted: Wanted, search: Search, plan: ErasurePlan, say: Say) -> list[NotErasable]:
     """Rewrites the raw objects of a plan, and removes derived files with the documents.
 

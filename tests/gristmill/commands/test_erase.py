@@ -152,6 +152,14 @@ def test_what_was_erased_is_not_erased_twice(mill: Mill, capsys: pytest.CaptureF
     assert mill.store.read(path) == before
 
 
+def test_a_document_that_is_nowhere_is_no_success(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = mill.root.parent / "misspelt.jsonl"
+    asked.write_text('{"source":"pages","id":"doc-none"}\n')
+    for words in (["--dry-run"], []):
+        assert main(["erase", str(mill.root), "--ids", str(asked), *words, *SHELF]) == 1
+        assert "not found: 'doc-none' of 'pages': no place of the lake has it" in capsys.readouterr().out
+
+
 def test_a_refused_row_is_cut_too(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     mill.raw("d.jsonl", line(900) + b'\n{"id":"doc-8","text":1,"source":"pages"}\n' + line(901) + b"\n")
     mill.convert()

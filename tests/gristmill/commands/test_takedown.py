@@ -70,6 +70,13 @@ def test_a_document_is_added_once_and_its_slice_is_due(mill: Mill, capsys: pytes
     assert lines[-2:] == ["due: mixes/even/documents/pages (2024): a", f"1 of 1 documents added to {LIST}"]
     assert mill.store.read(LIST) == before + b'{"source":"pages","id":"doc-8","reason":"by law"}\n'
     assert taken(mill, capsys)[1][-1] == f"0 of 1 documents added to {LIST}"
+    assert taken(mill, capsys, "--dry-run")[1][-1] == f"0 of 1 documents would be added to {LIST}"
+
+
+def test_a_url_that_no_document_has_is_told(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["takedown", str(mill.root), "--url", "https://none.example/*", "--scan", *SHELF]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "no document has a metadata.url like https://none.example/*; --ids takes ids that are addresses" in said
 
 
 def test_a_mix_that_names_no_such_list_is_wrong(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,9 +20,11 @@ from gristmill.formats.dolma.mixer_config import StreamSpec, mixer_config
 from gristmill.lake.address import mix_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.adopted.dataset import Adopted
+from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.dolma.dolma_mix import DolmaMix
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.selection import selection_of
+from gristmill.recipes.source import Source
 from gristmill.stages.dolma_mixing.mixing import plan_mixing, run_mixing
 from gristmill.stages.mixing.step import stream_step
 
@@ -74,6 +76,12 @@ def test_names_of_the_lake_come_from_the_table(tmp_path: Path) -> None:
     assert stream.edits[0].spans == "pii-1__EMAIL_ADDRESS"
     (stream,) = small(tmp_path, {"pii": "pii-2"}).streams
     assert stream.edits[0].spans == "pii-2__pii__email"  # an adopted set keeps the longer keys under another name
+
+
+def test_a_set_that_nobody_makes_is_refused_with_the_table_of_names(tmp_path: Path) -> None:
+    web = Source(name="web", convert=list)
+    with pytest.raises(RecipeError, match=r"on no shelf; .*; small\.json has the name: say in the table paths= what"):
+        Catalogue({"web": web}, {}, {"small": small(tmp_path)}, {})
 
 
 def test_several_sources_give_several_streams(tmp_path: Path) -> None:
