@@ -14,6 +14,9 @@ from gristmill.recipes.mixture.declared_tokens import NOT_DECLARED, declared_tok
 from gristmill.recipes.selection import Selection
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
 
+_CHANGED = ": rows changed"
+"""End of the names of a ledger's totals that count the rows that edits, or one transform, changed."""
+
 
 class DroppedRows(msgspec.Struct, frozen=True):
     """Rows that a step left out for one reason.
@@ -38,11 +41,13 @@ class StepCard(msgspec.Struct, frozen=True):
         asset: address of what it made: a dataset version, or a stream of the mix.
         kept: rows that it wrote.
         dropped: rows that it left out, by reason.
+        changed: rows whose texts it changed, by `edits` and `transform <name>`.
     """
 
     asset: str
     kept: int
     dropped: tuple[DroppedRows, ...]
+    changed: dict[str, int] = {}
 
 
 class SetCard(msgspec.Struct, frozen=True):
@@ -198,15 +203,22 @@ def _steps(release: PinnedRelease, catalogue: Catalogue) -> tuple[StepCard, ...]
     selections = _selections(release.mix, catalogue)
     kept: Counter[str] = Counter()
     dropped: dict[str, Counter[str]] = {}
+    changed: dict[str, Counter[str]] = {}
     for ledger in release.ledgers:
         if kind_of(ledger.asset) is DOCUMENTS or ledger.asset in selections:
             _check_same_rules(ledger, selections.get(ledger.asset))
             kept[ledger.asset] += ledger.totals.get("rows", 0)
             dropped.setdefault(ledger.asset, Counter()).update(ledger.dropped)
+            changed.setdefault(ledger.asset, Counter()).update(_changed(ledger.totals))
     return tuple(
-        StepCard(asset, kept[asset], tuple(_dropped(reasons, selections.get(asset))))
+        StepCard(asset, kept[asset], tuple(_dropped(reasons, selections.get(asset))), dict(changed[asset]))
         for asset, reasons in dropped.items()
     )
+
+
+def _changed(totals: Mapping[str, int]) -> dict[str, int]:
+    """The rows that edits and transforms changed, by what changed them."""
+    return {name.removesuffix(_CHANGED): rows for name, rows in totals.items() if name.endswith(_CHANGED)}
 
 
 def _check_same_rules(ledger: PinnedLedger, selection: Selection | None) -> None:

@@ -23,6 +23,10 @@ def _lines(card: DataCard) -> Iterator[str]:
         f" `{card.tokenizer}`. {_cell(card.description)}".rstrip()
     )
     yield ""
+    held = sum(stream.validation_tokens for stream in card.streams)
+    if held:
+        yield f"{held:,} of the tokens are held out for validation."
+        yield ""
     if card.owners:
         yield f"Owners: {', '.join(map(_cell, card.owners))}."
         yield ""
@@ -44,7 +48,7 @@ def _lines(card: DataCard) -> Iterator[str]:
         yield "## Languages"
         yield ""
         yield from _counted("language", card.languages, card.tokens)
-    yield "## What was left out"
+    yield "## What was left out, and what was changed"
     yield ""
     for step in card.steps:
         yield from _step(step)
@@ -87,6 +91,9 @@ def _step(step: StepCard) -> Iterator[str]:
     yield f"### `{step.asset}`"
     yield ""
     yield f"{step.kept:,} of {total:,} rows were kept ({_share(step.kept, total)})."
+    if step.changed:
+        shown = ", ".join(f"{_cell(name)}: {rows:,}" for name, rows in step.changed.items())
+        yield f"Texts of rows were changed by {shown}."
     yield ""
     if step.dropped:
         rows = [(_cell(each.reason), f"{each.rows:,}", _code(each.where), _cell(each.because)) for each in step.dropped]

@@ -27,6 +27,17 @@ def test_the_card_counts_what_each_step_kept_and_dropped(whole: Mill) -> None:
     ]
 
 
+def test_the_rows_that_edits_and_transforms_changed_are_counted_over_snapshots(whole: Mill) -> None:
+    release = release_of_whole(whole)
+    counted = {"edits: rows changed": 2, "transform calmer-1: rows changed": 3, "rows changed": 4}
+    ledgers = tuple(
+        msgspec.structs.replace(each, totals=each.totals | counted) if each.asset.startswith("mixes/") else each
+        for each in release.ledgers
+    )
+    card = card_of(msgspec.structs.replace(release, ledgers=ledgers), read_catalogue(SHELVES))
+    assert [step.changed for step in card.steps] == [{}, {}, {"edits": 2, "transform calmer-1": 3}]
+
+
 def test_licence_and_language_of_the_source_are_counted_and_shown(whole: Mill) -> None:
     catalogue = read_catalogue(SHELVES)
     source = replace(catalogue.sources["pages"], licence="CC-BY-4.0", language="en")

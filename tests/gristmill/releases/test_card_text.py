@@ -20,3 +20,12 @@ def test_words_of_recipes_do_not_break_its_tables(whole: Mill) -> None:
     text = card_text(msgspec.structs.replace(card, steps=steps))
     [row] = [line for line in text.splitlines() if "# c" in line]
     assert row == "| a\\|b # c | 1 | ``x \\|\\| '`' > 1`` | \\<b\\>\\| |"
+
+
+def test_changed_texts_and_held_out_tokens_are_told(whole: Mill) -> None:
+    card = card_of_whole(whole)
+    steps = (msgspec.structs.replace(card.steps[0], changed={"edits": 1200, "transform ocr-noise-1": 3}),)
+    streams = tuple(msgspec.structs.replace(each, validation_tokens=1500) for each in card.streams[:1])
+    text = card_text(msgspec.structs.replace(card, steps=steps, streams=streams))
+    assert "\nTexts of rows were changed by edits: 1,200, transform ocr-noise-1: 3.\n" in text
+    assert "\n1,500 of the tokens are held out for validation.\n" in text
