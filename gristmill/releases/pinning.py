@@ -116,8 +116,8 @@ def write_release(store: Store, release: PinnedRelease, files: dict[str, bytes])
         older = msgspec.structs.replace(whole, digest="")
         if tagged[0] not in {dump(whole), dump(older)}:
             raise DataError(
-                f"{path}: a release never changes, and the mix or its token cache did, or this file was edited; give"
-                " another name"
+                f"{path}: a release never changes, and the mix, its token cache or the words of its card did,"
+                " or this file was edited; give another name"
             )
         files = {name: data for name, data in files.items() if not _has(store, name, digests[name])}
     for name, data in files.items():

@@ -92,7 +92,9 @@ def test_a_release_is_written_once_and_a_killed_writer_is_continued(whole: Mill)
     whole.store.put("releases/first/cache_catalog.json", b"{}")
     assert sorted(write_release(whole.store, release, files)) == sorted(files)
     assert whole.tree() == before
-    with pytest.raises(DataError, match="a release never changes"):
+    with pytest.raises(
+        DataError, match="a release never changes, and the mix, its token cache or the words of its card did"
+    ):
         write_release(whole.store, release, files | {"releases/first/card.md": b"more"})
 
 
