@@ -79,7 +79,7 @@ def test_names_of_the_lake_come_from_the_table(tmp_path: Path) -> None:
 
 
 def test_a_set_that_nobody_makes_is_refused_with_the_table_of_names(tmp_path: Path) -> None:
-    web = Source(name="web", convert=list)
+    web = Source(name="web", convert=lambda _: ())
     with pytest.raises(RecipeError, match=r"on no shelf; .*; small\.json has the name: say in the table paths= what"):
         Catalogue({"web": web}, {}, {"small": small(tmp_path)}, {})
 
