@@ -122,7 +122,7 @@ def shoot(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> N
     camera.take("check-passing", f"{checks}row_alignment_audit", "every byte of", without="In Progress")
     with row_cut(mill.store, place(attributes, snapshots[0])):
         server.check(attributes, "row_alignment_audit")
-        camera.take("check-failing", f"{checks}row_alignment_audit", "make this attribute set again")
+        camera.take("check-failing", f"{checks}row_alignment_audit", "its ledger says", "run next")
     server.check(attributes, "row_alignment_audit")
     backfill = server.backfill([documents, attributes], snapshots, {"why": "a picture"})
     server.wait(lambda: server.begun(backfill), "the backfill does not begin")
