@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from dagster_kit import (
     BLEND_INDEX,
     BLEND_LETTERS,
@@ -85,6 +86,7 @@ def test_force_grinds_all_of_it_to_the_same_fingerprints(milled: Works) -> None:
     assert {address: milled.version(address) for address in JOURNEY} == before
 
 
+@pytest.mark.slow
 def test_worker_processes_make_what_one_process_makes(works: Works) -> None:
     """Two raw objects of more than a megabyte together: enough to be worth the workers."""
     long = [{"id": f"long-{n}", "text": "word " * 30_000, "source": "letters"} for n in range(8)]

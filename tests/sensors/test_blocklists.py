@@ -257,6 +257,7 @@ def test_a_list_that_comes_late_makes_what_failed_for_want_of_it(works: Works) -
     assert works.ids(BLEND_LETTERS) == ["letter-3"]
 
 
+@pytest.mark.slow
 def test_a_version_that_names_a_list_is_followed_too(works: Works) -> None:
     known = works.catalogue
     source = known.sources["letters"]
@@ -275,6 +276,7 @@ def test_where_no_recipe_names_a_list_there_is_no_sensor(works: Works) -> None:
     assert blocklist_sensors(Catalogue(known.sources, known.taggers, {}, {})) == []
 
 
+@pytest.mark.slow
 def test_a_list_asks_for_nothing_while_a_person_has_stopped_the_automation(tmp_path: Path) -> None:
     with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
         works = Works(tmp_path / "lake", instance)

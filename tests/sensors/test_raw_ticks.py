@@ -384,6 +384,7 @@ CHAIN = (
 )
 
 
+@pytest.mark.slow
 def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_goes(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.raw(letters(4, 5), snapshot="2025")

@@ -58,6 +58,7 @@ def test_sync_shows_what_make_made(lake: Path, capsys: pytest.CaptureFixture[str
     assert recorded(lake.parent / "home", BLEND_LETTERS) == set()
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_an_error_and_what_waits_is_not_tried(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (raw,) = (lake / "sources" / "letters" / "raw" / "2024").iterdir()
     raw.write_bytes(raw.read_bytes()[:-9])

@@ -16,7 +16,7 @@ from gristmill.recipes.sql.process import LIMITS, RuleStopped, ask
 from gristmill.recipes.sql.worker import CheckRules, EvaluateRules, RuleLimits
 
 TEXT = "ab" * 50_000
-FAST, SMALL = RuleLimits(0.2, LIMITS.memory), RuleLimits(LIMITS.seconds, 300 << 20)
+FAST, SMALL = RuleLimits(0.6, LIMITS.memory), RuleLimits(LIMITS.seconds, 300 << 20)
 FINE = "length(text) > 3"
 LONG = "levenshtein(text, reverse(text)) > 3"  # 10 billion steps
 LARGE = "length(replace(text, 'a', text)) > 3"  # 5 GB
@@ -66,7 +66,7 @@ def test_one_process_answers_many_questions() -> None:
 
 
 def test_one_that_takes_too_long_is_ended_and_the_next_question_is_answered() -> None:
-    with pytest.raises(RuleStopped, match=r"^takes more than 0\.2 s of CPU time$"):
+    with pytest.raises(RuleStopped, match=r"^takes more than 0\.6 s of CPU time$"):
         decided(LONG, FAST)
     assert processes() == []
     assert decided(FINE, FAST) == b"\1\0"
