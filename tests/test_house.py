@@ -262,7 +262,6 @@ UNTESTED: dict[str, str] = {
         (
             "gristmill/stages/dolma_mixing/grinder.py",
             "gristmill/stages/dolma_mixing/line_feed.py",
-            "gristmill/stages/dolma_mixing/merged_row.py",
             "gristmill/stages/dolma_mixing/mixed_files.py",
             "gristmill/stages/dolma_mixing/span_replacer.py",
             "gristmill/stages/dolma_mixing/stream_filter.py",

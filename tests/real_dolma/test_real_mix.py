@@ -33,7 +33,8 @@ $.attributes[?(!@.a)]
 $.attributes.marks[?(@[2] > 0.5)]
 $.attributes.marks[?(@[0] && @[1])]
 $[?(@.source == 'x')]
-$.attributes""".splitlines()
+$.attributes
+@.attributes""".splitlines()
 JQ = """\
 (.metadata // {}).n > 2
 (((.attributes // {}).a // [])[0] // [])[2] >= 0.5
@@ -41,7 +42,9 @@ JQ = """\
 (((.attributes // {}).marks // []) | map(.[1] - .[0]) | add // 0) / ((.text | length) + 1) > 0.1
 .text | test("mill")
 .attributes != null and .attributes.c != null and .attributes.c != [] and .attributes.c[0][-1] > 1
-((.metadata // {}).list // [])[] | . > 2""".splitlines()
+((.metadata // {}).list // [])[] | . > 2
+(.metadata // {}) | to_entries | length == 0 or (.[0].key == "list")
+[(.attributes // {})[]] | length > 1 and .[0] != []""".splitlines()
 """None asks for a field of null: Dolma's engine stops there, and jq goes on."""
 
 

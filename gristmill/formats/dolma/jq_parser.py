@@ -166,15 +166,23 @@ class _JqReader:
         if self.kind == "number" and self.token.isdigit():
             found: str | int = sign * int(self._next())
         elif self.kind == "text" and sign > 0:
-            found = str(orjson.loads(self._next()))
+            found = str(self._written())
         else:
             self.stop("an index is a whole number, or a key in double quotes")
         self._need("]")
         return found
 
+    def _written(self) -> Any:
+        """The number or text that is the token."""
+        written = self._next()
+        try:
+            return orjson.loads(written)
+        except orjson.JSONDecodeError:
+            return self.stop(f"{written} is not taken here: it is no number or text of JSON")
+
     def _term(self) -> JqTerm:
         if self.kind in {"number", "text"}:
-            return JqLiteral(orjson.loads(self._next()))
+            return JqLiteral(self._written())
         if self.kind == "field":
             return JqPlace(JqInput(), self._next()[1:])
         if self.kind == "word" and self.token not in {"and", "or"}:
@@ -184,7 +192,7 @@ class _JqReader:
     def _signed(self) -> JqTerm:
         """A term that begins with a sign."""
         if self._take("-") and self.kind == "number":
-            return JqLiteral(-orjson.loads(self._next()))
+            return JqLiteral(-self._written())
         if self._take("("):
             found = self.pipe()
             self._need(")")
@@ -193,7 +201,7 @@ class _JqReader:
             self._need("]")
             return JqLiteral([])
         if self._take("."):
-            return JqPlace(JqInput(), str(orjson.loads(self._next()))) if self.kind == "text" else JqInput()
+            return JqPlace(JqInput(), str(self._written())) if self.kind == "text" else JqInput()
         return self.stop(f"{self.token!r} is not taken here" if self.token else "it ends too early")
 
     def _call(self, word: str) -> JqTerm:

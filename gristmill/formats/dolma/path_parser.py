@@ -4,6 +4,7 @@ What that engine refuses is refused. So is what it accepts and does not do: the 
 """
 
 import re
+from dataclasses import replace
 from typing import Final, NoReturn
 
 import re2
@@ -51,7 +52,7 @@ _LONGEST: Final = 100_000
 
 
 def parse_path(text: str) -> JsonPath:
-    """The path that a text is.
+    """The path that a text is. It begins at the document, also if it is written from `@`.
 
     Args:
         text: such as `$.attributes[?(@.words && @.words[0][2] < 50)]`.
@@ -69,7 +70,7 @@ def parse_path(text: str) -> JsonPath:
     parser.space()
     if parser.at < len(text):
         parser.stop("this is no step of a path")
-    return path
+    return replace(path, from_root=True)
 
 
 class _PathReader:

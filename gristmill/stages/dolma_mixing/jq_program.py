@@ -1,6 +1,7 @@
 """JqProgram: a jq expression, run by the library jq, as Dolma's mixer uses jaq.
 
-jaq stops where jq goes on: at a field of null, for instance. Such a configuration fails there and runs here.
+jaq stops where jq goes on: at a field of null, for instance. Such a configuration fails there and runs here. What jaq
+does in silence otherwise is refused, or done here too: see docs/how-to/dolma-mix.md.
 """
 
 import re
@@ -9,11 +10,13 @@ from typing import Any
 import jq  # type: ignore[import-not-found]
 
 from gristmill.errors import RecipeError
+from gristmill.formats.dolma.jq_fields import fields_of_jq
 
 _IMPURE = re.compile(
     r"(?<![.\w$\"])(now|env|input|inputs|input_filename|input_line_number|localtime|mktime|strflocaltime|debug|stderr"
     r"|halt|halt_error|import|include|getpath/0|\$ENV|get_search_list|modulemeta|\$__loc__)(?!\w)|\$ENV"
 )
+_SCAN = re.compile(r"(?<![.\w$])scan(?!\w)")
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -23,15 +26,21 @@ class JqProgram:
     Args:
         text: of the expression.
 
+    Attributes:
+        fields: of a row that it reads; None for all.
+
     Raises:
-        RecipeError: jq does not read it, or it depends on more than the row.
+        RecipeError: jq does not read it, it depends on more than the row, or Dolma's engine does something else.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        impure = _IMPURE.search(_STRINGS.sub('""', text))
-        if impure:
+        code = _STRINGS.sub('""', text)
+        if impure := _IMPURE.search(code):
             raise RecipeError(f"jq {text!r}: {impure[0]} depends on more than the row; leave it out")
+        if _SCAN.search(code):
+            raise RecipeError(f'jq {text!r}: Dolma\'s engine finds only the first match of scan; write match(...; "g")')
+        self.fields = fields_of_jq(text)
         try:
             self._program = jq.compile(text)
         except ValueError as error:

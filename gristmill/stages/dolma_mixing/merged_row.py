@@ -22,6 +22,7 @@ class MergedRow:
     def __init__(self, fields: Values) -> None:
         self.fields = fields
         self._decoded: dict[str, Any] = {}
+        self._texts: dict[frozenset[str] | None, str] = {}
 
     @cached_property
     def document(self) -> Any:
@@ -36,10 +37,23 @@ class MergedRow:
             self._decoded[name] = orjson.loads(bytes(self.fields[name]))
         return self._decoded
 
-    @property
-    def text(self) -> str:
-        """The row as JSON."""
-        return joined(self.fields).decode()
+    def sorted_text(self, names: frozenset[str] | None) -> str:
+        """The row as JSON, its keys in order at all depths: so Dolma's mixer shows rows to jq.
+
+        Args:
+            names: of the fields that are wanted; None for all.
+
+        Raises:
+            ValueError: it is nested too deeply.
+        """
+        if names not in self._texts:
+            part = self.part(names)
+            wanted = part if names is None else {name: part[name] for name in names & part.keys()}
+            try:
+                self._texts[names] = orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()
+            except orjson.JSONEncodeError as error:
+                raise ValueError(f"jq does not read it: {error}") from error
+        return self._texts[names]
 
 
 def joined(values: Values) -> bytes:

@@ -40,7 +40,7 @@ class RowSelector:
         """
         by = self._by
         if isinstance(by, JqProgram):
-            found = by.values(row.text)
+            found = by.values(row.sorted_text(by.fields))
         else:
             part = row.part(by.fields)
             found = list(by.find(part, part))

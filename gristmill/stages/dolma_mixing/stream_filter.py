@@ -107,7 +107,7 @@ def _rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
     if syntax == "jq":
         program = JqProgram(text)
         holds = program.any_true if exclude else program.matches
-        return _RowRule(lambda row: holds(row.text))
+        return _RowRule(lambda row: holds(row.sorted_text(program.fields)))
     path = parse_path(text)
     by_columns = column_rule(path)
     if by_columns or path.fields is None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gristmill.errors import RecipeError
 from gristmill.formats.dolma.jq_parser import JqBinary, JqCall, JqInput, JqLiteral, JqPlace, JqTerm, parse_jq
 
 
@@ -35,3 +36,9 @@ def shown(term: JqTerm) -> str:
 )
 def test_operators_bind_as_in_jq(text: str, grouped: str) -> None:
     assert shown(parse_jq(text)) == grouped
+
+
+@pytest.mark.parametrize("text", [r'"\(.n)" == "5"', "01 > .n", r'."a\qb"', r'.["a\qb"]', "-01", "1e400"])
+def test_what_is_no_number_or_text_of_json_is_refused(text: str) -> None:
+    with pytest.raises(RecipeError, match="is no number or text of JSON"):
+        parse_jq(text)

@@ -114,6 +114,12 @@ def test_what_matches(text: str) -> None:
     assert parse_path(text).matches(DOCUMENT)
 
 
+@pytest.mark.parametrize("text", MATCH.splitlines())
+def test_the_fields_that_a_path_names_are_all_that_it_reads(text: str) -> None:
+    path = parse_path(text)
+    assert path.fields is None or path.matches({key: DOCUMENT[key] for key in path.fields})
+
+
 @pytest.mark.parametrize("text", NO_MATCH.splitlines())
 def test_what_does_not_match(text: str) -> None:
     assert not parse_path(text).matches(DOCUMENT)

@@ -41,3 +41,14 @@ def test_an_error_of_the_row() -> None:
 def test_what_is_refused(text: str) -> None:
     with pytest.raises(RecipeError, match="jq "):
         JqProgram(text)
+
+
+@pytest.mark.parametrize("text", ['[.s | scan("x")] | length > 1', '.s|scan("x")', "[.[] | strings | scan(.)]"])
+def test_what_dolmas_engine_does_in_silence_is_refused(text: str) -> None:
+    with pytest.raises(RecipeError, match="only the first match of scan; write match"):
+        JqProgram(text)
+
+
+@pytest.mark.parametrize("text", ['.scan == "x"', '.s == "scan"', ".scanned"])
+def test_a_field_may_be_called_scan(text: str) -> None:
+    JqProgram(text)
