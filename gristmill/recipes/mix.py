@@ -197,7 +197,7 @@ class Mix:
 
     @property
     def mend_of_names(self) -> str:
-        """What an error about the name of a set or label says at its end; empty if the recipe itself has the names."""
+        """The end of an error about the name of a set or label; empty if the recipe itself has the names."""
         return ""
 
     @property

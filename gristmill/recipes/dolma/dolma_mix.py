@@ -52,7 +52,7 @@ class DolmaMix(Mix):
 
     @property
     def mend_of_names(self) -> str:
-        """Where the names of sets and labels come from, and where they are changed."""
+        """The end of an error about a name: which file has it, and where the recipe gives it another."""
         return f"; {Path(self.config).name} has the name: say in the table paths= what the lake calls it"
 
     def _read(self, who: str) -> list[Stream]:
