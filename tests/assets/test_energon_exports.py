@@ -43,6 +43,7 @@ def objects(exporting: Works, *below: str) -> dict[str, str]:
     return {entry.path: entry.etag for folder in below for entry in exporting.store.list(folder)}
 
 
+@pytest.mark.slow
 def test_runs_in_dagster_make_a_partition_and_the_index(exporting: Works) -> None:
     exporting.run("sync", None)
     done = exporting.run("blend_letters_refresh")
@@ -61,6 +62,7 @@ def test_runs_in_dagster_make_a_partition_and_the_index(exporting: Works) -> Non
         )
 
 
+@pytest.mark.slow
 def test_too_many_tars_are_said_in_the_log_and_in_the_metadata(
     exporting: Works, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +104,7 @@ def test_trace_names_sample_and_byte(exporting: Works, capsys: pytest.CaptureFix
     assert f"  {tars['release']} names this file where it is\n" in said
 
 
+@pytest.mark.slow
 def test_a_changed_raw_shard_makes_one_part_and_the_index_again(
     exporting: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:

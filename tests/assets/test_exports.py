@@ -98,6 +98,7 @@ def test_make_makes_slices_and_release_and_does_nothing_when_they_are_there(
     assert before == {entry.path: entry.etag for entry in exporting.store.list("exports/")}
 
 
+@pytest.mark.slow
 def test_a_run_in_dagster_makes_them_too(exporting: Works) -> None:
     exporting.run("sync", None)
     done = exporting.run("blend_letters_refresh")
@@ -175,6 +176,7 @@ def test_gc_removes_the_parts_and_the_releases_that_nobody_names(
     assert run(capsys, "gc", str(exporting.root)) == nothing
 
 
+@pytest.mark.slow
 def test_sync_shows_slices_and_index(exporting: Works) -> None:
     ledger = export(exporting)
     close(exporting)

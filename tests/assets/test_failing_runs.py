@@ -15,6 +15,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.address import place
 
 
+@pytest.mark.slow
 def test_a_wrong_label_is_named_with_tagger_shard_and_row(works: Works) -> None:
     works.raw([letter(1, "two words"), letter(2, "NAN here")])
     works.arrive("letters")
@@ -29,6 +30,7 @@ def test_a_delay_that_is_no_number_of_seconds_is_refused() -> None:
         read_environment({"GRISTMILL_RETRY_DELAY": "soon"})
 
 
+@pytest.mark.slow
 def test_an_id_twice_in_a_snapshot_is_recorded_and_nothing_is_published(works: Works) -> None:
     works.raw(letters(1, 2), "a")
     works.raw(letters(3, 2), "b")
@@ -48,6 +50,7 @@ def test_an_id_twice_in_a_snapshot_is_recorded_and_nothing_is_published(works: W
     assert not (works.root / "sources/letters/v0/ledgers/attributes").exists()
 
 
+@pytest.mark.slow
 def test_a_failing_check_leaves_the_old_ledger_for_the_truth(works: Works) -> None:
     works.raw(letters(1, 2), "a")
     works.arrive("letters")
@@ -63,6 +66,7 @@ def test_a_failing_check_leaves_the_old_ledger_for_the_truth(works: Works) -> No
     assert works.ids(LETTERS_V1) == ["letter-2"]
 
 
+@pytest.mark.slow
 def test_a_blocklist_that_grew_takes_its_documents_out(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.arrive("letters")

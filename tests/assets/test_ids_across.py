@@ -2,6 +2,7 @@ import pytest
 from dagster_kit import LETTERS_V0, Works, letters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("second", "passed"), [(4, True), (3, False)])
 def test_an_id_in_two_snapshots_fails_the_check_of_a_source_that_accumulates(
     works: Works, second: int, *, passed: bool

@@ -72,6 +72,7 @@ def train(daemon: Daemon) -> None:
     daemon.make({(LABELS, None), (MODEL, None)})
 
 
+@pytest.mark.slow
 def test_without_its_model_only_the_set_itself_fails_and_says_what_to_make(works: Works) -> None:
     done = works.run("letters_journey")
     assert not done.success

@@ -79,6 +79,7 @@ def test_one_changed_raw_object_grinds_its_own_shard_alone(milled: Works) -> Non
     assert milled.ids(LETTERS_V1, "b") == ["letter-4", "letter-5", "letter-6", "letter-7"]
 
 
+@pytest.mark.slow
 def test_force_grinds_all_of_it_to_the_same_fingerprints(milled: Works) -> None:
     before = {address: milled.version(address) for address in JOURNEY}
     done = milled.run("letters_journey", engine={"force": True})
@@ -105,6 +106,7 @@ def _line(row: dict[str, str]) -> bytes:
     return json.dumps(row).encode() + b"\n"
 
 
+@pytest.mark.slow
 def test_a_token_cache_before_its_tokenizer_says_what_to_do(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.arrive("letters")

@@ -1,6 +1,7 @@
 """sync: a fresh database learns what the lake holds."""
 
 import dagster as dg
+import pytest
 from dagster_kit import (
     BLEND_INDEX,
     BLEND_LETTERS,
@@ -41,6 +42,7 @@ def test_an_instance_that_made_it_all_is_told_nothing(made: Works) -> None:
     assert made.run("sync", None).said == ["0 materializations reported, 0 raw snapshots"]
 
 
+@pytest.mark.slow
 def test_only_what_changed_is_reported(made: Works) -> None:
     with dg.DagsterInstance.ephemeral() as fresh:
         other = Works(made.root, fresh)
@@ -56,6 +58,7 @@ def test_an_empty_lake_reports_nothing(works: Works) -> None:
     assert works.run("sync", None).said == ["0 materializations reported, 0 raw snapshots"]
 
 
+@pytest.mark.slow
 def test_what_the_command_make_has_made_is_shown_by_sync(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     assert command(["make", str(works.root), "--shelves", "dagshelf"]) == 0
@@ -70,6 +73,7 @@ def test_what_the_command_make_has_made_is_shown_by_sync(works: Works) -> None:
     assert all(check.passed for check in done.checks.values())
 
 
+@pytest.mark.slow
 def test_a_key_whose_raw_data_have_vanished_goes_when_nothing_made_of_them_is_left(works: Works) -> None:
     works.know("2023")
     report(works.instance, works.catalogue.sources["letters"], {"2023": Seen()})

@@ -126,6 +126,7 @@ def endpoint(seaweed: Seaweed) -> list[str]:
     return ["--option", f"endpoint={seaweed.endpoint}", "--option", f"region={REGION}"]
 
 
+@pytest.mark.slow
 def test_a_refused_run_says_what_to_set_and_tells_no_secret(
     seaweed: Seaweed, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def declare(folder: Path, options: str, monkeypatch: pytest.MonkeyPatch) -> None
     read_catalogue.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", ['credentials="OTHER"', 'anonymous=True, endpoint="{endpoint}", region="us-east-1"']
 )

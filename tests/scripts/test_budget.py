@@ -100,6 +100,7 @@ def retried(folder: Path, text: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_only_the_live_tests_that_failed_are_tried_again_and_they_are_counted(tmp_path: Path) -> None:
     code, said = retried(tmp_path, FLAKY.format(folder=str(tmp_path)))
     assert (code, said[-1]) == (0, "1 live tests were tried again")

@@ -221,6 +221,7 @@ def test_a_slice_that_is_being_made_is_looked_at_when_that_is_over(years: Works)
     assert watch.tick() == []
 
 
+@pytest.mark.slow
 def test_a_row_that_is_none_is_an_error_that_names_it_until_it_is_mended(two: Works) -> None:
     watch = watched(two)
     two.store.put("blocklists/takedowns.jsonl", b'{"source":"letters","id":"letter-3","reason":"x"}\n{"id":1}\n')
@@ -243,6 +244,7 @@ def test_a_list_that_is_taken_away_is_an_error_and_no_empty_list(two: Works) -> 
     assert watch.event() == []
 
 
+@pytest.mark.slow
 def test_a_list_that_comes_late_makes_what_failed_for_want_of_it(works: Works) -> None:
     works.store.delete(["blocklists/takedowns.jsonl"])
     watch = Watch(works)

@@ -117,6 +117,7 @@ def test_a_tick_whose_time_is_over_leaves_the_rest_to_the_next_and_decides_nothi
     assert Ticker(works).tick() == "nothing new"  # the same digests in one pass
 
 
+@pytest.mark.slow
 def test_nothing_is_reported_before_the_automation_can_notice_it(works: Works) -> None:
     works.raw(letters(1))
     with dg.DagsterInstance.local_temp() as instance:  # an ephemeral one keeps no states of sensors
@@ -128,6 +129,7 @@ def test_nothing_is_reported_before_the_automation_can_notice_it(works: Works) -
         assert ticker.tick() == "2024 reported"  # nobody follows the reports, so they need not wait
 
 
+@pytest.mark.slow
 def test_on_a_real_server_too(works: Works, seaweed: Seaweed, tmp_path: Path) -> None:
     store = seaweed.store(tmp_path.name)
     for snapshot, name in itertools.product(("2024", "2024-b", "2024.c"), ("a", "a-b", "b/c")):
@@ -185,6 +187,7 @@ def test_a_disk_that_is_not_mounted_reports_nothing_and_leaves_the_cursor(works:
     assert ticker.tick() == "nothing new"
 
 
+@pytest.mark.slow
 def test_a_snapshot_with_what_is_no_file_is_skipped_loudly_and_the_others_go_on(works: Works) -> None:
     works.raw(letters(1))
     works.raw(letters(1), snapshot="2025")
@@ -341,6 +344,7 @@ def test_reports_of_the_former_kind_are_replaced_once(works: Works) -> None:
 # snapshots that vanish
 
 
+@pytest.mark.slow
 def test_an_object_rewritten_with_its_time_set_back_is_reported_once_and_another_ctime_never(works: Works) -> None:
     made, ticker = works, Ticker(works)
     made.raw(letters(1, 2, 3))
@@ -453,6 +457,7 @@ def test_sync_of_a_fresh_database_does_not_bring_the_key_back(works: Works) -> N
         assert fresh.get_dynamic_partitions(KEYS) == ["2025"]
 
 
+@pytest.mark.slow
 def test_a_vanished_snapshot_that_comes_back_is_a_new_one(works: Works) -> None:
     works.raw(letters(1, 2, 3))
     works.raw(letters(4, 5), snapshot="2025")
@@ -486,6 +491,7 @@ def test_a_key_stays_as_long_as_a_run_is_at_work_below_it(works: Works) -> None:
     assert ticker.tick().endswith("its key was removed")
 
 
+@pytest.mark.slow
 def test_a_whole_source_without_objects_is_said_loudly_and_waits_for_an_hour(works: Works) -> None:
     works.raw(letters(1))
     ticker = Ticker(works)

@@ -65,6 +65,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
         yield Watched(tmp_path, instance)
 
 
+@pytest.mark.slow
 def test_files_that_arrive_are_prepared_once(watched: Watched) -> None:
     assert watched.tick() == []
     assert watched.said == "no tar and no .jsonl file is there"

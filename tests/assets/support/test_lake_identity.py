@@ -67,6 +67,7 @@ def test_sync_makes_dagster_show_the_other_lake_and_nothing_of_the_first(made: W
     assert second.materialized(COUNT_V1) == {"2025"}
 
 
+@pytest.mark.slow
 def test_back_on_the_first_lake_sync_tells_it_all_again(made: Works, tmp_path: Path) -> None:
     second = other(made, tmp_path)
     second.run("sync", None)

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import pytest
 from dagster_kit import (
     BLEND_LETTERS,
     TINY,
@@ -19,6 +20,7 @@ def test_a_tokenizer_says_what_it_was_trained_on(milled: Works) -> None:
     assert milled.version(TINY, None) == said["sha256"]
 
 
+@pytest.mark.slow
 def test_a_tokenizer_of_other_snapshots_than_its_recipe_says_is_made_on_request_and_never_changes(
     works: Works,
 ) -> None:

@@ -163,6 +163,7 @@ def test_media_are_added_in_both_spellings(tmp_path: Path, capsys: pytest.Captur
     assert energon("prepare-media", tmp_path, f"{spelling}-glob", "*.png", "--num-workers", 1) == 0
 
 
+@pytest.mark.slow
 def test_a_prefix_of_a_bucket_is_prepared_as_a_folder_is(
     tmp_path: Path, endpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,7 @@ def named_in(mill: Mill, number: int) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_but_the_blocklist_and_the_record_names_what_was_erased(
     mill: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,6 +115,7 @@ class _Killed(BaseException):
     """The process ended here."""
 
 
+@pytest.mark.slow
 def test_an_erasure_that_was_killed_goes_on(
     mill: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ def test_gc_removes_nothing_while_a_ledger_or_a_release_cannot_be_read(
     assert objects(whole, old)
 
 
+@pytest.mark.slow
 def test_gc_aborts_old_unfinished_uploads_of_ours_and_shows_them(
     endpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,6 +120,7 @@ INDEX_FILES = (
 )
 
 
+@pytest.mark.slow
 def test_an_index_that_is_wrong_is_seen_by_plan_and_verify_and_made_again(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:

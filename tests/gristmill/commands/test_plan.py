@@ -215,6 +215,7 @@ def test_an_unknown_snapshot_is_an_error_that_lists_the_known_ones(
     assert v0 == ["sources/diary/v0/documents"]
 
 
+@pytest.mark.slow
 def test_touched_raw_files_are_looked_at_and_not_ground(works: Works, capsys: pytest.CaptureFixture[str]) -> None:
     works.arrive("letters")
     works.whole()

@@ -50,6 +50,7 @@ def test_run_makes_mixes_tokens_and_indexes_too(lake: Path, capsys: pytest.Captu
     assert recorded(lake.parent / "home", TINY_LETTERS) == {"2024"}
 
 
+@pytest.mark.slow
 def test_sync_shows_what_make_made(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["make", str(lake), "letters"]) == 0
     assert main(["sync", str(lake)]) == 0

@@ -113,6 +113,7 @@ def test_a_snapshot_is_chosen_by_its_key(clean: Mill, capsys: pytest.CaptureFixt
     assert plain(capsys, clean.root, "pages", "doc-8", "--snapshot", "2024")["snapshot"] == "2024"
 
 
+@pytest.mark.slow
 def test_a_bucket_is_traced_as_the_folder_is(clean: Mill, capsys: pytest.CaptureFixture[str], endpoint: str) -> None:
     store = open_store("s3://mill/lake", {"endpoint": endpoint})
     for entry in clean.store.list(""):
@@ -122,6 +123,7 @@ def test_a_bucket_is_traced_as_the_folder_is(clean: Mill, capsys: pytest.Capture
         assert plain(capsys, *there, *words) == plain(capsys, clean.root, *words)
 
 
+@pytest.mark.slow
 def test_tracing_imports_neither_the_rules_engine_nor_a_bucket_client_nor_the_other_commands(clean: Mill) -> None:
     code = (
         "import sys\nfrom gristmill.__main__ import main\n"

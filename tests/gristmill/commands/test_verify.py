@@ -34,6 +34,7 @@ def test_the_first_lie_is_named_and_the_exit_code_is_1(whole: Mill, capsys: pyte
     assert told == said[3].replace("gristmill make", "gristmill make --shelves testshelf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_all_lies_are_listed_when_asked_for(whole: Mill, capsys: pytest.CaptureFixture[str], workers: str) -> None:
     for where in (WORDS, STREAM):
@@ -60,6 +61,7 @@ def test_nothing_to_verify_is_no_proof(whole: Mill, tmp_path: Path, capsys: pyte
     assert "there is no lake" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_lake_in_a_bucket_is_verified(whole: Mill, endpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
     bucket = Mill(whole.root, "s3://mill/verified", {"endpoint": endpoint})
     for entry in whole.store.list(""):

@@ -32,6 +32,7 @@ def test_a_run_of_exactly_25000_is_found_wherever_it_stands(run: str, around: st
     assert list(cut(shorter, marin=False)) == [shorter]
 
 
+@pytest.mark.slow
 def test_runs_below_25000_characters_are_whole(small: Tokenizer) -> None:
     text = "ab" * 12_499 + "a " + "ab" * 12_499
     assert rows(Encoder(raw(small), TokenizerOptions(eos=None)), [text]) == [small.encode(text).ids]

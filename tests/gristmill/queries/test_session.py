@@ -126,7 +126,7 @@ def test_damaged_columns_end_the_query_with_their_name_and_the_mend(whole: Mill)
     good = whole.store.read(path)
     whole.store.put(path, good[:4] + bytes(200) + good[204:])
     with pytest.raises(
-        DataError, match=r"words-1/2024.columns/a.parquet: is damaged .*; delete it: `gristmill report`"
+        DataError, match=r"words-1/2024.columns/a.parquet: is damaged .*; delete it, and `gristmill report`"
     ):
         rows(whole, "select id, count from pages_v0_words_1")
     assert [finding.path for finding in derived_findings(whole.store, WORDS, table(whole, WORDS), print)] == [path]

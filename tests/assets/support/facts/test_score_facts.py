@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import dagster as dg
+import pytest
 from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
@@ -11,6 +12,7 @@ from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger
 
 
+@pytest.mark.slow
 def test_dagster_gets_plots_quantiles_and_pointers_but_no_text(tmp_path: Path) -> None:
     mill = make_whole(tmp_path / "lake")
     tagger = find("taggers", Tagger, SHELVES, "words-1")

@@ -175,6 +175,7 @@ def test_a_bad_file_is_named_and_has_no_attributes_and_the_others_are_kept(home:
     assert [item.name for item in tag(config(home)).items] == [f"{home}/documents/b/0.json.gz"]
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_same_command_gives_the_same_bytes(
     home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from nearlake import Near
 from nearrecipes import BEST, LONGEST, LOOSE
 
@@ -83,6 +84,7 @@ def test_the_best_is_kept_if_the_recipe_says_so(tmp_path: Path) -> None:
     assert [row["duplicate"] for row in near.mark(0)["a"]] == [1, 1, 0, 1]
 
 
+@pytest.mark.slow
 def test_the_steps_before_it_make_what_it_reads(tmp_path: Path) -> None:
     """Three rounds, by hand and by the steps of fingerprints, runs and verdicts: the same marks."""
     by_hand, by_steps = Near(tmp_path / "hand", LOOSE), Near(tmp_path / "steps", LOOSE)

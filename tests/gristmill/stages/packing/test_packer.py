@@ -123,6 +123,7 @@ def test_examples_have_a_token_at_least(pack: Pack) -> None:
         packing_rule_of(Text(pack=pack), 0)
 
 
+@pytest.mark.slow
 def test_two_million_documents_are_packed_in_seconds() -> None:
     lengths = np.random.default_rng(7).lognormal(6, 1, 2_000_000).astype(np.int64)
     begun = time.process_time()

@@ -83,6 +83,7 @@ def test_a_cache_of_another_format_is_an_error_that_names_its_fields(lake: Folde
         report_of(lake, Chat(), 10)
 
 
+@pytest.mark.slow
 @given(
     numbers=st.lists(st.integers(0, 25), max_size=25),
     form=st.sampled_from(["text", "packed", "left", "right", "drop", "rows"]),

@@ -21,6 +21,7 @@ from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.verification.audit import audit_reencoding
 
 
+@pytest.mark.slow
 def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(tmp_path: Path) -> None:
     rows = [row(number, talk("Hi", "x" * number)) for number in range(8)]
     mill = started(tmp_path / "lake", *rows)
@@ -39,6 +40,7 @@ def test_a_changed_shard_is_tokenized_alone_and_facts_of_the_others_are_copied(t
     assert all(shard["held"] for shard in rows_made[0].extra["shards"].values())
 
 
+@pytest.mark.slow
 def test_a_part_of_an_earlier_version_is_made_again_rather_than_copied_uncounted(tmp_path: Path) -> None:
     rows = [row(number, talk("Hi", "x" * (number + 1))) for number in range(8)]
     mill = started(tmp_path / "lake", *rows)
@@ -90,6 +92,7 @@ def contents(mill: Mill) -> dict[str, str]:
     return {row.name: row.content for row in read_ledger(mill.store, CACHE)[1]}
 
 
+@pytest.mark.slow
 def test_rot_in_the_part_as_it_was_is_not_copied_into_the_next(whole: Mill, tmp_path: Path) -> None:
     clean = make_whole(tmp_path / "clean")
     remake(clean)
@@ -171,6 +174,7 @@ def test_a_tokenizer_that_changed_since_the_plan_is_a_store_error(tmp_path: Path
         mill.make(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES), Meanwhile(retrain))
 
 
+@pytest.mark.slow
 def test_rows_that_are_dropped_in_a_later_block_have_their_numbers_in_the_shard(tmp_path: Path) -> None:
     said = [talk("Hi", "Hello"), talk("Hi", "Ho"), {"messages": None}, talk("Hi", "Hu")]
     rows = [row(number, turns, "x" * (3 << 20)) for number, turns in enumerate(said)]
@@ -207,6 +211,7 @@ def test_another_recipe_makes_parts_of_other_names_and_copies_nothing(tmp_path: 
     assert [each.asset for each in after.inputs] == ["mixes/talk/documents/pages"] * 2 + ["tokenizers/bytes-1"]
 
 
+@pytest.mark.slow
 def test_a_shard_whose_rows_are_all_in_trouble_fails_by_name(tmp_path: Path) -> None:
     mill = started(tmp_path / "lake", *(row(number, talk("So?", "So.")) for number in range(4)))
     typo = TEMPLATE.replace("m.content", "m.contnet | upper")
