@@ -83,6 +83,7 @@ def test_a_changed_recipe_that_is_no_draft_is_refused_once_and_left_alone(daemon
     assert [daemon.tick() for _ in range(3)] == [set(), set(), set()]
 
 
+@pytest.mark.slow
 def test_a_recipe_that_is_put_back_is_at_peace_again(daemon: Daemon) -> None:
     works = daemon.works
     good = works.catalogue.taggers["moody-1"]
@@ -93,6 +94,7 @@ def test_a_recipe_that_is_put_back_is_at_peace_again(daemon: Daemon) -> None:
     assert daemon.runs[-1].metadata(MOODY_V1)["shards ground"] == 0
 
 
+@pytest.mark.slow
 def test_a_tokenizer_file_that_was_edited_in_the_lake_is_refused_by_name_and_once(daemon: Daemon) -> None:
     works = daemon.works
     held = works.store.read(TOKENS)

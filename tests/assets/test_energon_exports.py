@@ -149,6 +149,7 @@ def test_a_named_release_keeps_its_tars(exporting: Works, capsys: pytest.Capture
         assert sum(len(batch.keys) for batch in walk) == file.rows
 
 
+@pytest.mark.slow
 def test_sync_shows_the_exports_of_another_machine(exporting: Works, capsys: pytest.CaptureFixture[str]) -> None:
     made(capsys, exporting)
     with dg.DagsterInstance.ephemeral() as fresh:

@@ -72,6 +72,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_plan_says_what_becomes_of_slice_and_index(exporting: Works, capsys: pytest.CaptureFixture[str]) -> None:
     found = plan(exporting, capsys)
     assert (found[LETTERS]["state"], found[LETTERS]["missing"], found[LETTERS]["why"]) == ("make", 2, ["never made"])
@@ -193,6 +194,7 @@ def test_sync_shows_slices_and_index(exporting: Works) -> None:
         assert other.version(INDEX, None) is None
 
 
+@pytest.mark.slow
 def test_trace_names_file_and_line_of_the_part_and_of_the_release(
     exporting: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:

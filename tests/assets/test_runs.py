@@ -28,6 +28,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.slow
 def test_a_journey_makes_every_version_and_set_of_its_snapshot(works: Works) -> None:
     works.raw(letters(1, 2, 3), "a")
     works.raw(letters(4, 5, 6), "b")
@@ -58,6 +59,7 @@ def test_every_check_passes_and_names_its_partition(milled: Works) -> None:
         assert check.metadata["shards"].value in {1, 2}
 
 
+@pytest.mark.slow
 def test_a_second_run_keeps_everything_says_so_and_materializes_it_again(milled: Works) -> None:
     before = {address: milled.version(address) for address in (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)}
     done = milled.run("letters_journey")
@@ -72,6 +74,7 @@ def test_a_second_run_keeps_everything_says_so_and_materializes_it_again(milled:
     assert {address: milled.version(address) for address in before} == before
 
 
+@pytest.mark.slow
 def test_one_changed_raw_object_grinds_its_own_shard_alone(milled: Works) -> None:
     milled.raw(letters(4, 5, 6, 7), "b")
     done = milled.run("letters_journey")
@@ -118,6 +121,7 @@ def test_a_token_cache_before_its_tokenizer_says_what_to_do(works: Works) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_a_snapshot_without_raw_objects_is_a_failure_that_says_where_to_put_them(works: Works) -> None:
     works.know("2031")
     done = works.run("letters_journey", "2031")

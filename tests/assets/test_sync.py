@@ -23,6 +23,7 @@ from gristmill.__main__ import main as command
 from gristmill.raw_data.scan import Seen
 
 
+@pytest.mark.slow
 def test_a_fresh_instance_learns_partitions_and_versions_and_then_nothing_more(made: Works) -> None:
     with dg.DagsterInstance.ephemeral() as fresh:
         other = Works(made.root, fresh)
@@ -54,6 +55,7 @@ def test_only_what_changed_is_reported(made: Works) -> None:
         assert other.version(BLEND_LETTERS) == made.version(BLEND_LETTERS)
 
 
+@pytest.mark.slow
 def test_an_empty_lake_reports_nothing(works: Works) -> None:
     assert works.run("sync", None).said == ["0 materializations reported, 0 raw snapshots"]
 

@@ -63,6 +63,7 @@ def written(folder: Path, *rows: list[int]) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_documents_are_compared_with_datatroves_in_order_and_each_difference_counts(tmp_path: Path) -> None:
     file = small(tmp_path / "t.json")
     tokenizer = Tokenizer.from_file(str(file))

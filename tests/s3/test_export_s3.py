@@ -35,6 +35,7 @@ def test_a_bucket_and_a_folder_have_the_same_export(seaweed: Seaweed, tmp_path: 
     assert exports(remote) == exports(local)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "declared",
     [EnergonJsonl(file_bytes=1_000_000), EnergonWebdataset(parts={"txt": "text"})],

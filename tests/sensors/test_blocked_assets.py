@@ -73,6 +73,7 @@ def lines_of(works: Works) -> list[str]:
     return [json.loads(line)["id"] for line in works.store.read(path).splitlines()]
 
 
+@pytest.mark.slow
 def test_a_takedown_excludes_at_once_and_rewrites_lines_with_their_slice(exported: Works, tmp_path: Path) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         works = exported.copy(tmp_path / "lake", instance)

@@ -149,6 +149,7 @@ def test_an_entry_that_stands_nowhere_asks_for_nothing_and_leaves_nothing_to_do(
     assert two.fingerprint(BLEND_LETTERS) == before  # made again, it is the same to all that lies below
 
 
+@pytest.mark.slow
 def test_a_list_that_goes_back_and_forth_is_followed_every_time(two: Works) -> None:
     watch = watched(two)
     for _ in range(2):
@@ -160,6 +161,7 @@ def test_a_list_that_goes_back_and_forth_is_followed_every_time(two: Works) -> N
         assert two.ids(BLEND_LETTERS) == ["letter-2", "letter-3"]
 
 
+@pytest.mark.slow
 def test_a_list_that_is_written_again_with_other_reasons_asks_for_nothing(two: Works) -> None:
     watch = watched(two)
     two.block("letter-3")
@@ -169,6 +171,7 @@ def test_a_list_that_is_written_again_with_other_reasons_asks_for_nothing(two: W
     assert watch.event() == []
 
 
+@pytest.mark.slow
 def test_a_lost_cursor_rebuilds_nothing_and_misses_nothing(years: Works) -> None:
     watch = watched(years)
     years.block("letter-3")

@@ -263,6 +263,7 @@ def test_a_burst_that_cannot_be_reported_in_one_tick_is_reported_in_the_next(wor
     assert ticker.events == 4
 
 
+@pytest.mark.slow
 def test_of_many_snapshots_some_are_named(works: Works) -> None:
     for number in range(30):
         works.raw(letters(1), snapshot=f"s{number:02d}")
@@ -293,6 +294,7 @@ def test_a_source_with_a_marker_waits_for_it(works: Works) -> None:
     assert ticker.tick() == "nothing new"
 
 
+@pytest.mark.slow
 def test_a_source_with_an_inventory_is_not_listed(works: Works, seaweed: Seaweed, tmp_path: Path) -> None:
     reports = Reports(seaweed, tmp_path.name)
     store = reports.lake

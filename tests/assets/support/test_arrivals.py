@@ -1,3 +1,4 @@
+import pytest
 from dagster_kit import LETTERS_V0, Works, letters
 
 from assets.support.arrivals import forget, is_vanished, report, reported
@@ -31,6 +32,7 @@ def test_when_it_gets_late_one_is_reported_and_the_others_stay_due(works: Works)
     assert sorted(due) == ["2024", "2025"]
 
 
+@pytest.mark.slow
 def test_a_vanished_snapshot_is_forgotten_when_nothing_made_of_it_is_left(works: Works) -> None:
     source = works.catalogue.sources["letters"]
     works.raw(letters(1), snapshot="2024")

@@ -82,6 +82,7 @@ def test_back_on_the_first_lake_sync_tells_it_all_again(made: Works, tmp_path: P
     assert done.metadata(LETTERS_V0)["shards ground"] == 0
 
 
+@pytest.mark.slow
 def test_a_lake_restored_from_an_older_copy_is_shown_as_it_is(made: Works) -> None:
     made.raw(letters(7, 8), snapshot="2025")
     made.arrive("letters")

@@ -98,6 +98,7 @@ def test_what_a_retry_cannot_mend_is_never_tried_again(works: Works, error: Exce
     assert not told.value.allow_retries
 
 
+@pytest.mark.slow
 def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
     done = milled.run("letters_journey", engine={"force": True})
     v0, v1 = done.metadata(LETTERS_V0), done.metadata(LETTERS_V1)

@@ -84,6 +84,7 @@ def test_a_stream_that_is_cut_into_windows_has_a_report_and_no_plan(works: Works
         read_plan(works.store, train(works), Text(), STEM.replace("-8", "-5"))
 
 
+@pytest.mark.slow
 def test_a_plan_is_read_back_and_gives_the_examples_that_planning_anew_gives(packing: Works) -> None:
     found = facts(pack(packing, 8))
     stream = train(packing)
@@ -104,6 +105,7 @@ def test_a_plan_is_read_back_and_gives_the_examples_that_planning_anew_gives(pac
     assert (str(pairs.dtype), pairs.shape) == ("int64", (len(plan), 2))
 
 
+@pytest.mark.slow
 def test_the_histograms_are_drawings_within_the_metadata(packing: Works) -> None:
     found = facts(pack(packing, 8))
     for name in ("document lengths", "fill of examples"):
@@ -113,6 +115,7 @@ def test_the_histograms_are_drawings_within_the_metadata(packing: Works) -> None
             assert ET.fromstring(base64.b64decode(data)).tag == "{http://www.w3.org/2000/svg}svg"
 
 
+@pytest.mark.slow
 def test_the_same_cache_gives_the_same_plan_and_rewrites_nothing(packing: Works) -> None:
     pack(packing, 8)
     version = packing.version(PACKING, None)
@@ -162,6 +165,7 @@ def test_a_damaged_cache_fails_the_run_and_names_the_object(packing: Works) -> N
     assert f"{path}: its sha256 is" in next(iter(done.failures.values()))
 
 
+@pytest.mark.slow
 def test_sync_forgets_plans_that_are_not_in_the_lake(packing: Works) -> None:
     pack(packing, 8)
     assert packing.version(PACKING, None) is not None

@@ -108,6 +108,7 @@ def test_the_library_of_this_python_is_acquired(lake: Lake) -> None:
     assert not any("site-packages/" in path for path in lake.objects)
 
 
+@pytest.mark.slow
 @needs_pip
 def test_locked_wheels_are_fetched_with_pip(lake: Lake, shelf: Path, tmp_path: Path) -> None:
     lock = tmp_path / "packages-2025-12.txt"
@@ -133,6 +134,7 @@ def test_a_cache_that_holds_all_wheels_needs_no_pip(
     assert acquired.written == 1
 
 
+@pytest.mark.slow
 def test_without_a_network_nothing_is_written_and_the_fallback_is_named(
     lake: Lake, shelf: Path, tmp_path: Path
 ) -> None:
@@ -144,6 +146,7 @@ def test_without_a_network_nothing_is_written_and_the_fallback_is_named(
     assert lake.objects == {}
 
 
+@pytest.mark.slow
 @needs_pip
 def test_a_wheel_with_another_digest_is_never_taken(lake: Lake, shelf: Path, tmp_path: Path) -> None:
     make_wheel(shelf)

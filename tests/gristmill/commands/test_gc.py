@@ -31,6 +31,7 @@ def test_gc_of_a_lake_without_garbage_removes_nothing(whole: Mill, capsys: pytes
     assert whole.stamps() == before
 
 
+@pytest.mark.slow
 def test_gc_removes_the_parts_that_nobody_names_and_nothing_else(
     whole: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -140,6 +140,7 @@ def test_an_index_that_is_wrong_is_seen_by_plan_and_verify_and_made_again(
             assert command.mill.tree() == lake
 
 
+@pytest.mark.slow
 def test_takedowns_that_match_nothing_are_told_at_the_end(command: Command) -> None:
     command.raw((1, 2))
     entry = b'{"source":"letters","id":"lettre-1","reason":"asked"}\n'

@@ -190,6 +190,7 @@ def test_while_a_run_is_between_table_and_head_what_lies_below_follows(
     assert plan.state(*MADE) == ["make", *["follow"] * 6]
 
 
+@pytest.mark.slow
 def test_an_edited_total_is_named_and_mended(ground: Works, capsys: pytest.CaptureFixture[str]) -> None:
     head = place(COUNT_V0, "2024").ledger
     before = ground.store.read(head)

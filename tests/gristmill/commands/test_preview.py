@@ -25,6 +25,7 @@ def table_of(said: str) -> dict[str, list[str]]:
     return {name: [cell for cell in cells if cell] for name, *cells in rows}
 
 
+@pytest.mark.slow
 def test_a_preview_counts_what_the_build_made(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     said = previewed(whole, capsys, "even")
     assert said.startswith("columns are missing: ")

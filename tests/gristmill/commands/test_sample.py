@@ -11,6 +11,7 @@ from gristmill.lake.ledger.files import dump, read_ledger
 SHELF = ["--shelves", "gristmill,testshelf"]
 
 
+@pytest.mark.slow
 def test_a_sample_of_a_version_shows_rules_reasons_values_and_texts(
     whole: Mill, capsys: pytest.CaptureFixture[str]
 ) -> None:

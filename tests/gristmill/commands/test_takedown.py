@@ -131,6 +131,7 @@ def test_a_scan_reads_a_set_of_other_documents(mill: Mill, capsys: pytest.Captur
     assert code == 0
 
 
+@pytest.mark.slow
 def test_a_bucket_is_searched_as_the_folder_is(mill: Mill, capsys: pytest.CaptureFixture[str], endpoint: str) -> None:
     store = open_store("s3://mill/takedown", {"endpoint": endpoint})
     for entry in mill.store.list(""):
@@ -171,6 +172,7 @@ def proven(mill: Mill, capsys: pytest.CaptureFixture[str], *numbers: int) -> tup
     return code, {line["what"]: line["state"] for line in map(json.loads, lines)}
 
 
+@pytest.mark.slow
 def test_a_proof_names_what_is_left_to_do(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     left = {"versions and sets": "remains", "excerpts and labels": "absent", "quarantine": "absent", "raw": "remains"}
     parts, good = "old parts and releases of exports", {"releases": "absent", **left}

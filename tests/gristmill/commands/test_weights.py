@@ -23,6 +23,7 @@ def test_the_tokens_of_each_cache_are_shown_with_epochs(whole: Mill, capsys: pyt
     assert warning == "  warning: stream 'pages' is read 5 times; more than 4 times teaches little"
 
 
+@pytest.mark.slow
 def test_plan_shows_how_training_reads_a_mix_whose_budget_is_solved(
     whole: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

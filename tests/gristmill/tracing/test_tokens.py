@@ -54,6 +54,7 @@ def test_without_a_validation_split_every_document_trains(tmp_path: Path) -> Non
         whose(mill, 0, "validation")
 
 
+@pytest.mark.slow
 def test_documents_dropped_by_their_format_have_no_row_and_shift_no_other(tmp_path: Path) -> None:
     titles = Text(text_key="title", on_trouble="drop")
     mill = make_trace_lake(tmp_path / "lake", even(format=titles))

@@ -185,6 +185,7 @@ def test_a_cache_without_its_index_has_no_stream(mill: Mill) -> None:
     assert all(each.tokens for each in places if each.split == "validation")
 
 
+@pytest.mark.slow
 def test_a_mix_that_was_made_again_since_its_cache_is_an_error_that_names_the_shard(mill: Mill) -> None:
     mill.store.put("blocklists/takedowns.jsonl", b"")
     mill.make(stream_step(even(), "pages", SNAPSHOT, SHELVES))

@@ -19,6 +19,7 @@ def test_declared_labels_are_columns_with_their_meaning_and_bounds() -> None:
     assert (words.name, words.constraints.nullable, words.constraints.other) == ("moody-1__words", True, [])
 
 
+@pytest.mark.slow
 def test_a_kept_row_comes_from_its_document_and_from_what_rules_read() -> None:
     columns = (score("count-1__words", "n"), field("metadata.host.name", name="host"))
     rules = (Rule("long", "n > 3", "long"), Rule("mine", "host = 'a'", "mine"))

@@ -209,6 +209,7 @@ def test_a_damaged_result_is_made_again(pages: Mill, damaged: bytes) -> None:
     assert pages.store.read(resolution_path(TEXTS)) == before
 
 
+@pytest.mark.slow
 def test_clusters_whose_index_is_lost_are_made_again(pages: Mill) -> None:
     resolved(pages, NEAR)
     partition = place(CLUSTERS.at(dedupe=NEAR), "r00001")

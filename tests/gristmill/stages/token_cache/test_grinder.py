@@ -197,6 +197,7 @@ def test_a_forced_rebuild_tokenizes_what_it_could_copy(tmp_path: Path) -> None:
     assert (facts["shards tokenized"], facts["shards copied"]) == (2, 0)
 
 
+@pytest.mark.slow
 def test_another_recipe_makes_parts_of_other_names_and_copies_nothing(tmp_path: Path) -> None:
     rows = [row(number, {}, "x" * (number + 1)) for number in range(20)]
     mill = started(tmp_path / "lake", *rows)

@@ -44,6 +44,7 @@ def old(new: Mill, tmp_path: Path) -> Mill:
     return mill
 
 
+@pytest.mark.slow
 def test_documents_and_tokens_are_where_they_are_in_a_new_lake(new: Mill, old: Mill) -> None:
     for number in (0, 5, 31, BLOCKED, 59, 88):
         assert where(old, number) == where(new, number)

@@ -13,6 +13,7 @@ from gristmill.recipes.row_format import Chat, OnTrouble
 from gristmill.stages.token_cache.rows import CacheRows, RowError, apply_policy
 
 
+@pytest.mark.slow
 def test_rows_in_trouble_are_dropped_and_counted_where_the_recipe_says_so(tmp_path: Path) -> None:
     mill = started(tmp_path / "lake", *TROUBLED)
     made = build(mill, mix_of(Chat(chat_template=TEMPLATE, on_trouble="drop"), parts=1, validation=0.5))

@@ -15,6 +15,7 @@ ASKS = "{% if messages[0].tool_calls is none %}.{% endif %}"
 """Shows a key that Levanter gives each turn."""
 
 
+@pytest.mark.slow
 def test_a_chat_without_a_template_or_marks_is_refused_before_anything_runs(tmp_path: Path) -> None:
     mill = started(tmp_path / "lake", row(0, talk("Hi", "Hello")))
     with pytest.raises(RecipeError, match=r"no chat template: neither its format .* nor has the tokenizer bytes-1"):

@@ -31,6 +31,7 @@ def small_memory(patch: pytest.MonkeyPatch, unit: int = 20) -> None:
         patch.setattr(f"gristmill.stages.dedupe.{stage}.step.MIB", unit)
 
 
+@pytest.mark.slow
 @given(
     scope=st.sampled_from(["group", "source", "snapshot"]),
     buckets=st.sampled_from([1, 2, 3, 17]),
