@@ -27,7 +27,7 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
         lake: address of the lake. Code in it is refused.
 
     Raises:
-        RecipeError: there is none of this name, or the file cannot be imported; the message names file and line.
+        RecipeError: no recipe has this name, or the file cannot be imported; the message names file and line.
     """
     path, _, chosen = name.partition(".py:")
     if name.endswith(".py") or chosen:

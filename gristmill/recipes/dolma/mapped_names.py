@@ -31,7 +31,7 @@ class MappedNames:
             pattern: the entry. The longest key of the table that it begins with counts.
 
         Raises:
-            RecipeError: there is none.
+            RecipeError: no key of the table fits.
         """
         keys = [key for key in self._table if _begins(pattern, key)]
         if not keys:

@@ -271,7 +271,7 @@ def type_of_bound(bound: Any) -> str:
     """The type of a column whose values are compared with a bound.
 
     Raises:
-        RecipeError: there is none.
+        RecipeError: no column can be compared with the bound.
     """
     kinds = {_KINDS.get(type(each), "") for each in (bound if isinstance(bound, list) else [bound])}
     if len(kinds) != 1 or "" in kinds:

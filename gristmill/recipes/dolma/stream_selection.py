@@ -76,7 +76,7 @@ def _named(text: str, spec: StreamSpec) -> str | None:
 
 
 def _free(name: str | None, kind: str, taken: set[str]) -> str:
-    """The name, or one with a number behind it if it is taken or there is none."""
+    """The name, or one with a number behind it if it is taken; without a name, one by its kind."""
     plain, number = name or kind, 1
     found = plain
     while found in taken:

@@ -58,7 +58,7 @@ CASES: dict[str, tuple[Callable[[Mill], object] | None, dict[str, Any], tuple[st
         ("documents/2024/b.jsonl.gz: row 0: words-1__first has a span [2, 99)", "text has 4", "it is of other texts"),
     ),
     "a rate that rounds to nothing": (None, {"rate": 1e-12}, ("rate is 1e-12", "give a larger one")),
-    "a line of a blocklist that is none": (
+    "a line of a blocklist that cannot be read": (
         blocked(b'{"source":"pages","id":"doc-00001","reason":"r"}', b'{"source":"pages"}'),
         {"blocklists": ("takedowns",)},
         ("blocklists/takedowns.jsonl", "row 1"),
