@@ -92,6 +92,36 @@ def check_result(verdict: Verdict, key: dg.AssetKey) -> dg.AssetCheckResult:
     )
 
 
+def recorded(context: dg.OpExecutionContext, result: dg.AssetCheckResult) -> Iterator[dg.AssetCheckResult]:
+    """Records the result of a blocking check, also in a run that did not select the check.
+
+    Automation selects the checks of documents and not those of attribute sets in the same run, because a run may make
+    some of the sets alone. A result that is not selected would bring a warning into the run's log, so it is an event.
+
+    Args:
+        context: of the op that did the check.
+        result: the result.
+
+    Yields:
+        The result, if the run has selected the check.
+    """
+    name, asset = result.check_name or "", result.asset_key
+    if asset is None or dg.AssetCheckKey(asset, name) in context.selected_asset_check_keys:
+        yield result
+        return
+    evaluation = dg.AssetCheckEvaluation(
+        asset_key=asset,
+        check_name=name,
+        passed=result.passed,
+        metadata=result.metadata,
+        description=result.description,
+        severity=result.severity,
+        blocking=True,
+        partition=context.partition_key,
+    )
+    context.log_event(evaluation)  # type: ignore[arg-type]  # it takes evaluations too
+
+
 def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Shard] = ()) -> dict[str, Any]:
     """The metadata of a partition from its ledger's head.
 

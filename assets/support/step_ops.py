@@ -16,7 +16,7 @@ from assets.support.facts.column_facts import column_facts
 from assets.support.facts.score_facts import score_facts
 from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
-from assets.support.report import cache_facts, check_result, failures, ledger_metadata
+from assets.support.report import cache_facts, check_result, failures, ledger_metadata, recorded
 from assets.support.runs.tags import tag_run
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
@@ -243,7 +243,7 @@ class Ops:
                     grind(planned, engine.engine(), context.log.info)
                 assembled = assemble_one(output.step, planned, output.address, _about(context))
             for verdict in assembled.verdicts:
-                yield check_result(verdict, key_of(output.address))
+                yield from recorded(context, check_result(verdict, key_of(output.address)))
             with failures(lake):
                 ledger = publish_one(planned, output.address, assembled)
             metadata = _metadata(lake.store(), assembled, planned, output.address)
