@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.targets import chosen_lake
 from gristmill.commands._shared.terminal import add_lake, add_shelves, shelves_of, show
-from gristmill.dashboard.home import child_variables, chosen_environment, prepare_home
+from gristmill.dashboard.home import child_variables, chosen_environment, outdated, prepare_home
 from gristmill.dashboard.processes import Dashboard
 from gristmill.environment import read_environment
 
@@ -38,5 +38,7 @@ def run(arguments: Namespace) -> int:
     home = prepare_home(environment)
     sync = [] if arguments.no_sync else [sys.executable, "-m", "gristmill", "sync", environment.lake]
     show(f"the lake is {environment.lake}; Dagster's files are in {home}")
+    if old := outdated(home):
+        show(old)
     Dashboard(home, child_variables(environment), arguments.host, arguments.port, show).run(sync)
     return 0

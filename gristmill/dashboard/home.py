@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import yaml  # type: ignore[import-untyped]
+
 from gristmill.environment import Environment, check_home
 from gristmill.errors import RecipeError
 from gristmill.execution.work import Say
@@ -53,6 +55,26 @@ def prepare_home(environment: Environment) -> Path:
         shutil.copyfile(theirs if theirs.is_file() else top_level() / "dagster.yaml", new)
         new.replace(settings)
     return home
+
+
+def outdated(home: Path) -> str:
+    """What the dagster.yaml of a folder lacks, because an earlier Gristmill wrote it, and the mend; empty: nothing.
+
+    Nobody but its owner changes the file. A file that cannot be read is left to Dagster, which names the fault.
+    """
+    try:
+        settings = yaml.safe_load((home / "dagster.yaml").read_text())
+        concurrency = settings.get("concurrency") or {}
+        complete = (concurrency.get("pools") or {}).get("default_limit") is not None
+    except (OSError, ValueError, AttributeError, yaml.YAMLError):
+        return ""
+    if complete:
+        return ""
+    mend = "pools: {granularity: op, default_limit: 100}"
+    return (
+        f"{home / 'dagster.yaml'} is of an earlier Gristmill: below `concurrency:` add the line `{mend}`, else the UI"
+        " warns at each pool; add it to the dagster.yaml of the project too"
+    )
 
 
 def child_variables(environment: Environment) -> Mapping[str, str]:

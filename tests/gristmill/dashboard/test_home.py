@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 from paths import ROOT
 
-from gristmill.dashboard.home import alone, child_variables, chosen_environment, prepare_home
+from gristmill.dashboard.home import alone, child_variables, chosen_environment, outdated, prepare_home
 from gristmill.environment import Environment, read_environment
 from gristmill.errors import RecipeError
 from gristmill.lake.store.open import Lake
+from gristmill.templates.new_project import TEMPLATES
 
 
 def environment(folder: Path) -> Environment:
@@ -38,6 +40,28 @@ def test_the_settings_of_the_project_win_over_ours(tmp_path: Path, monkeypatch: 
     Path("dagster.yaml").unlink()
     prepare_home(environment(tmp_path))
     assert settings.read_bytes() == (ROOT / "dagster.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("text", ["concurrency:\n  runs: {max_concurrent_runs: 1}\n", "telemetry: {enabled: false}\n"])
+def test_settings_of_an_earlier_version_are_named_with_the_mend_and_stay(tmp_path: Path, text: str) -> None:
+    settings = tmp_path / "dagster.yaml"
+    settings.write_text(text)
+    said = outdated(tmp_path)
+    assert said.startswith(f"{settings} is of an earlier Gristmill: below `concurrency:` add the line `pools: {{")
+    assert "\n" not in said
+    assert settings.read_text() == text
+    mended = yaml.safe_load(text)
+    mended.setdefault("concurrency", {}).update(yaml.safe_load(said.split("`")[3]))
+    settings.write_text(yaml.safe_dump(mended))
+    assert outdated(tmp_path) == ""
+
+
+def test_settings_of_today_lack_nothing(tmp_path: Path) -> None:
+    for text in (ROOT / "dagster.yaml", TEMPLATES / "dagster.yaml.template", ROOT / "docs/production/dagster.yaml"):
+        (tmp_path / "dagster.yaml").write_text(text.read_text())
+        assert outdated(tmp_path) == ""
+    (tmp_path / "dagster.yaml").write_text("a: [")  # Dagster names the fault
+    assert outdated(tmp_path) == ""
 
 
 def test_a_home_in_the_lake_is_refused(tmp_path: Path) -> None:
