@@ -82,7 +82,7 @@ def _preview(store: Store, mix: Mix, stream: Stream, steps: Sequence[MixingStep]
 def _facts(stream: str, preview: StreamPreview | None) -> dict[str, Any]:
     if preview is None:
         return {f"{stream}: kept": "no snapshot of its documents is finished"}
-    names = ["reason", *(name.replace(" ", "_") for name in HEADS[1:])]
+    names = ["reason", *HEADS[1:]]
     where = {rule.name: rule.where for rule in (*preview.selection.include, *preview.selection.exclude)}
     rows = [
         dg.TableRecord({**dict(zip(names, row, strict=True)), "condition": where.get(row[0], "")})

@@ -132,9 +132,10 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
         shards: rows of the ledger's table. With them, each reason of refused rows has the place of an example.
     """
     totals, rows = ledger.totals, ledger.totals.get("rows", 0)
-    metadata = totals_facts(totals)
+    metadata: dict[str, Any] = {"dagster/row_count": rows}
     if place.kind in {DOCUMENTS, MIX} or ledger.dropped:
         metadata |= dropped_facts(rows, ledger.dropped)
+    metadata |= totals_facts(totals)
     metadata["shards"] = totals.get("shards", 0)
     if totals.get("shards"):
         metadata["ledger"] = dg.MetadataValue.path(f"{store.url}/{place.ledger}")
@@ -170,8 +171,8 @@ def ledger_metadata(
         partition: the plan.
         run: further metadata about the run.
     """
-    changes = {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
-    metadata = changes | ledger_facts(store, partition.place, ledger, shards)
+    metadata = ledger_facts(store, partition.place, ledger, shards)
+    metadata |= {"shards ground": partition.todo, "shards kept": partition.kept, "shards gone": len(partition.gone)}
     metadata["shard table"] = table(
         [
             {

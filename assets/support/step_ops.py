@@ -249,7 +249,8 @@ class Ops:
             metadata = _metadata(lake.store(), assembled, planned, output.address)
             if isinstance(output.step, TaggingStep | DedupeLabelsStep | CarryingStep):
                 where = planned.partition(output.address).place  # first what people look for, then the table of shards
-                metadata = score_facts(lake.store(), where, assembled.shards, output.step.labels) | metadata
+                scores = score_facts(lake.store(), where, assembled.shards, output.step.labels)
+                metadata = {name: metadata[name] for name in ("dagster/row_count", "size")} | scores | metadata
             yield _published(metadata | column_facts(output.step, output.address), ledger.fingerprint)
 
         return commit_partition

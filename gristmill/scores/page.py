@@ -50,10 +50,10 @@ def facts_of(label: LabelStatistics, rows: int) -> dict[str, str | int | float]:
         "kind": label.kind,
         "rows with it": f"{share:.2%}",
         "rows with spans": f"{label.with_spans / rows if rows else 0:.2%}" if label.kind == "spans" else "",
-        "mean": short(float(f"{label.mean:.6g}")),
         "least": short(label.least),
-        **quantiles,
+        "mean": short(float(f"{label.mean:.6g}")),
         "most": short(label.most),
+        **quantiles,
     }
 
 

@@ -32,6 +32,7 @@ def test_a_model_shows_its_measures_and_depends_on_its_labels(mill: Mill) -> Non
     assert (said["auc"], said["this run"], said["made from"]) == (1.0, "made it", "labels/remarks")
     assert "data:image/svg+xml;base64," in str(said["thresholds and confusion"])
     assert "auc of the number of words" in said
+    assert (next(iter(said)), list(said)[-1]) == ("auc", "this run")  # the measures come first
 
 
 @pytest.mark.parametrize("name", ["rude-1", "listed-1"])

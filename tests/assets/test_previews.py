@@ -36,6 +36,7 @@ def test_the_materialization_has_the_counts_of_the_build_and_no_texts(works: Wor
     assert found["letters: kept"] == ledger.totals["rows"]
     rows = {record.data["reason"]: record.data for record in found["letters: reasons"].records}
     assert not rows["kept"]["condition"]
+    assert rows["kept"]["only this rule"] == ""
     assert rows["kept"]["bytes"] == f"{ledger.totals['length']:,}"
     dropped = {name: int(str(row["documents"])) for name, row in rows.items() if name not in {"all", "kept"}}
     assert {name: count for name, count in dropped.items() if count} == ledger.dropped

@@ -12,20 +12,25 @@ from gristmill.stages.models.training import PLOT, read_metrics
 
 def folder_facts(store: Store, ledger: FolderLedger) -> dict[str, Any]:
     """The metadata of a labelled set or a model: its counts, and the measures of a model that was trained here."""
-    facts: dict[str, Any] = {
-        "fingerprint": ledger.fingerprint,
+    counts = {name: dg.MetadataValue.json(v) if isinstance(v, dict) else v for name, v in ledger.facts.items()}
+    return {
+        **_measures(store, ledger, counts),
+        "made from": ", ".join(f"{asset} {snapshot}".strip() for asset, snapshot, _ in ledger.inputs) or "brought",
         "files": ", ".join(sorted(ledger.files)),
         "folder": dg.MetadataValue.path(f"{store.url}/{ledger.asset}"),
-        "made from": ", ".join(f"{asset} {snapshot}".strip() for asset, snapshot, _ in ledger.inputs) or "brought",
-        **{name: dg.MetadataValue.json(v) if isinstance(v, dict) else v for name, v in ledger.facts.items()},
+        "fingerprint": ledger.fingerprint,
     }
+
+
+def _measures(store: Store, ledger: FolderLedger, counts: dict[str, Any]) -> dict[str, Any]:
+    """The counts, and the measures of a model that was trained here."""
     metrics = read_metrics(store, ledger)
     if metrics is None:
-        return facts
-    facts.pop("baseline", None)  # below, with a name that says what it is
+        return counts
+    counts.pop("baseline", None)  # below, with a name that says what it is
     half = metrics.at_half()
     image = base64.b64encode(read_file(store, ledger, PLOT)).decode()
-    return facts | {
+    return {
         "auc": metrics.auc,
         "auc of the number of words": metrics.baseline,
         "accuracy": metrics.accuracy,
@@ -33,4 +38,5 @@ def folder_facts(store: Store, ledger: FolderLedger) -> dict[str, Any]:
         "precision at 0.5": half.precision if half.precision is not None else "no text is flagged",
         "recall at 0.5": half.recall,
         "thresholds and confusion": dg.MetadataValue.md(f"![{ledger.asset}](data:image/svg+xml;base64,{image})"),
+        **counts,
     }

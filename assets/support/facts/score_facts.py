@@ -47,7 +47,7 @@ def score_facts(
     ]
     return {
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
-        "labels": _table([counted(label, described.rows) for label in described.shown]),
+        "labels": _table(filled([counted(label, described.rows) for label in described.shown])),
         "extremes": _table(
             [
                 {"label": visible(e.label), "end": e.end, "value": e.value, "shard": e.shard, "row": e.row}
@@ -60,14 +60,24 @@ def score_facts(
 
 
 def counted(label: LabelStatistics, rows: int) -> dict[str, Any]:
-    """A row of the table of labels: numbers of rows with and without it, then shares and quantiles.
+    """A row of the table of labels: numbers of rows with and without it, the share with spans, then quantiles.
 
     Args:
         label: its statistics.
         rows: rows of the set.
     """
     facts = facts_of(label, rows)
+    facts.pop("rows with it")  # the next two say it in numbers
     return {"label": facts.pop("label"), "rows": label.rows, "nulls": rows - label.rows, **facts}
+
+
+def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without the columns that are empty in all of them: only spans have a share of rows with spans.
+
+    Args:
+        rows: of a table; all have the same columns.
+    """
+    return [{name: value for name, value in row.items() if any(each[name] != "" for each in rows)} for row in rows]
 
 
 def _base64(svg: str) -> str:

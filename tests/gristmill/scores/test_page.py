@@ -46,6 +46,7 @@ def test_texts_ids_and_labels_are_text_and_never_markup() -> None:
 def test_the_facts_of_a_label_are_shares_and_quantiles() -> None:
     spans = numbers_of("found", "spans", np.array([0.0, 2.0, 4.0]), np.arange(3), "a", characters=9)
     facts = facts_of(spans, 4)
+    assert list(facts)[4:8] == ["least", "mean", "most", "1%"]
     assert (facts["rows with it"], facts["rows with spans"], facts["mean"], facts["50%"], facts["most"]) == (
         "75.00%",
         "50.00%",

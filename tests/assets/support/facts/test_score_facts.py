@@ -6,7 +6,7 @@ import pytest
 from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
-from assets.support.facts.score_facts import score_facts
+from assets.support.facts.score_facts import filled, score_facts
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger
@@ -38,3 +38,10 @@ def test_what_cannot_be_described_is_told_and_stops_nothing(tmp_path: Path) -> N
     mill.store.put("blocklists/broken.jsonl", b"{")
     facts = score_facts(mill.store, WORDS, table(mill, WORDS), find("taggers", Tagger, SHELVES, "words-1").labels)
     assert facts["scores"].startswith("not described: blocklists/broken.jsonl")
+
+
+def test_a_column_that_no_label_fills_is_left_out() -> None:
+    rows = [{"label": "a", "rows with spans": ""}, {"label": "b", "rows with spans": ""}]
+    assert filled(rows) == [{"label": "a"}, {"label": "b"}]
+    rows[1]["rows with spans"] = "2.00%"
+    assert filled(rows) == rows
