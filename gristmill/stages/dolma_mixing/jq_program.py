@@ -5,12 +5,15 @@ does in silence otherwise is refused, or done here too: see docs/how-to/dolma-mi
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jq  # type: ignore[import-not-found]
 
 from gristmill.errors import RecipeError
+from gristmill.formats.dolma.jq_bounds import is_bounded_jq
 from gristmill.formats.dolma.jq_fields import fields_of_jq
+from gristmill.stages.dolma_mixing.jq_process import LIMITS, JqLimits, values_by_process
 
 _IMPURE = re.compile(
     r"(?<![.\w$\"])(now|env|input|inputs|input_filename|input_line_number|localtime|mktime|strflocaltime|debug|stderr"
@@ -25,6 +28,7 @@ class JqProgram:
 
     Args:
         text: of the expression.
+        limits: for one row.
 
     Attributes:
         fields: of a row that it reads; None for all.
@@ -33,49 +37,66 @@ class JqProgram:
         RecipeError: jq does not read it, it depends on more than the row, or Dolma's engine does something else.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, limits: JqLimits = LIMITS) -> None:
+        self.text, self._limits = text, limits
         code = _STRINGS.sub('""', text)
         if impure := _IMPURE.search(code):
             raise RecipeError(f"jq {text!r}: {impure[0]} depends on more than the row; leave it out")
         if _SCAN.search(code):
             raise RecipeError(f'jq {text!r}: Dolma\'s engine finds only the first match of scan; write match(...; "g")')
         self.fields = fields_of_jq(text)
+        self._bounded = is_bounded_jq(text)
         try:
             self._program = jq.compile(text)
         except ValueError as error:
             raise RecipeError(f"jq {text!r}: {str(error).splitlines()[0]}") from error
 
-    def values(self, row: str) -> list[Any]:
-        """What the expression gives for a row.
+    def values(self, rows: Iterable[str]) -> Iterator[list[Any]]:
+        """What the expression gives for each row.
+
+        An expression that is certain to end soon runs in this process. Any other runs in a process with limits.
 
         Args:
-            row: JSON.
+            rows: JSON without line feeds.
 
         Raises:
-            ValueError: the expression fails on it.
+            ValueError: the expression fails on the next row, or passes its limits there; or the next row cannot be had.
         """
-        return list(self._program.input_text(row).all())
+        if self._bounded:
+            for row in rows:
+                yield list(self._program.input_text(row).all())
+            return
+        had, missing = list[str](), None
+        try:
+            for row in rows:
+                had.append(row)
+        except ValueError as error:
+            missing = error
+        yield from values_by_process(self.text, had, self._limits)
+        if missing is not None:
+            raise missing
 
-    def matches(self, row: str) -> bool:
-        """Whether it gives anything, and only what counts as true: not false, null, 0, or empty.
+    def matches(self, rows: Iterable[str]) -> Iterator[bool]:
+        """For each row whether the expression gives anything, and only what counts as true.
+
+        False, null, 0 and what is empty do not.
 
         Raises:
-            ValueError: the expression fails on the row, or gives the bare number 0, of which Dolma's mixer takes 0 for
-                false and 0.0 of a row for true.
+            ValueError: the expression fails on the next row, or gives the bare number 0, of which Dolma's mixer takes 0
+                for false and 0.0 of a row for true.
         """
-        values = self.values(row)
-        if any(type(value) in {int, float} and value == 0 for value in values):
-            raise ValueError(f"jq {self.text!r} gives 0; compare it, such as ({self.text}) > 0")
-        return bool(values) and all(values)
+        return (bool(values) and all(values) for values in self._compared(rows))
 
-    def any_true(self, row: str) -> bool:
-        """Whether it gives anything that counts as true.
+    def any_true(self, rows: Iterable[str]) -> Iterator[bool]:
+        """For each row whether the expression gives anything that counts as true.
 
         Raises:
             ValueError: see matches().
         """
-        values = self.values(row)
-        if any(type(value) in {int, float} and value == 0 for value in values):
-            raise ValueError(f"jq {self.text!r} gives 0; compare it, such as ({self.text}) > 0")
-        return any(values)
+        return (any(values) for values in self._compared(rows))
+
+    def _compared(self, rows: Iterable[str]) -> Iterator[list[Any]]:
+        for values in self.values(rows):
+            if any(type(value) in {int, float} and value == 0 for value in values):
+                raise ValueError(f"jq {self.text!r} gives 0; compare it, such as ({self.text}) > 0")
+            yield values

@@ -1,6 +1,7 @@
 """SpanReplacer: which spans of a row are replaced, and by what."""
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gristmill.formats.dolma.mixer_config import ReplacementSpec, Syntax
@@ -32,19 +33,19 @@ class RowSelector:
         self.text = text
         self.label = label_of_path(self._by) if isinstance(self._by, JsonPath) else None
 
-    def select(self, row: MergedRow) -> Any:
-        """The value; None for nothing.
+    def select(self, rows: Iterator[MergedRow]) -> Iterator[Any]:
+        """The value of each row; None for nothing.
 
         Raises:
-            ValueError: jq fails on the row.
+            ValueError: jq fails on the next row.
         """
         by = self._by
         if isinstance(by, JqProgram):
-            found = by.values(row.sorted_text(by.fields))
+            selected = by.values(row.sorted_text(by.fields) for row in rows)
         else:
-            part = row.part(by.fields)
-            found = list(by.find(part, part))
-        return (found[0] if len(found) == 1 else found) if found else None
+            parts = (row.part(by.fields) for row in rows)
+            selected = (list(by.find(part, part)) for part in parts)
+        return ((found[0] if len(found) == 1 else found) if found else None for found in selected)
 
 
 class SpanReplacer:
@@ -73,18 +74,25 @@ class SpanReplacer:
         self.label = self._spans.label
         self.whole = self.label is None or self._selected is not None
 
-    def replacements(self, judged: FilteredRows, number: int) -> list[Replacement]:
-        """The spans of a row that are replaced.
+    def replacements(self, judged: FilteredRows, among: Sequence[int]) -> Iterator[list[Replacement]]:
+        """The spans of each row that are replaced.
 
         Args:
             judged: rows.
-            number: of the row among them.
+            among: numbers of the rows that are wanted.
 
-        Raises:
-            ValueError: what is selected is no list of spans, or no string to put in their place.
+        Returns:
+            An iterator. It raises ValueError if what is selected of the next row is no list of spans, or no string to
+            put in their place.
         """
-        label = self.label
-        value = self._spans.select(judged.row(number)) if label is None else judged.columns.label(label)[number]
+        if self.label is None:
+            values = self._spans.select(judged.row(number) for number in among)
+        else:
+            column = judged.columns.label(self.label)
+            values = (column[number] for number in among)
+        return (self._chosen(value, judged, number) for value, number in zip(values, among, strict=True))
+
+    def _chosen(self, value: Any, judged: FilteredRows, number: int) -> list[Replacement]:
         if value is None or value is ABSENT or value == []:
             return []
         if not isinstance(value, list):
@@ -92,7 +100,7 @@ class SpanReplacer:
         chosen = [span for span in value if self._least <= self._score(span) < self._below]
         if not chosen:
             return []
-        text = self._text if self._selected is None else self._selected.select(judged.row(number))
+        text = self._text if self._selected is None else next(self._selected.select(iter([judged.row(number)])))
         if not isinstance(text, str):
             raise ValueError(f"the replacement {self._text!r} selects no string")  # noqa: TRY004 - of the data
         return [Replacement(span[0], span[1], text) for span in chosen]

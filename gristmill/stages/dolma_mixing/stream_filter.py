@@ -1,6 +1,6 @@
 """StreamFilter: which rows of a stream are kept, by JSONPath or jq."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,12 +44,12 @@ class _RowRule:
     """A filter that is asked row by row.
 
     Attributes:
-        matches: whether it matches a row.
+        matches: whether it matches each row.
         fields: of the rows that it reads; None for all.
         otherwise: whether it matches a row without any of these fields.
     """
 
-    matches: Callable[[MergedRow], bool]
+    matches: Callable[[Iterator[MergedRow]], Iterator[bool]]
     fields: frozenset[str] | None = None
     otherwise: bool = False
 
@@ -107,28 +107,36 @@ def _rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
     if syntax == "jq":
         program = JqProgram(text)
         holds = program.any_true if exclude else program.matches
-        return _RowRule(lambda row: holds(row.sorted_text(program.fields)))
+        return _RowRule(lambda rows: holds(row.sorted_text(program.fields) for row in rows))
     path = parse_path(text)
     by_columns = column_rule(path)
     if by_columns or path.fields is None:
-        return by_columns or _RowRule(lambda row: path.matches(row.document))
-    return _RowRule(lambda row: path.matches(row.part(path.fields)), path.fields, path.matches({}))
+        return by_columns or _RowRule(lambda rows: (path.matches(row.document) for row in rows))
+    return _RowRule(lambda rows: (path.matches(row.part(path.fields)) for row in rows), path.fields, path.matches({}))
 
 
 def _matching(rule: _Rule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
     if isinstance(rule, ColumnRule):
         flags = rule.matches(judged.columns)
         return [number for number in among if flags[number]] if any(flags) else []
-    fields, otherwise, rows = rule.fields, rule.otherwise, judged.rows
-    if fields is None:
-        return [number for number in among if _holds(rule, judged, number)]
-    unread = fields.isdisjoint
-    return [number for number in among if (otherwise if unread(rows[number]) else _holds(rule, judged, number))]
+    if rule.fields is None:
+        return _matched(rule, judged, among)
+    unread = rule.fields.isdisjoint
+    read = [number for number in among if not unread(judged.rows[number])]
+    found = _matched(rule, judged, read)
+    if not rule.otherwise or len(read) == len(among):
+        return found
+    return sorted({*among}.difference(read).union(found))
 
 
-def _holds(rule: _RowRule, judged: FilteredRows, number: int) -> bool:
-    try:
-        return rule.matches(judged.row(number))
-    except ValueError as error:
-        reason: Any = f"the filter fails on it: {shorten(str(error), _QUOTED)}"  # jq's `error` quotes the row
-        raise MalformedRow(judged.path, judged.first + number, reason, "mend the filter or the row") from error
+def _matched(rule: _RowRule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
+    holds = rule.matches(judged.row(number) for number in among)
+    found: list[int] = []
+    for number in among:
+        try:
+            if next(holds):
+                found.append(number)
+        except ValueError as error:
+            reason: Any = f"the filter fails on it: {shorten(str(error), _QUOTED)}"  # jq's `error` quotes the row
+            raise MalformedRow(judged.path, judged.first + number, reason, "mend the filter or the row") from error
+    return found

@@ -104,9 +104,11 @@ class StreamMixer:
         place = orjson.dumps(name)[:-1] + b":"
         written: list[bytes | msgspec.Raw] = []
         kept = 0
-        for number in self._filter.kept(judged):
+        left = self._filter.kept(judged)
+        spans = [each.replacements(judged, left) for each in self._replacers]
+        for number in left:
             try:
-                if not self._is_long(judged, number):
+                if not self._is_long(documents[number], [span for each in spans for span in next(each)]):
                     continue
             except ValueError as error:
                 raise MalformedRow(path, first + number, str(error), "mend the row or the configuration") from error
@@ -186,13 +188,11 @@ class StreamMixer:
             columns[label] = column
         return AttributeColumns(columns)
 
-    def _is_long(self, judged: FilteredRows, number: int) -> bool:
+    def _is_long(self, fields: Values, spans: Sequence[Replacement]) -> bool:
         """Replaces the spans of a row's text, and says whether the text is long enough."""
-        fields = judged.rows[number]
         written = fields.get("text", _NULL)
         if memoryview(written)[0] != _QUOTE:
             raise ValueError("it has no text")
-        spans = [span for each in self._replacers for span in each.replacements(judged, number)]
         least = self._spec.output.min_text_length
         if not spans and not least:
             return True

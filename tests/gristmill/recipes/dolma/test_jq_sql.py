@@ -74,7 +74,7 @@ def value(row: dict[str, Any], path: str) -> Any:
 def true_by_jq(program: JqProgram, row: dict[str, Any]) -> bool:
     """Where jq stops with an error, the condition is not true."""
     try:
-        return program.matches(json.dumps(row))
+        return next(program.matches([json.dumps(row)]))
     except ValueError:
         return False
 

@@ -1,8 +1,11 @@
 """jq expressions as filters."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from gristmill.errors import RecipeError
+from gristmill.stages.dolma_mixing.jq_process import JqLimits
 from gristmill.stages.dolma_mixing.jq_program import JqProgram
 
 ROW = '{"a":[[0,5,0.75]],"n":5,"zero":0.0,"s":"x","nul":null}'
@@ -23,18 +26,18 @@ ROW = '{"a":[[0,5,0.75]],"n":5,"zero":0.0,"s":"x","nul":null}'
 )
 def test_what_counts_as_true(text: str, *, include: bool, exclude: bool) -> None:
     program = JqProgram(text)
-    assert (program.matches(ROW), program.any_true(ROW)) == (include, exclude)
+    assert (list(program.matches([ROW])), list(program.any_true([ROW]))) == ([include], [exclude])
 
 
 def test_a_bare_zero_is_ambiguous() -> None:
     for judged in (JqProgram(".zero").matches, JqProgram(".zero").any_true):
         with pytest.raises(ValueError, match=r"compare it, such as \(\.zero\) > 0"):
-            judged(ROW)
+            list(judged([ROW]))
 
 
 def test_an_error_of_the_row() -> None:
     with pytest.raises(ValueError, match="Cannot index number"):
-        JqProgram(".n.b").matches(ROW)
+        list(JqProgram(".n.b").matches([ROW]))
 
 
 @pytest.mark.parametrize("text", [".a |", "nosuch(1)", "now", "env.HOME", "$ENV.HOME", "input", "[inputs]", "halt"])
@@ -52,3 +55,38 @@ def test_what_dolmas_engine_does_in_silence_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ['.scan == "x"', '.s == "scan"', ".scanned"])
 def test_a_field_may_be_called_scan(text: str) -> None:
     JqProgram(text)
+
+
+ENDLESS = ["[range(1e12)]", "def f: f; f", "repeat(.)", ". as $r | until(false; .)"]
+LIMITS = JqLimits(seconds=0.3, memory=300 << 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ENDLESS)
+def test_what_never_ends_or_eats_memory_is_an_error_of_its_row(text: str) -> None:
+    program = JqProgram(f"if .n == 5 then ({text}) else 1 end", LIMITS)
+    values = program.values(['{"n":1}', '{"n":2}', ROW, '{"n":3}'])
+    assert [next(values), next(values)] == [[1], [1]]
+    with pytest.raises(ValueError, match=r"needs more memory|takes more than 0\.3 s of CPU time") as caught:
+        next(values)
+    assert repr(program.text) in str(caught.value)
+
+
+def test_the_rows_before_an_error_have_their_values() -> None:
+    for text in (".n.b", "def f: .n.b; f"):  # in this process, and in one with limits
+        values = JqProgram(text).values(['{"n":{"b":1}}', '{"n":null}', ROW, ROW])
+        assert [next(values), next(values)] == [[1], [None]]
+        with pytest.raises(ValueError, match="Cannot index number"):
+            next(values)
+
+
+def test_a_row_that_cannot_be_had_is_not_taken_for_another_one() -> None:
+    def rows() -> Iterator[str]:
+        yield "1"
+        raise ValueError("nested too deeply")
+
+    for text in (".", "def f: .; f"):
+        values = JqProgram(text).values(rows())
+        assert next(values) == [1]
+        with pytest.raises(ValueError, match="nested too deeply"):
+            next(values)

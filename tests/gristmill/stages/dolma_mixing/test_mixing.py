@@ -98,7 +98,11 @@ def test_spans_are_replaced_and_short_texts_dropped(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("replacement", "syntax", "span"),
-    [("$.metadata.who", "jsonpath", "$.attributes.mail"), ("$.metadata.who", "jq", ".attributes?.mail?")],
+    [
+        ("$.metadata.who", "jsonpath", "$.attributes.mail"),
+        ("$.metadata.who", "jq", ".attributes?.mail?"),
+        ("$.metadata.who | tostring", "jq", "[.attributes.mail[]?]"),
+    ],
 )
 def test_a_replacement_from_the_row(home: Path, replacement: str, syntax: str, span: str) -> None:
     rows = [{**ROWS[0], "metadata": {"who": "WHO"}}, *ROWS[1:]]

@@ -1,0 +1,126 @@
+"""Asks a process that runs jq expressions (jq_worker.py). One that passes its limits ends alone."""
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from typing import Any
+
+from gristmill.execution.remote import ONE_CORE
+from gristmill.stages.dolma_mixing.jq_worker import BETWEEN
+
+
+@dataclass(frozen=True)
+class JqLimits:
+    """What an expression may use.
+
+    Attributes:
+        seconds: CPU time for one row. A busy machine does not shorten it.
+        memory: bytes that its process may have. Only Linux enforces it.
+    """
+
+    seconds: float
+    memory: int
+
+
+LIMITS = JqLimits(seconds=20.0, memory=2 << 30)
+_KEPT = frozenset({"PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR"})
+"""Environment variables of the process. The others may be secrets, and expressions need none."""
+
+
+class _JqProcess:
+    def __init__(self, limits: JqLimits) -> None:
+        paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT}
+        self._limits = limits
+        self._connection, theirs = Pipe()
+        arguments = [str(theirs.fileno()), str(limits.seconds), str(limits.memory)]
+        self._process = subprocess.Popen(  # noqa: S603 - our own module; its arguments are numbers
+            [sys.executable, "-m", "gristmill.stages.dolma_mixing.jq_worker", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # jq writes there that memory is short
+            pass_fds=[theirs.fileno()],
+            env={**kept, **ONE_CORE, "PYTHONPATH": paths},
+        )
+        theirs.close()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, question: bytes) -> tuple[list[list[Any]], str | None] | None:
+        """The values for the rows before the first that fails, and its error; None if the process has ended."""
+        try:
+            self._connection.send_bytes(question)
+            values, error = json.loads(self._connection.recv_bytes())
+        except (EOFError, OSError):
+            return None
+        return values, error
+
+    def why(self) -> str:
+        """Why the process has ended."""
+        code = self._process.wait()
+        self._connection.close()
+        if -code == signal.SIGPROF:
+            return f"takes more than {self._limits.seconds:g} s of CPU time"
+        if -code in {signal.SIGKILL, signal.SIGABRT}:
+            return f"needs more memory than there is, or than the limit of {self._limits.memory >> 20:,} MiB"
+        return f"ended jq with signal {-code}" if code < 0 else f"ended jq with code {code}"
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._connection.close()
+
+
+_idle: dict[tuple[int, JqLimits], list[_JqProcess]] = {}
+"""Processes without work, by the process that started them: a forked child must not use those of its parent."""
+
+
+@atexit.register
+def _end_idle() -> None:
+    for (owner, _), processes in _idle.items():
+        for process in processes if owner == os.getpid() else ():
+            process.kill()
+
+
+def values_by_process(text: str, rows: Sequence[str], limits: JqLimits = LIMITS) -> Iterator[list[Any]]:
+    """What an expression gives for rows, each in turn. Any number of threads may ask at the same time.
+
+    Args:
+        text: of the expression.
+        rows: JSON without line feeds.
+        limits: for one row.
+
+    Raises:
+        ValueError: the expression fails on the next row, or passes its limits there.
+    """
+    if not rows:
+        return
+    question = BETWEEN.join([json.dumps(text), *rows]).encode()
+    idle = _idle.setdefault((os.getpid(), limits), [])
+    process = idle.pop() if idle else _JqProcess(limits)
+    if not process.alive:  # it died while idle: not the fault of a row
+        process = _JqProcess(limits)
+    try:
+        answered = process.ask(question)
+    except BaseException:  # this process is being stopped; the answer would come too late
+        process.kill()
+        raise
+    if answered is not None:
+        idle.append(process)
+        yield from answered[0]
+        if answered[1] is not None:
+            raise ValueError(answered[1])
+        return
+    words = process.why()
+    if len(rows) == 1:
+        raise ValueError(f"jq {text!r} {words}")
+    for row in rows:  # which one was it?
+        yield from values_by_process(text, [row], limits)
