@@ -47,7 +47,10 @@ def declare(parser: ArgumentParser) -> None:
     words = "mark duplicate documents and paragraphs"
     _declare_one(below.add_parser("dedupe", help=words, description=__doc__), DEDUPE_FIELDS)
     words = "select documents by their attributes, and replace spans"
-    _declare_one(below.add_parser("mix", help=words, description=__doc__), MIX_FIELDS)
+    mix = below.add_parser("mix", help=words, description=__doc__)
+    _declare_one(mix, MIX_FIELDS)
+    words = "expressions may name attributes that no row has"
+    mix.add_argument("--allow-absent", action="store_true", help=words)
 
 
 def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
@@ -146,7 +149,7 @@ def _mix(arguments: Namespace) -> int:
     workers = _workers(config.processes, len(plan.items))
     engine = open_engine("local" if workers > 1 else "inline", workers)
     try:
-        facts = run_mixing(plan, engine, options, progress)
+        facts = run_mixing(plan, engine, options, progress, allow_absent=arguments.allow_absent)
     finally:
         engine.close()
         progress.end()

@@ -51,7 +51,8 @@ class MixGrinder:
             raise
         ended = {"input_sha256": one.version.etag, "rows": upload.rows, "sha256": upload.sha256, "output": version}
         leave_record(store, body.file.name, msgspec.structs.replace(begun, **ended))
-        return Outcome((), facts={"documents": read, "kept": upload.rows})
+        facts = {"documents": read, "kept": upload.rows, f"read {body.recipe}": read}
+        return Outcome((), facts=facts | {f"unseen {body.recipe} {name}": read for name in mixer.unseen})
 
     def _mix(self, mixer: StreamMixer, each: InputFile, stream: StreamSpec, upload: PackedUpload) -> int:
         path, documents = self._open(each.documents, stream)

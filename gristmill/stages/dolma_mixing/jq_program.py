@@ -20,6 +20,7 @@ _IMPURE = re.compile(
     r"|halt|halt_error|import|include|getpath/0|\$ENV|get_search_list|modulemeta|\$__loc__)(?!\w)|\$ENV"
 )
 _SCAN = re.compile(r"(?<![.\w$])scan(?!\w)")
+_LABEL = re.compile(r"(?<!\w)\.attributes\??\.(\w+)")
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -32,6 +33,7 @@ class JqProgram:
 
     Attributes:
         fields: of a row that it reads; None for all.
+        labels: that it names, as in `.attributes.words`.
 
     Raises:
         RecipeError: jq does not read it, it depends on more than the row, or Dolma's engine does something else.
@@ -45,6 +47,7 @@ class JqProgram:
         if _SCAN.search(code):
             raise RecipeError(f'jq {text!r}: Dolma\'s engine finds only the first match of scan; write match(...; "g")')
         self.fields = fields_of_jq(text)
+        self.labels = frozenset(_LABEL.findall(code))
         self._bounded = is_bounded_jq(text)
         try:
             self._program = jq.compile(text)

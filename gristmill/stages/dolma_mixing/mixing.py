@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.runner import grind_all, raise_failures
 from gristmill.execution.work import Engine, Item, Job, Say, raw
@@ -14,7 +16,7 @@ from gristmill.stages.dolma_mixing.mixed_files import MixedFile, mixed_files
 from gristmill.stages.dolma_mixing.stream_mixer import StreamMixer
 from gristmill.stages.dolma_tagging.attribute_folder import AttributeFolder
 from gristmill.stages.dolma_tagging.paths import TaggedFile, check_apart
-from gristmill.stages.dolma_tagging.records import read_manifest
+from gristmill.stages.dolma_tagging.records import RECEIPTS, read_manifest
 
 MADE_BY = "gristmill dolma mix"
 _SHOWN = 5
@@ -30,6 +32,7 @@ class MixPlan:
         done: how many files are done already.
         missed: patterns that match no file.
         outputs: for each stream how many files it gives.
+        recipes: the streams by their digests.
     """
 
     folders: Sequence[AttributeFolder]
@@ -37,6 +40,7 @@ class MixPlan:
     done: int
     missed: Sequence[str]
     outputs: Mapping[str, int]
+    recipes: Mapping[str, StreamSpec]
 
 
 def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool = False) -> MixPlan:
@@ -73,7 +77,7 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
             for stream, file in made
             if file.name not in folder.done
         ]
-    return MixPlan(folders, items, done, missed, outputs)
+    return MixPlan(folders, items, done, missed, outputs, {stream.digest: stream for stream in config.streams})
 
 
 def _check_expressions(stream: StreamSpec) -> None:
@@ -119,7 +123,9 @@ def _folder(
     return folder
 
 
-def run_mixing(plan: MixPlan, engine: Engine, options: Mapping[str, str], say: Say) -> Mapping[str, int]:
+def run_mixing(
+    plan: MixPlan, engine: Engine, options: Mapping[str, str], say: Say, *, allow_absent: bool = False
+) -> Mapping[str, int]:
     """Mixes the files that are missing, and writes the manifests.
 
     Args:
@@ -127,17 +133,55 @@ def run_mixing(plan: MixPlan, engine: Engine, options: Mapping[str, str], say: S
         engine: where the files are mixed.
         options: of the bucket's client.
         say: takes lines of progress.
+        allow_absent: whether expressions may name attributes that no row has.
 
     Returns:
         How many `documents` were read, and how many were `kept`.
 
     Raises:
         GristmillError: files could not be mixed. The others are done, and the next run keeps them.
+        DataError: an expression names an attribute that no row has. The files of this run are removed.
     """
     job = Job("dolma_mixing", Lake(plan.folders[0].root, dict(options)), (), raw({}))
     tally = grind_all(engine, job, plan.items, say)
     raise_failures(tally.failed, len(plan.items))
+    if not allow_absent:
+        _check_seen(plan, tally.facts, options)
     if plan.items:
         for folder in plan.folders:
             folder.conclude(options)
     return tally.facts
+
+
+def _check_seen(plan: MixPlan, facts: Mapping[str, int], options: Mapping[str, str]) -> None:
+    """Raises DataError for attributes that no row of a stream has.
+
+    A stream with files of an earlier run is left out: rows of these may have them.
+    """
+    absent: list[str] = []
+    for recipe, stream in plan.recipes.items():
+        rows, prefix = facts.get(f"read {recipe}", 0), f"unseen {recipe} "
+        made = [item for item in plan.items if msgspec.json.decode(item.body, type=MixItem).recipe == recipe]
+        unseen = [
+            key.removeprefix(prefix) for key, without in facts.items() if key.startswith(prefix) and without == rows
+        ]
+        if rows and unseen and len(made) == plan.outputs[stream.name]:
+            absent += [
+                f"stream {stream.name!r}: no row of {rows:,} has the attribute {name!r}" for name in sorted(unseen)
+            ]
+    if not absent:
+        return
+    for folder in plan.folders:
+        _remove(folder, [item.name for item in plan.items], options)
+    raise DataError(
+        f"{'; '.join(absent)}. So what names it changes nothing; the files of this run are removed. Mend the name, or"
+        " give --allow-absent"
+    )
+
+
+def _remove(folder: AttributeFolder, made: Sequence[str], options: Mapping[str, str]) -> None:
+    """Removes the files of this run below a folder, and their receipts."""
+    names = [file.name for file in folder.files if f"{folder.root}/{file.name}" in made]
+    store = open_store(folder.root, options)
+    store.delete(names)
+    store.delete([f"{RECEIPTS}{name}.json" for name in names])

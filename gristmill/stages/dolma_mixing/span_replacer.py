@@ -32,6 +32,8 @@ class RowSelector:
         self._by: JqProgram | JsonPath = JqProgram(text) if syntax == "jq" else parse_path(text)
         self.text = text
         self.label = label_of_path(self._by) if isinstance(self._by, JsonPath) else None
+        of_jq = self._by.labels if isinstance(self._by, JqProgram) else frozenset[str]()
+        self.named = of_jq if self.label is None else frozenset({self.label})
 
     def select(self, rows: Iterator[MergedRow]) -> Iterator[Any]:
         """The value of each row; None for nothing.
@@ -56,6 +58,7 @@ class SpanReplacer:
 
     Attributes:
         label: the attribute that has the spans; None if whole rows are read.
+        named: the attributes that the selector of spans names.
         whole: whether it reads whole rows.
 
     Raises:
@@ -72,6 +75,7 @@ class SpanReplacer:
         self._least = -math.inf if spec.min_score is None else spec.min_score
         self._below = math.inf if spec.max_score is None else spec.max_score
         self.label = self._spans.label
+        self.named = self._spans.named
         self.whole = self.label is None or self._selected is not None
 
     def replacements(self, judged: FilteredRows, among: Sequence[int]) -> Iterator[list[Replacement]]:

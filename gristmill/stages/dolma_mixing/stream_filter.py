@@ -47,11 +47,13 @@ class _RowRule:
         matches: whether it matches each row.
         fields: of the rows that it reads; None for all.
         otherwise: whether it matches a row without any of these fields.
+        named: labels that it names.
     """
 
     matches: Callable[[Iterator[MergedRow]], Iterator[bool]]
     fields: frozenset[str] | None = None
     otherwise: bool = False
+    named: frozenset[str] = frozenset()
 
     @property
     def whole(self) -> bool:
@@ -69,6 +71,7 @@ class StreamFilter:
 
     Attributes:
         labels: the attributes that it reads, if it reads nothing else.
+        named: the attributes that it names, also those that it reads in other ways.
         whole: whether it reads whole rows, or whole attributes.
 
     Raises:
@@ -81,6 +84,7 @@ class StreamFilter:
         rules = [*self._include, *self._exclude]
         self.whole = any(isinstance(rule, _RowRule) and rule.whole for rule in rules)
         self.labels = frozenset(label for rule in rules if isinstance(rule, ColumnRule) for label in rule.labels)
+        self.named = self.labels.union(*(rule.named for rule in rules if isinstance(rule, _RowRule)))
 
     def kept(self, judged: FilteredRows) -> list[int]:
         """The numbers of the rows that are kept.
@@ -107,7 +111,7 @@ def _rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
     if syntax == "jq":
         program = JqProgram(text)
         holds = program.any_true if exclude else program.matches
-        return _RowRule(lambda rows: holds(row.sorted_text(program.fields) for row in rows))
+        return _RowRule(lambda rows: holds(row.sorted_text(program.fields) for row in rows), named=program.labels)
     path = parse_path(text)
     by_columns = column_rule(path)
     if by_columns or path.fields is None:

@@ -51,6 +51,9 @@ class StreamMixer:
     Args:
         spec: of the stream.
 
+    Attributes:
+        unseen: attributes that a filter or a selector of spans names, and no row so far has.
+
     Raises:
         RecipeError: an expression is not read.
     """
@@ -62,6 +65,7 @@ class StreamMixer:
         self._discarded = frozenset(spec.output.discard_fields)
         labels = {replacer.label for replacer in self._replacers if replacer.label is not None}
         self._labels = sorted(labels | self._filter.labels)
+        self.unseen = set(self._filter.named.union(*(each.named for each in self._replacers)))
         # Whole attributes are needed if they go to the output, or if an expression reads whole rows.
         self._whole = (
             self._filter.whole or any(each.whole for each in self._replacers) or "attributes" not in self._discarded
@@ -100,6 +104,8 @@ class StreamMixer:
             columns = self._columns_of(documents)
         else:
             columns = self._columns(documents, sets, path, first)
+        if self.unseen:
+            self._look_for_unseen(documents, columns)
         judged = FilteredRows(documents, columns, path, first)
         place = orjson.dumps(name)[:-1] + b":"
         written: list[bytes | msgspec.Raw] = []
@@ -158,6 +164,14 @@ class StreamMixer:
                     attributes.update(beside[number])
             if attributes is not None:
                 document["attributes"] = msgspec.Raw(joined(attributes))
+
+    def _look_for_unseen(self, documents: Sequence[Values], columns: AttributeColumns) -> None:
+        if not self._whole:
+            self.unseen -= {name for name in self.unseen if columns.label(name).count(ABSENT) < len(documents)}
+            return
+        for document in documents:
+            if self.unseen and "attributes" in document:
+                self.unseen -= self._rows.decode(document["attributes"]).keys()
 
     def _columns_of(self, documents: Sequence[Values]) -> AttributeColumns:
         values: dict[str, list[Any]] = {label: [] for label in self._labels}

@@ -265,3 +265,45 @@ def test_wrong_utf8_is_found_in_a_row_behind_a_megabyte_of_others() -> None:
     check_utf8(first + b"\n", "a.json", 3)
     with pytest.raises(MalformedRow, match=r"a\.json: row 4: it is no UTF-8"):
         check_utf8(first + b'\n{"text":"\xe9"}\n', "a.json", 3)
+
+
+MISSPELT = [
+    {"filter": {"exclude": ["$.attributes[?(@.wrods && @.wrods[0][2] > 2)]"]}},
+    {"filter": {"exclude": [".attributes.wrods[0][2] > 2"], "syntax": "jq"}},
+    {"span_replacement": [{"span": "$.attributes.wrods", "min_score": 0, "replacement": "x"}]},
+    {"span_replacement": [{"span": "[.attributes.wrods[]?]", "syntax": "jq", "min_score": 0, "replacement": "x"}]},
+]
+
+
+@pytest.mark.parametrize("stream", MISSPELT)
+@pytest.mark.parametrize("discarded", [["attributes"], []])
+def test_an_attribute_that_no_row_has_is_an_error(home: Path, stream: dict[str, Any], discarded: list[str]) -> None:
+    given = config(home, {"discard_fields": discarded}, **stream)
+    for _ in range(2):  # the second run does not take the files of the first for done
+        with pytest.raises(DataError, match=r"stream 's': no row of 9 has the attribute 'wrods'.*--allow-absent"):
+            mix(given)
+        assert written(home) == {}
+    plan = plan_mixing(given, {})
+    run_mixing(plan, Inline(), {}, lambda _: None, allow_absent=True)
+    assert len(ids(home)) == 9
+
+
+def test_an_attribute_without_a_span_is_no_misspelt_one(home: Path) -> None:
+    for name in ("0", "1", "2"):
+        rows = [{"id": f"{name}{n + 1}", "attributes": {"mail": []} if name == "2" else {}} for n in range(3)]
+        write(home / f"attributes/pii/{name}.json.gz", rows)
+    mix(
+        config(
+            home, span_replacement=[{"span": "$.attributes.mail", "min_score": 0, "replacement": "x"}], shuffle=False
+        )
+    )
+    assert len(ids(home)) == 9
+
+
+def test_rows_of_an_earlier_run_may_have_the_attribute(home: Path) -> None:
+    given = config(
+        home, span_replacement=[{"span": "$.attributes.mail", "min_score": 0, "replacement": "x"}], shuffle=False
+    )
+    mix(given)
+    write(home / "attributes/pii/2.json.gz", [{"id": f"2{n + 1}", "attributes": {}} for n in range(3)])
+    assert len(mix(given).items) == 1
