@@ -28,6 +28,7 @@ from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
+from gristmill.releases.pinned import RELEASES, check_unedited, name_of_release
 from gristmill.scores.examples import holds_listed
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+")
@@ -57,7 +58,7 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
         gone: folders whose files name no part any more, such as those of releases that are removed.
 
     Raises:
-        DataError: a ledger or a release cannot be read, so the parts that it names are unknown.
+        DataError: a ledger or a release cannot be read, or a release was edited, so the parts that it names are unknown.
         StoreError: the lake does not answer.
     """
     parts: dict[str, Unnamed] = {}
@@ -106,9 +107,12 @@ def _named(store: Store, gone: tuple[str, ...]) -> Iterator[str]:
             continue
         if entry.path.endswith((".json", ".yaml")) and not part_at(entry.path) and not in_ledgers(entry.path):
             yield from _names_in(store, entry.path)
-    for entry in store.list("releases/"):
+    for entry in store.list(RELEASES):
         if entry.path.endswith(".json"):
-            yield from _names_in(store, entry.path)
+            names = list(_names_in(store, entry.path))
+            if name_of_release(entry.path):
+                check_unedited(store.read(entry.path), entry.path)
+            yield from names
 
 
 def _names_in(store: Store, path: str) -> Iterator[str]:

@@ -47,6 +47,10 @@ class PinnedLedger(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self.recipe, order="sorted").decode()
 
 
+class _NamedDigest(msgspec.Struct):
+    digest: str = ""
+
+
 class PinnedRelease(msgspec.Struct, frozen=True, omit_defaults=True):
     """A release.
 
@@ -126,3 +130,23 @@ def read_pinned(store: Store, name: str) -> PinnedRelease:
         names = release_names(store)
         raise DataError(f"{path}: the lake has no such release; it has: {', '.join(names) or 'none'}")
     return decode_object(tagged[0], PinnedRelease, path, "a release")
+
+
+def check_unedited(data: bytes, path: str) -> None:
+    """Checks that the file of a release has the digest that it names. A file without a digest is not checked.
+
+    Args:
+        data: of the file: JSON.
+        path: of the file.
+
+    Raises:
+        DataError: it was edited.
+    """
+    if not decode_object(data, _NamedDigest, path, "a release").digest:
+        return
+    release = decode_object(data, PinnedRelease, path, "a release")
+    if release != release.sealed:
+        raise DataError(
+            f"{path}: it was edited: it has not the digest that it names, so the parts that it names are unknown;"
+            " restore it from a copy"
+        )

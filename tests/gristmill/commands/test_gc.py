@@ -1,9 +1,12 @@
 import pytest
+from msgspec.structs import replace
 from testkit import SHELVES, SNAPSHOT, Mill
 from wholelake import CACHE, even, make_cache, table
 
 from gristmill.__main__ import main
+from gristmill.lake.ledger.files import dump
 from gristmill.lake.store.s3 import BucketStore
+from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.mixing.step import stream_step
 
 
@@ -82,6 +85,19 @@ def test_gc_removes_nothing_while_a_ledger_or_a_release_cannot_be_read(
     whole.store.put(path, b"{")
     assert main(["gc", str(whole.root)]) == 2
     assert path in capsys.readouterr().err
+    assert objects(whole, old)
+
+
+def test_gc_removes_nothing_while_a_release_is_edited(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    (old,) = old_parts(whole)
+    bare = PinnedRelease(1, "first", "even", "tiny-1", "", (), (), {f"{old}/a": ("00", 1)}, {})
+    whole.store.put("releases/first.json", dump(bare.sealed))
+    assert main(["gc", str(whole.root)]) == 0
+    assert objects(whole, old)
+    whole.store.put("releases/first.json", dump(replace(bare.sealed, objects={})))
+    capsys.readouterr()
+    assert main(["gc", str(whole.root)]) == 2
+    assert "releases/first.json: it was edited: it has not the digest that it names" in capsys.readouterr().err
     assert objects(whole, old)
 
 
