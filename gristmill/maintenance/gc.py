@@ -58,7 +58,7 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
         gone: folders whose files name no part any more, such as those of releases that are removed.
 
     Raises:
-        DataError: a ledger or a release cannot be read, or a release was edited, so the parts that it names are unknown.
+        DataError: a ledger or a release cannot be read or was edited, so the parts that it names are unknown.
         StoreError: the lake does not answer.
     """
     parts: dict[str, Unnamed] = {}
