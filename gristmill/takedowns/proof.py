@@ -11,11 +11,13 @@ import msgspec
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import blocklist_path
+from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.takedowns.accounted import unaccounted, unaccounted_versions
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.places import TRAINED, Area, FoundPlace, Search
+from gristmill.takedowns.places import AREA_OF_KIND, TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
 
@@ -75,7 +77,7 @@ def proof(store: Store, wanted: Wanted, blocklist: str, shelves: Shelves) -> Ite
     """
     yield _listed(store, wanted, blocklist)
     search = Finder(store, wanted, shelves, proven=True).run()
-    yield _live(search)
+    yield _live(search, _without_recipe(store, shelves))
     old = unaccounted(store)
     yield _old(old)
     yield _releases(store, old)
@@ -99,16 +101,40 @@ def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
     return ProofLine("blocklist", "listed", f"{path} names all {len(wanted)}, so mixes that name it leave them out")
 
 
-def _live(search: Search) -> ProofLine:
+def _without_recipe(store: Store, shelves: Shelves) -> list[str]:
+    """The assets that training reads and that no recipe makes any more; empty if the recipes cannot be read."""
+    try:
+        made = {asset for asset, _ in read_catalogue(shelves.packages).slices()}
+    except RecipeError:
+        return []
+    there = {each.asset for each in list_ledgers(store) if AREA_OF_KIND.get(each.kind.name) in TRAINED}
+    return sorted(there - made)
+
+
+def _live(search: Search, gone: Sequence[str]) -> ProofLine:
     what = "live lake"
     found = [each for each in search.found if each.area in TRAINED]
     if found:
-        return ProofLine(what, "found", f"{_places(found)}; make these slices")
+        again = {each.asset for each in found}.difference(gone)
+        left = _left([asset for asset in gone if any(each.asset == asset for each in found)])
+        return ProofLine(what, "found", f"{_places(found)}{'; make these slices' if again else ''}{left}")
     skipped = search.skipped(("documents", *TRAINED))
     if skipped:
-        return ProofLine(what, "not proven", _some(skipped))
+        left = _left([asset for asset in gone if any(each.startswith(f"{asset} (") for each in skipped)])
+        return ProofLine(what, "not proven", f"{_some(skipped)}{left}")
     searched = ", ".join(f"{search.searched.get(area, 0)} of {area}" for area in TRAINED)
     return ProofLine(what, "absent", f"no shard of the finished slices has them: {searched}")
+
+
+def _left(gone: Sequence[str]) -> str:
+    """What to do about assets that no recipe makes any more: `gristmill make` leaves them as they are."""
+    if not gone:
+        return ""
+    folders = ", ".join(f"{asset}/" for asset in gone)
+    return (
+        f"; no recipe of --shelves makes {', '.join(gone)}, so gristmill make does not change it: put its recipe back"
+        f" and make it, or delete the folder ({folders})"
+    )
 
 
 def _old(old: Mapping[str, str]) -> ProofLine:

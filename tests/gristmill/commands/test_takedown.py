@@ -201,3 +201,23 @@ def test_a_proof_trusts_no_index_that_was_changed(mill: Mill, capsys: pytest.Cap
     data[-1] ^= 1
     mill.store.put(index, bytes(data))
     assert proven(mill, capsys, 1)[1]["live lake"] == "not proven"
+
+
+def test_a_proof_says_what_to_do_about_a_mix_without_a_recipe(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
+    def live(*packages: str) -> str:
+        words = ["--prove", "--ids", ids_file(mill, 8), "--shelves", ",".join(packages)]
+        main(["takedown", str(mill.root), *words])
+        [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("live lake")]
+        return line
+
+    assert "; make these slices; no recipe of --shelves makes token_caches/" in live("gristmill", "testshelf")
+    line = live("gristmill")
+    assert "no recipe of --shelves makes mixes/even/documents/pages, token_caches/even/tiny-1/pages, so" in line
+    assert "delete the folder (mixes/even/documents/pages/, token_caches/even/tiny-1/pages/)" in line
+    assert "make these slices" not in line
+    taken(mill, capsys)
+    mill.make(
+        stream_step(even(), "pages", SNAPSHOT, ("gristmill", "testshelf"))
+    )  # the token cache is of another mix now
+    assert "not proven: token_caches/even/tiny-1/pages" in live("gristmill")
+    assert "no recipe of --shelves makes token_caches/even/tiny-1/pages, so" in live("gristmill")
