@@ -20,6 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
+from gristmill.stages.mixing.held_out import held_out_words
 from gristmill.stages.mixing.index import index_mix
 from gristmill.stages.mixing.step import stream_step
 from resources.lake import LakeResource
@@ -67,7 +68,10 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)
             made = index_mix(lake.store(), mix, sources, snapshots)
-            return index_result(lake.store(), made, _expected(lake.store(), catalogue, mix))
+            facts = _expected(lake.store(), catalogue, mix)
+            if mix.validation:
+                facts["validation"] = held_out_words(mix.validation, made.totals)
+            return index_result(lake.store(), made, facts)
 
     return index
 

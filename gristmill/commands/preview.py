@@ -34,6 +34,7 @@ from gristmill.reading.label_kinds import declared_kinds
 from gristmill.recipes.shelf import find
 from gristmill.recipes.source import Source
 from gristmill.recipes.sql.process import start_early
+from gristmill.stages.mixing.held_out import held_out_words
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 
 HELP = "show what a mix (or a version, as in wiki/v1) would keep and drop, before it is built"
@@ -95,6 +96,10 @@ def run(arguments: Namespace) -> int:
             show(line)
         show()
     mix = selected_mix(shelves_of(arguments), words[0]) if "/" not in words[0] else None
+    if mix and mix.validation and not arguments.stream:
+        kept = sum(each.tally.kept.documents for each in previews)
+        by = f", by {mix.validation_key.path}" if mix.validation_key else ""
+        show(f"mix {mix.name}: validation: {held_out_words(mix.validation, {'rows': kept})}{by}")
     if mix and mix.solves and not arguments.stream:
         title = f"mix {mix.name}, estimated from this preview"
         title += f" without the share of {mix.validation:g} that is held out" if mix.validation else ""

@@ -22,6 +22,9 @@ HELD_OUT = "held out"
 NULL_KEYS = "held-out key is null"
 """Count of the kept rows without the key, which are drawn by their (source, id)."""
 
+ENOUGH = 20
+"""Documents that must be expected on the side of validation before none is a mistake."""
+
 
 class HeldOutFlags:
     """Collects the flags of one shard's kept rows.
@@ -111,6 +114,54 @@ def check_one_key(slices: Mapping[str, Sequence[Ledger]]) -> None:
                 f"{head.asset} ({head.snapshot}) is held out by {_words(head)}, and {heads[0].asset}"
                 f" ({heads[0].snapshot}) by {_words(heads[0])}: a key could be on both sides; make the mix again"
             )
+
+
+def check_divided(mix: str, share: float, totals: Mapping[str, int]) -> None:
+    """Checks that a mix that is held out by a key has documents on both sides, as far as its size lets one say so.
+
+    A few keys with many documents can all be on one side. With fewer than ENOUGH documents to be held out, nothing is
+    checked.
+
+    Args:
+        mix: name of the mix, for the message.
+        share: that is held out.
+        totals: of all slices.
+
+    Raises:
+        DataError: no document is held out, or all are, or more than half of them and than twice the share.
+    """
+    rows, held = totals.get("rows", 0), totals.get(HELD_OUT)
+    if held is None or rows * share < ENOUGH:
+        return
+    if 0 < held < rows and held <= max(0.5, 2 * share) * rows:
+        return
+    raise DataError(
+        f"mix {mix!r}: {held_out_words(share, totals)}: most likely few keys have most of the documents; choose another"
+        " validation_key, or another share"
+    )
+
+
+def held_out_words(share: float, totals: Mapping[str, int]) -> str:
+    """How many documents are held out; about how many, where that is not counted.
+
+    Args:
+        share: that is held out.
+        totals: of all slices.
+
+    >>> held_out_words(0.01, {"rows": 5000, HELD_OUT: 61})
+    '61 of 5,000 documents are held out (1.22%, and 1% is declared)'
+    >>> held_out_words(0.01, {"rows": 5000})
+    'about 50 of 5,000 documents are held out'
+    >>> held_out_words(0.01, {"rows": 20})
+    'about 0.2 of 20 documents are held out: validation may be empty'
+    """
+    rows, held = totals.get("rows", 0), totals.get(HELD_OUT)
+    if held is not None:
+        percent = 100 * held / max(rows, 1)
+        return f"{held:,} of {rows:,} documents are held out ({percent:.3g}%, and {100 * share:.3g}% is declared)"
+    about = rows * share
+    empty = ": validation may be empty" if about < 1 else ""
+    return f"about {about:{',.0f' if about >= 1 else '.2g'}} of {rows:,} documents are held out{empty}"
 
 
 def _words(head: Ledger) -> str:

@@ -19,7 +19,7 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.held_out import check_one_key
+from gristmill.stages.mixing.held_out import check_divided, check_one_key
 from gristmill.stages.mixing.kept_rows import check_keeps_rows
 from gristmill.stages.mixing.shared_documents import check_disjoint
 from gristmill.text.natural_order import newest
@@ -163,7 +163,7 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
         The index.
 
     Raises:
-        DataError: two streams share documents, or a stream keeps no row.
+        DataError: two streams share documents, a stream keeps no row, or a key holds out nothing or nearly everything.
         Conflict: another run wrote the index meanwhile.
     """
     store.sweep()
@@ -171,6 +171,7 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
     check_disjoint(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     heads = {s.key: finished_slices(store, mix_asset(mix.name, s.key), _keys(index, s.key)) for s in mix.streams}
     check_keeps_rows(mix.name, {stream: tuple(each.values()) for stream, each in heads.items()})
+    check_divided(mix.name, mix.validation, index.totals)
     writer = IndexWriter(store, index.asset)
     writer.put(index_path(index.asset), dump(index))
     writer.close(inputs_of(index))

@@ -35,6 +35,7 @@ def test_a_preview_counts_what_the_build_made(whole: Mill, capsys: pytest.Captur
     made = sum(shard.length for shard in whole.table(STREAM).values())
     assert table["kept"][2] == f"{made:,}"
     assert "tokens: bytes x " in said
+    assert "mix even: validation: about 2 of 8 documents are held out\n" in said
     assert "columns are missing" not in previewed(whole, capsys, "even")
 
 

@@ -13,8 +13,8 @@ from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer, Training
-from gristmill.stages.mixing.held_out import check_one_key, held_rows
-from gristmill.stages.mixing.index import mix_index_of
+from gristmill.stages.mixing.held_out import HELD_OUT, check_divided, check_one_key, held_rows
+from gristmill.stages.mixing.index import index_mix, mix_index_of
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -104,3 +104,42 @@ def test_a_damaged_bitmap_names_the_shard(keyed: Mill) -> None:
     shard.extra["held"] = "AAAA"
     with pytest.raises(DataError, match="shard a of a mix: a bitmap of rows cannot be read"):
         held_rows(shard)
+
+
+def test_a_key_with_one_value_for_all_documents_closes_no_index(tmp_path: Path) -> None:
+    mill = Mill(tmp_path)
+    mill.raw("a.jsonl.gz", [{**row, "metadata": {"host": "alpha"}} for row in rows(0, 60)])
+    mill.convert()
+    for share in (0.4, 0.45):  # 24 and 27 documents would be expected
+        mix = mix_of(validation=share)
+        mill.make(stream_step(mix, "pages", SNAPSHOT, SHELVES))
+        with pytest.raises(
+            DataError, match=r"mix 'blend': (0|60) of 60 documents are held out .*another validation_key"
+        ):
+            index_mix(mill.store, mix, {"pages": mill.source()}, {"pages": (SNAPSHOT,)})
+    assert mill.store.head("mixes/blend/index/index.json") is None
+
+
+@pytest.mark.parametrize(
+    ("share", "totals", "passes"),
+    [
+        (0.01, {"rows": 2000, HELD_OUT: 0}, False),
+        (0.01, {"rows": 1999, HELD_OUT: 0}, True),  # 20 documents are not expected yet
+        (0.01, {"rows": 2000, HELD_OUT: 1}, True),
+        (0.01, {"rows": 2000, HELD_OUT: 1000}, True),
+        (0.01, {"rows": 2000, HELD_OUT: 1001}, False),
+        (0.4, {"rows": 2000, HELD_OUT: 1600}, True),
+        (0.4, {"rows": 2000, HELD_OUT: 1601}, False),
+        (0.9, {"rows": 2000, HELD_OUT: 1999}, True),
+        (0.9, {"rows": 2000, HELD_OUT: 2000}, False),
+        (0.01, {"rows": 2000}, True),  # drawn one by one: mixing does not count them
+    ],
+)
+def test_a_mix_with_many_documents_has_some_on_both_sides(
+    share: float, totals: dict[str, int], *, passes: bool
+) -> None:
+    if passes:
+        check_divided("blend", share, totals)
+    else:
+        with pytest.raises(DataError, match="documents are held out"):
+            check_divided("blend", share, totals)
