@@ -35,8 +35,20 @@ def test_a_preview_counts_what_the_build_made(whole: Mill, capsys: pytest.Captur
     made = sum(shard.length for shard in whole.table(STREAM).values())
     assert table["kept"][2] == f"{made:,}"
     assert "tokens: bytes x " in said
-    assert "mix even: validation: about 2 of 8 documents are held out\n" in said
     assert "columns are missing" not in previewed(whole, capsys, "even")
+
+
+@pytest.mark.slow
+def test_what_is_held_out_is_shown(
+    whole: Mill, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mix = read_catalogue(("gristmill", "testshelf")).mixes["even"]
+    assert "held out" not in previewed(whole, capsys, "even")
+    monkeypatch.setitem(vars(mix), "validation", 0.25)
+    assert "mix even: validation: about 2 of 8 documents are held out\n" in previewed(whole, capsys, "even")
+    monkeypatch.setitem(vars(mix), "validation", 0.01)
+    said = "mix even: validation: about 0.08 of 8 documents are held out: validation may be empty\n"
+    assert said in previewed(whole, capsys, "even")
 
 
 def test_rows_that_are_changed_are_read_and_their_bytes_are_said(

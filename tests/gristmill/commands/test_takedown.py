@@ -203,6 +203,7 @@ def test_a_proof_trusts_no_index_that_was_changed(mill: Mill, capsys: pytest.Cap
     assert proven(mill, capsys, 1)[1]["live lake"] == "not proven"
 
 
+@pytest.mark.slow
 def test_a_proof_says_what_to_do_about_a_mix_without_a_recipe(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     def live(*packages: str) -> str:
         words = ["--prove", "--ids", ids_file(mill, 8), "--shelves", ",".join(packages)]
