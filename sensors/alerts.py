@@ -153,7 +153,7 @@ def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
     page = f"runs/{alert.run}" if alert.run else f"assets/{alert.assets[0]}"
     url = f"{ui}/{page}" if ui else ""
     snapshot = f" ({alert.snapshot})" if alert.snapshot else ""
-    what = f"{alert.job}{snapshot} failed"
+    what = f"{_of_run(alert)}{snapshot} failed"
     if alert.check:
         what = f"{alert.check} of {alert.assets[0]}{snapshot} failed"
     elif not alert.run:
@@ -164,6 +164,14 @@ def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
     if url:
         lines.append(url)
     return {**asdict(alert), "text": "\n".join(lines), "url": url, "silenced": left_out}
+
+
+def _of_run(alert: Alert) -> str:
+    """The name of a run: its job, or its first asset if it belongs to no job, as runs of the automation do."""
+    if not (alert.job.startswith("__") and alert.assets):
+        return alert.job
+    more = len(alert.assets) - 1
+    return f"a run of {alert.assets[0]}{f' and {more} more' if more else ''}"
 
 
 def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | None:
@@ -229,7 +237,8 @@ def _failure(event: dg.DagsterEvent) -> tuple[str, str]:
 
 
 def _short(words: str) -> str:
-    words = visible(words.strip())
+    """The words with their lines. Further lines are indented: what data say does not look like a line of ours."""
+    words = "\n    ".join(visible(line) for line in words.strip().split("\n"))
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."
 
 

@@ -183,7 +183,10 @@ class Mill:
         if not result.success:
             for event in result.all_events:
                 if event.is_step_failure:
-                    self.say(f"failed: {event.step_key}: {event.step_failure_data.error_display_string[:2000]}")
+                    told = event.step_failure_data.user_failure_data
+                    words = told.description if told else event.step_failure_data.error_display_string
+                    for line in f"failed: {event.step_key}: {words}"[:2000].splitlines():
+                        self.say(line)
             raise DataError(f"run {result.run_id} of {job} failed; `gristmill ui` shows it, and what was made is kept")
 
     def needed(self, what: str, partition: str, steps: Iterable[Step]) -> bool:

@@ -14,7 +14,7 @@ from hook import Hook, hooked
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
 from resources.webhook import post
-from sensors.alerts import alert_sensor, alert_sensors
+from sensors.alerts import Alert, _short, alert_sensor, alert_sensors, message_of
 
 pytestmark = pytest.mark.slow
 
@@ -144,6 +144,25 @@ def test_what_a_webhook_did_not_take_is_posted_at_a_later_tick(watching: tuple[W
     assert watcher.tick() == "1 posted; the webhook of GRISTMILL_WEBHOOK answered 500 Internal Server Error"
     assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
     assert [each["job"] for each in hook.taken] == ["letters_journey", "diary_journey"]
+
+
+def test_a_run_of_the_automation_is_named_by_its_assets_and_lines_of_an_error_stay_lines() -> None:
+    alert = Alert(
+        event="run_failure",
+        run="0b1c",
+        job="__ASSET_JOB",
+        assets=["sources/letters/v0/documents", "sources/letters/v1/documents"],
+        snapshot="2024",
+        check="",
+        error=_short("2 of 2 shards failed:\nshard a: \x1b[31m\nNext: forged"),
+        next="mend it",
+    )
+    assert message_of(alert, "", 0)["text"].split("\n") == [
+        "a run of sources/letters/v0/documents and 1 more (2024) failed: 2 of 2 shards failed:",
+        "    shard a: \\x1b[31m",
+        "    Next: forged",
+        "Next: mend it",
+    ]
 
 
 def test_runs_that_are_tried_again_or_superseded_are_not_posted(watching: tuple[Watcher, Hook]) -> None:
