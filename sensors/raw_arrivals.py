@@ -85,7 +85,8 @@ def raw_arrival_sensor(
         name=f"{source.name.replace('-', '_')}_raw_arrivals",
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=f"Watches the raw snapshots of {source.name}",
+        description=f"Watches the raw snapshots of {source.name}. A green tick found news, though it requests no run:"
+        " the column Cursor begins with what is new, changed or gone, and so does the tick's log.",
     )
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason | list[DagsterRunReaction]:
         if not is_awake(context.instance, automation_name(source)):
@@ -113,7 +114,11 @@ def _tick(
     began = time.monotonic()
     lister = _lister(source, lake)
     now, read = (lister.now, lister.manifest) if isinstance(lister, Inventory) else (pace.now, "")
-    mind = load_watch(context.cursor, source, lister, context.log.warning)
+
+    def warn(words: str) -> None:
+        context.log.warning(words)  # only now: the first look at `context.log` makes a file, which Dagster keeps
+
+    mind = load_watch(context.cursor, source, lister, warn)
     if read and read == mind.read and not mind.due:
         return dg.SkipReason(f"nothing new; waits for an inventory after {read}")
     messages: list[str] = []
@@ -125,11 +130,11 @@ def _tick(
     if not mind.due:
         scan = mind.look(source, lister, now, lambda: time.monotonic() - began > pace.listing)
         if scan is None:
-            messages += _broken_off(source, mind, context.log.warning)
+            messages += _broken_off(source, mind, warn)
         else:
             mind.read = read
             known = reported(context.instance, source.name)
-            messages += _decide(source, mind, scan, known, now(), context.log.warning)
+            messages += _decide(source, mind, scan, known, now(), warn)
             forgotten += _forget(context.instance, source, lake.store(), below, scan, known)
             if not isinstance(lister, Inventory):
                 mind.look_again(source, lake.store(), lister, scan, known, late)

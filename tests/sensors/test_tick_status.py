@@ -8,6 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.scheduler.instigation import InstigatorTick
+from dagster._core.storage.local_compute_log_manager import LocalComputeLogManager
 from dagster._core.test_utils import create_test_daemon_workspace_context, instance_for_test
 from dagster._core.workspace.load_target import ModuleTarget
 from dagster._daemon.sensor import execute_sensor_iteration
@@ -34,6 +35,7 @@ def test_a_tick_that_found_something_is_a_success_and_one_that_did_not_is_skippe
                 list(execute_sensor_iteration(workspace, logging.getLogger(__name__), None, None))
                 ticks = _ticks(instance, "letters_raw_arrivals")
                 time.sleep(0.2)
+        logs = [_has_log(instance, tick) for tick in ticks[:2]]
     newest = ticks[:2]
     assert [(tick.status.value, tick.run_ids, tick.origin_run_ids) for tick in newest] == [
         ("SKIPPED", [], []),
@@ -41,6 +43,14 @@ def test_a_tick_that_found_something_is_a_success_and_one_that_did_not_is_skippe
     ]
     assert (newest[1].cursor or "").startswith('{"said":"2024 new: 1 file, ')
     assert newest[0].skip_reason == "nothing new"
+    assert logs == [False, True], "a tick that has nothing to say leaves no file"
+
+
+def _has_log(instance: dg.DagsterInstance, tick: InstigatorTick) -> bool:
+    """Whether the log of a tick has a file."""
+    manager = instance.compute_log_manager
+    assert isinstance(manager, LocalComputeLogManager)
+    return Path(manager.get_captured_local_path(list(tick.log_key or ()), "err")).exists()
 
 
 def _ticks(instance: dg.DagsterInstance, name: str) -> Sequence[InstigatorTick]:
