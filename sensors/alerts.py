@@ -11,6 +11,7 @@ from dagster._core.definitions.freshness import FreshnessState
 from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
+from assets.support.last_reading import AS_OF
 from assets.support.next_steps import OF_KIND, OF_LATE, next_of_check
 from gristmill.environment import Environment
 from gristmill.errors import StoreError, visible
@@ -192,6 +193,8 @@ def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | 
     result = entry.dagster_event.asset_check_evaluation_data
     if result.passed or result.severity != dg.AssetCheckSeverity.ERROR or result.blocking:
         return None  # a blocking check fails its run
+    if AS_OF in result.metadata:
+        return None  # the last result again, because a run has made the asset: nothing was read
     return Alert(
         event="check_failure",
         assets=[address_of(result.asset_key)],

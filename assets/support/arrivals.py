@@ -11,6 +11,8 @@ from typing import Any
 
 import dagster as dg
 from dagster import DagsterEventType
+from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
+from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from assets.support.facts.tables import table
 from assets.support.keys import key_of, snapshots_of
@@ -23,6 +25,8 @@ from gristmill.recipes.source import Source
 from gristmill.reports.sizes import size_in_words
 
 DATA_VERSION = "dagster/data_version"
+
+_ENDED = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED}
 
 LISTED = 50
 """Most files that a report names."""
@@ -173,7 +177,7 @@ def forget(
         known: the last reported data version of snapshots that have no objects now, by snapshot.
 
     Returns:
-        The snapshots whose keys were removed.
+        The snapshots whose keys were removed. A key that a run or a backfill uses is left to a later tick.
     """
     partition_set = snapshots_of(source.name).name or ""
     vanished = {key for key, version in known.items() if version == EMPTY}
@@ -181,9 +185,18 @@ def forget(
         return []
     vanished_keys = sorted(vanished & set(instance.get_dynamic_partitions(partition_set)))
     removable = [key for key in vanished_keys if all(_is_empty(lake, address, key) for address in below)]
+    removable = [key for key in removable if not _is_being_made(instance, key)]
     for key in removable:
         instance.delete_dynamic_partition(partition_set, key)
     return removable
+
+
+def _is_being_made(instance: dg.DagsterInstance, snapshot: str) -> bool:
+    """Whether a run of this snapshot, or a backfill, has not ended: it would fail without the key."""
+    unfinished = [status for status in dg.DagsterRunStatus if status not in _ENDED]
+    runs = dg.RunsFilter(statuses=unfinished, tags={PARTITION_NAME_TAG: snapshot})
+    backfills = BulkActionsFilter(statuses=[BulkActionStatus.REQUESTED])
+    return bool(instance.get_runs(runs, limit=1) or instance.get_backfills(backfills, limit=1))
 
 
 def _is_empty(lake: Store, address: str, snapshot: str) -> bool:

@@ -11,6 +11,7 @@ from dagster._core.definitions.freshness import FreshnessState, FreshnessStateCh
 from dagster_kit import environment_of
 from hook import Hook, hooked
 
+from assets.support.last_reading import AS_OF
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
 from resources.webhook import post
@@ -47,11 +48,12 @@ def letters() -> None:
 
 
 @dg.multi_asset_check(
-    specs=[dg.AssetCheckSpec("ids_unique_audit", asset="letters"), dg.AssetCheckSpec("warned", asset="letters")]
+    specs=[dg.AssetCheckSpec(name, asset="letters") for name in ("ids_unique_audit", "warned", "repeated_audit")]
 )
 def audits() -> Iterator[dg.AssetCheckResult]:
     yield dg.AssetCheckResult(passed=False, check_name="ids_unique_audit", description="shard a, row 3: twice")
     yield dg.AssetCheckResult(passed=False, check_name="warned", severity=dg.AssetCheckSeverity.WARN)
+    yield dg.AssetCheckResult(passed=False, check_name="repeated_audit", metadata={AS_OF: "1a2b3c4d"})
 
 
 class Watcher:

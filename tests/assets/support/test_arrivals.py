@@ -1,4 +1,6 @@
+import dagster as dg
 import pytest
+from dagster._core.test_utils import create_run_for_test
 from dagster_kit import LETTERS_V0, Works, letters
 
 from assets.support.arrivals import forget, is_vanished, report, reported
@@ -49,6 +51,9 @@ def test_a_vanished_snapshot_is_forgotten_when_nothing_made_of_it_is_left(works:
     works.store.put(claim, b"{}")
     assert forget(works.instance, source, works.store, [LETTERS_V0], known) == []
     works.store.delete([claim])
+    run = create_run_for_test(works.instance, status=dg.DagsterRunStatus.STARTED, tags={"dagster/partition": "2024"})
+    assert forget(works.instance, source, works.store, [LETTERS_V0], known) == [], "the run would fail without the key"
+    works.instance.report_run_canceled(run)
     assert forget(works.instance, source, works.store, [LETTERS_V0], known) == ["2024"]
     assert works.instance.get_dynamic_partitions("snapshots/letters") == []
 
