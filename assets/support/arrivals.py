@@ -11,7 +11,6 @@ from typing import Any
 
 import dagster as dg
 from dagster import DagsterEventType
-from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from assets.support.facts.tables import table
@@ -193,6 +192,11 @@ def forget(
 
 def _is_being_made(instance: dg.DagsterInstance, snapshot: str) -> bool:
     """Whether a run of this snapshot, or a backfill, has not ended: it would fail without the key."""
+    from dagster._core.execution.backfill import (  # noqa: PLC0415 - half a second of each load
+        BulkActionsFilter,
+        BulkActionStatus,
+    )
+
     unfinished = [status for status in dg.DagsterRunStatus if status not in _ENDED]
     runs = dg.RunsFilter(statuses=unfinished, tags={PARTITION_NAME_TAG: snapshot})
     backfills = BulkActionsFilter(statuses=[BulkActionStatus.REQUESTED])
