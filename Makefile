@@ -121,7 +121,7 @@ screenshots: $(VENV)/.test $(DAGSTER_HOME)/dagster.yaml  ## what people see of t
 	@$(BIN)/python -m scripts.screenshots
 
 lock:  ## resolves the requirement files anew (needs uv)
-	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	uv pip compile pyproject.toml --extra dg --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url --no-emit-find-links --quiet -o requirements/app.txt
 	uv pip compile pyproject.toml --all-extras -c requirements/app.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements/extras.txt

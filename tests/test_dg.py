@@ -1,15 +1,22 @@
-"""The section `tool.dg` of pyproject.toml, as Dagster reads it; and `dg` itself, if this Python has dagster-dg-cli."""
+"""The section `tool.dg` of pyproject.toml, as Dagster reads it; and the command `dg` in a checkout and in a project."""
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
+import time
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from dagster._core.workspace.load_target import get_origins_from_toml
+from deployed import free_port
 from paths import ROOT, python_path
+
+from gristmill.templates.new_project import Names, project_files, write_project
+
+DG = Path(sys.executable).with_name("dg")
 
 
 def test_dagster_finds_the_module_that_the_workspace_names() -> None:
@@ -20,25 +27,85 @@ def test_dagster_finds_the_module_that_the_workspace_names() -> None:
     assert "location_name: gristmill\n" in workspace
 
 
-@pytest.mark.slow
-@pytest.mark.exhaustive
-@pytest.mark.skipif(not importlib.util.find_spec("dagster_dg_cli"), reason="this Python has no dagster-dg-cli")
-def test_dg_lists_checks_and_launches(tmp_path: Path) -> None:
-    (tmp_path / "lake").mkdir()
-    places = {"DAGSTER_HOME": str(tmp_path), "GRISTMILL_LAKE": str(tmp_path / "lake"), "GRISTMILL_SHELVES": "dagshelf"}
-    (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home of Dagster's with its settings, and an empty lake."""
+    (tmp_path / "home" / "lake").mkdir(parents=True)
+    (tmp_path / "home" / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    return tmp_path / "home"
 
-    def dg(*arguments: str) -> str:
-        command = [sys.executable, "-c", "from dagster_dg_cli.cli import main; main()", *arguments]
-        variables = {**os.environ, **places, "PYTHONPATH": python_path(*map(Path, sys.path)), "VIRTUAL_ENV": sys.prefix}
-        done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+
+def variables(home: Path) -> dict[str, str]:
+    """The environment of the command: a lake and a home of its own, and this Python."""
+    places = {"DAGSTER_HOME": str(home), "GRISTMILL_LAKE": str(home / "lake"), "HOME": str(home)}
+    named = {name: value for name, value in os.environ.items() if name != "GRISTMILL_SHELVES"}
+    return {**named, **places, "PYTHONPATH": python_path(*map(Path, sys.path)), "VIRTUAL_ENV": sys.prefix}
+
+
+@pytest.fixture
+def dg(home: Path) -> Callable[..., str]:
+    """The command in a folder; gives what it prints."""
+
+    def said(folder: Path, *arguments: str) -> str:
+        done = subprocess.run(
+            [DG, *arguments], cwd=folder, env=variables(home), capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         assert "superseded" not in done.stderr
         return done.stdout
 
-    listed = dg("list", "defs", "--json")
-    found = json.loads(listed[listed.index("{") :])
-    assert "sync" in {job["name"] for job in found["jobs"]}
-    assert found["assets"]
-    assert "All definitions loaded successfully." in dg("check", "defs")
-    dg("launch", "--job", "sync")
+    return said
+
+
+def jobs_of(listed: str) -> set[str]:
+    """The names of the jobs that `dg list defs --json` prints."""
+    return {job["name"] for job in json.loads(listed[listed.index("{") :])["jobs"]}
+
+
+@pytest.mark.slow
+def test_dg_lists_and_launches_in_the_checkout(dg: Callable[..., str]) -> None:
+    assert {"sync", "audits", "stdlib_journey"} <= jobs_of(dg(ROOT, "list", "defs", "--json"))
+    dg(ROOT, "launch", "--job", "sync")
+
+
+@pytest.mark.slow
+def test_dg_checks_lists_and_launches_in_a_new_project(dg: Callable[..., str], tmp_path: Path) -> None:
+    write_project(tmp_path / "tales", project_files(Names("tales", "tales"), ("tales",), 1))
+    assert {"sync", "audits", "tales_journey"} <= jobs_of(dg(tmp_path / "tales", "list", "defs", "--json"))
+    assert "All definitions loaded successfully." in dg(tmp_path / "tales", "check", "defs")
+    dg(tmp_path / "tales", "launch", "--job", "sync")
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_dg_dev_serves_the_definitions(home: Path) -> None:
+    port, log = free_port(), home / "dev.log"
+    with log.open("wb") as lines:
+        command = [DG, "dev", "--host", "127.0.0.1", "--port", str(port)]
+        process = subprocess.Popen(command, cwd=ROOT, env=variables(home), stdout=lines, stderr=subprocess.STDOUT)
+    try:
+        end = time.monotonic() + 300
+        while not (found := answer(port)):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.5)
+    finally:
+        process.terminate()
+        process.wait(120)
+    assert found == ["gristmill"]
+
+
+def answer(port: int) -> list[str]:
+    """The code locations that the web server has loaded; empty while it starts."""
+    query = json.dumps(
+        {"query": "{ repositoriesOrError { ... on RepositoryConnection { nodes { location { name } } } } }"}
+    )
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/graphql", query.encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as said:
+            nodes = json.load(said)["data"]["repositoriesOrError"]["nodes"]
+    except OSError:
+        return []
+    return [node["location"]["name"] for node in nodes]

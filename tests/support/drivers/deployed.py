@@ -47,7 +47,7 @@ class Deployed(Live):
     ) -> None:
         self._lost = lost
         self._others: dict[str, subprocess.Popen[bytes]] = {}
-        self._code_port = _free_port()
+        self._code_port = free_port()
         text = (PRODUCTION / "dagster.yaml").read_text()
         places = {"GRISTMILL_CODE_HOST": "127.0.0.1", "GRISTMILL_CODE_PORT": str(self._code_port)}
         patience = {"DAGSTER_GRPC_TIMEOUT_SECONDS": "300"}  # runs take their time to load on a machine with much to do
@@ -71,7 +71,7 @@ class Deployed(Live):
     def _start(self, workspace: Path) -> None:
         self.serve_code()
         self._others["daemon"] = self._run("dagster-daemon", "run", "-w", str(workspace))
-        self.port = _free_port()
+        self.port = free_port()
         guarded = ["-m", "resources.guarded_webserver", "-w", str(workspace), "-h", "127.0.0.1", "-p", str(self.port)]
         self._process = self._run(Path(sys.executable).name, *guarded)
         self.wait(self._is_up, "the web server and its code")
@@ -156,7 +156,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
