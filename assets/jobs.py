@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.assets.graph.asset_graph import AssetGraph
+from dagster._core.execution.build_resources import wrap_resources_for_execution
 
 from assets.support.keys import address_of, key_of, plain
 from assets.support.runs.tags import run_tags
@@ -56,17 +58,16 @@ def jobs(catalogue: Catalogue, assets: Sequence[Asset], common: Mapping[str, Any
         assets: all assets of the deployment.
         common: further definitions of the deployment: resources, executor, loggers.
     """
+    resources = wrap_resources_for_execution(common["resources"])
     by_address = {address_of(key): asset for asset in assets for key in _keys(asset)}
     for source in catalogue.sources.values():
         specs = dict(_of_source(catalogue, source))
         near = [by_address[address] for _, addresses in specs.values() for address in addresses]
         near += [by_address[address_of(key)] for asset in near for key in _inputs(asset)]
-        of_source = dg.Definitions(
-            assets=list({id(asset): asset for asset in near}.values()),
-            jobs=[_job(name, *job, source.name) for name, job in specs.items()],
-            **common,
+        graph = AssetGraph.from_assets({id(asset): _executable(asset) for asset in near}.values())
+        yield from (
+            _job(name, *job, source.name).resolve(graph, common["executor"], resources) for name, job in specs.items()
         )
-        yield from (of_source.resolve_job_def(name) for name in specs)
     for mix in catalogue.mixes.values():
         indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of(mix))]
         indexes += [export_index(mix.name, export.name) for export in catalogue.exports_of(mix)]
@@ -110,6 +111,10 @@ def _job(name: str, words: str, addresses: Sequence[str], source: str = "") -> A
         description=words,
         tags=run_tags(addresses, dict.fromkeys(addresses, source)),
     )
+
+
+def _executable(asset: Asset) -> dg.AssetsDefinition:
+    return asset if isinstance(asset, dg.AssetsDefinition) else dg.AssetsDefinition(specs=[asset])
 
 
 def _keys(asset: Asset) -> list[dg.AssetKey]:

@@ -81,7 +81,7 @@ def test_dg_checks_lists_and_launches_in_a_new_project(dg: Callable[..., str], t
 def test_dg_dev_serves_the_definitions(home: Path) -> None:
     port, log = free_port(), home / "dev.log"
     with log.open("wb") as lines:
-        command = [DG, "dev", "--host", "127.0.0.1", "--port", str(port)]
+        command = [str(DG), "dev", "--host", "127.0.0.1", "--port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=variables(home), stdout=lines, stderr=subprocess.STDOUT)
     try:
         end = time.monotonic() + 300
