@@ -18,6 +18,7 @@ from assets.support.keys import address_of, key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import cache_facts, check_result, failures, ledger_metadata, recorded
 from assets.support.runs.tags import tag_run
+from gristmill.errors import RecipeError
 from gristmill.execution.commit import Assembled
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
@@ -139,6 +140,11 @@ def _claim(
     context: dg.OpExecutionContext, lake: LakeResource, assets: StepAssets, addresses: Sequence[str], *, force: bool
 ) -> StoredPlan:
     """Claims the partitions of these addresses, and plans them."""
+    if not context.has_partition_key:  # Dagster launches a job with partitions also without one
+        raise RecipeError(
+            "the run names no snapshot; launch it with one: in the dialog of Materialize, by `--partition SNAPSHOT`, or"
+            " by the tag dagster/partition"
+        )
     check_lake(context.instance, lake.store())
     token = f"{context.run_id}-{context.retry_number}-{time.time_ns():x}"  # no two attempts have the same token
     step = assets.step(Asked(context.instance, lake, context.partition_key, addresses))

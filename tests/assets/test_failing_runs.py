@@ -98,3 +98,12 @@ def test_workers_out_of_bounds_fail_the_plan_once_in_words(works: Works, workers
     [(step, said)] = done.failures.items()
     assert said == f"the run configuration: resources.engine.config.workers is {workers}; give 1 to 256"
     assert done.attempts(step) == 1
+
+
+@pytest.mark.slow
+def test_a_run_without_a_snapshot_says_that_it_needs_one(works: Works) -> None:
+    done = works.run("letters_journey", None, only=[LETTERS_V0])
+    assert done.failures == {
+        "sources__letters__v0__documents.plan": "the run names no snapshot; launch it with one: in the dialog of"
+        " Materialize, by `--partition SNAPSHOT`, or by the tag dagster/partition"
+    }
