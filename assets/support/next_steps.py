@@ -5,10 +5,12 @@ from collections.abc import Mapping
 _AGAIN = "then materialize this partition again"
 
 OF_KIND: Mapping[str, str] = {
-    "DataError": "mend or remove the data that the message names, then re-execute the run from failure",
+    "DataError": "mend what the message names: the data; or the code of a reader or tagger, and reload the code; then"
+    " re-execute the run from failure",
     "TooManyRefused": "the run's page has a table of the reasons, each with the place of an example; mend the data or"
     " the reader, or raise quarantine_limit, then re-execute the run from failure",
-    "RecipeError": "mend the recipe or the setting that the message names, reload the code, then launch the run again",
+    "RecipeError": "mend what the message names: the configuration of the run; or a recipe or setting, and reload the"
+    " code; then launch the run again",
     "StoreError": "see that the lake answers, then re-execute the run from failure; finished shards are kept",
     "bug": "the trace is in the run's log: please report it; `gristmill plan` shows what is missing meanwhile",
 }
@@ -29,13 +31,13 @@ OF_CHECK: Mapping[str, str] = {
 """By the name of a blocking check, and of `ids_unique_across`."""
 
 OF_AUDIT = (
-    "`gristmill verify LAKE` names all findings; materialize the partition with `force: true` to make it again from its"
-    " inputs, then run this audit again"
+    "do what the findings say: a shard that is removed is made again by materializing the snapshot; then execute this"
+    " audit again. `gristmill verify` lists all findings of the lake"
 )
 OF_CHECKSUMS = "download the named raw objects again; the sensor reports them, and their documents are made again"
 OF_LATE = (
     "see whether the publisher has written a snapshot, and the last tick of the source's raw-arrival sensor;"
-    " `gristmill acquire` fetches one by hand"
+    " `gristmill acquire` fetches one by hand, if somebody has written an acquisition for this source"
 )
 """If a source is late."""
 

@@ -12,6 +12,7 @@ from dagster_kit import environment_of
 from hook import Hook, hooked
 
 from assets.support.last_reading import AS_OF
+from assets.support.next_steps import OF_KIND
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
 from resources.webhook import post
@@ -97,7 +98,7 @@ def test_failures_after_the_first_tick_are_posted_with_what_to_do_next(watching:
     dg.materialize([letters, audits], instance=watcher.instance)
     assert watcher.tick() == "2 posted, 0 like one of the last 60 s"
     first, second = hook.taken
-    following = "mend or remove the data that the message names, then re-execute the run from failure"
+    following = OF_KIND["DataError"]
     error = "look: a.jsonl.gz: row 3 is no JSON\\x1b[31m"
     assert first == {
         "event": "run_failure",
@@ -113,7 +114,7 @@ def test_failures_after_the_first_tick_are_posted_with_what_to_do_next(watching:
         "silenced": 0,
     }
     assert (second["event"], second["check"], second["assets"]) == ("check_failure", "ids_unique_audit", ["letters"])
-    assert second["text"].startswith("ids_unique_audit of letters failed: shard a, row 3: twice\nNext: `gristmill")
+    assert second["text"].startswith("ids_unique_audit of letters failed: shard a, row 3: twice\nNext: do what the findings")
     assert watcher.tick() == "no failure"
     assert len(hook.taken) == 2
 
