@@ -33,7 +33,7 @@ def remake(store: Store, path: str) -> str:
 def replace(store: Store, path: str) -> str:
     """How an object that exists with wrong bytes is made again. Arguments: as in remake()."""
     again = remake(store, path)
-    return f"remove it, then {again}" if again.startswith("run `") else again
+    return f"remove {path}, then {again}" if again.startswith("run `") else again
 
 
 def with_mend(store: Store, finding: Finding) -> Finding:

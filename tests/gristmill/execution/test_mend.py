@@ -22,7 +22,7 @@ TYPED = {
 @pytest.mark.parametrize("path", TYPED)
 def test_an_object_is_made_again_by_a_command_that_one_can_paste(lake: FolderStore, path: str) -> None:
     assert remake(lake, path) == f"run `python -m gristmill make {lake.url} {TYPED[path]}`"
-    assert replace(lake, path) == f"remove it, then {remake(lake, path)}"
+    assert replace(lake, path) == f"remove {path}, then {remake(lake, path)}"
 
 
 def test_the_lake_s_address_is_quoted_for_the_shell(lake: FolderStore) -> None:
