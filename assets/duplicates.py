@@ -10,7 +10,7 @@ from assets.support.facts.resolution_facts import resolution_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.runs.tags import asset_tags
+from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.asset_kinds import FINGERPRINTS, RESOLUTION, ledger_of_asset
@@ -97,6 +97,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         context: dg.AssetExecutionContext, lake: LakeResource, engine: EngineResource
     ) -> dg.MaterializeResult[None]:
         store = lake.store()
+        tag_run(context.op_execution_context, {})
         with failures(lake):
             check_lake(context.instance, store)
             token = f"{context.run.run_id}-{time.time_ns():x}"  # no two attempts have the same token

@@ -9,7 +9,7 @@ from assets.support.indexes import index_result, known_snapshots
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.runs.tags import asset_tags
+from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.address import cache_asset, export_asset, export_index
@@ -68,6 +68,7 @@ def export_index_asset(catalogue: Catalogue, mix: Mix, export: Export) -> dg.Ass
         automation_condition=when_below_changed(),
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        tag_run(context.op_execution_context, {})
         with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())

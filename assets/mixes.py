@@ -11,7 +11,7 @@ from assets.support.indexes import index_result, known_snapshots, reading_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.runs.tags import asset_tags
+from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.step import Step
@@ -63,6 +63,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         automation_condition=when_below_changed(),
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        tag_run(context.op_execution_context, {})
         with failures(lake):
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())

@@ -6,7 +6,7 @@ from assets.support.facts.folder_facts import folder_facts
 from assets.support.keys import key_of
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.runs.tags import asset_tags
+from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.pipeline.models import made_of
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
@@ -30,6 +30,7 @@ def folder_asset_of(recipe: LabelledSet | Model) -> dg.AssetsDefinition:
     )
     def make(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store = lake.store()
+        tag_run(context.op_execution_context, {})
         with failures(lake):
             check_lake(context.instance, store)
             ledger, made = make_folder(store, recipe, context.log.info)

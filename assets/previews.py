@@ -10,7 +10,7 @@ from assets.support.indexes import reading_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.runs.tags import asset_tags
+from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import attributes_asset, documents_asset, mix_index
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.store.protocol import Store
@@ -58,6 +58,7 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
         store = lake.store()
         facts: dict[str, Any] = {}
         previews: list[StreamPreview] = []
+        tag_run(context.op_execution_context, {})
         with failures(lake):
             check_lake(context.instance, store)
             for stream in mix.streams:

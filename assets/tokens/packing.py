@@ -12,7 +12,7 @@ from pydantic import Field
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import drawing, failures
-from assets.support.runs.tags import asset_tags
+from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import cache_index, cache_packing
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import dump
@@ -54,6 +54,7 @@ def packing_asset(mix: Mix, tokenizer: Tokenizer) -> dg.AssetsDefinition:
     )
     def packing(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         store = lake.store()
+        tag_run(context.op_execution_context, {})
         with failures(lake):
             config = read_config(PackingRequest, context.op_execution_context.op_config)
             check_lake(context.instance, store)

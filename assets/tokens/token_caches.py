@@ -10,7 +10,7 @@ from assets.support.indexes import index_result, known_snapshots, streams_facts
 from assets.support.keys import key_of, plain
 from assets.support.lake_identity import check_lake
 from assets.support.report import failures
-from assets.support.runs.tags import asset_tags
+from assets.support.runs.tags import asset_tags, tag_run
 from assets.support.step_ops import Asked, Output, StepAssets
 from gristmill.execution.step import Step
 from gristmill.lake.address import cache_asset, cache_index
@@ -71,6 +71,7 @@ def cache_index_asset(catalogue: Catalogue, mix: Mix, tokenizer: Tokenizer) -> d
         config_schema=plain_schema(CacheIndexConfig),
     )
     def index(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        tag_run(context.op_execution_context, {})
         with failures(lake):
             config = read_config(CacheIndexConfig, context.op_execution_context.op_config)
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}

@@ -73,3 +73,18 @@ def test_a_run_that_a_person_asks_for_gets_its_tags_when_it_is_planned(works: Wo
         "gristmill/source": "letters",
         "gristmill/layer": "documents, attributes",
     }
+
+
+@pytest.mark.slow
+def test_a_run_of_an_asset_without_a_step_gets_its_tags_too(works: Works) -> None:
+    works.raw(letters(1, 2, 3))
+    works.arrive("letters")
+    works.whole()
+    job = works.definitions.resolve_implicit_global_asset_job_def()
+    for address, tags in (
+        (TINY, {"gristmill/layer": "tokenizer"}),
+        (BLEND_INDEX, {"gristmill/mix": "blend", "gristmill/layer": "mix"}),
+    ):
+        execute_in_process(works.instance, job, None, {}, [key_of(address)])
+        run = works.instance.get_runs(limit=1)[0]
+        assert {key: value for key, value in run.tags.items() if key.startswith("gristmill/")} == tags
