@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.freshness import FreshnessState
+from dagster._core.definitions.run_request import DagsterRunReaction
 from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from assets.support.keys import address_of
@@ -16,6 +17,7 @@ from assets.support.next_steps import OF_KIND, OF_LATE, next_of_check
 from gristmill.environment import Environment
 from gristmill.errors import StoreError, visible
 from resources.webhook import post
+from sensors.ticks import found
 
 PAGE = 50
 """Number of events of a kind that a tick reads; the next tick continues."""
@@ -68,10 +70,13 @@ class Memory:
     """The cursor.
 
     Attributes:
+        said: what the tick has posted, in words. It is the first field, because Dagster's list of ticks shows the
+            beginning of a cursor.
         after: by the kind of event, the storage id of the newest that was looked at.
         posted: by topic, when it was last posted, and how many alerts were left out since.
     """
 
+    said: str = ""
     after: dict[str, int] = field(default_factory=dict)
     posted: dict[str, tuple[float, int]] = field(default_factory=dict)
 
@@ -92,27 +97,37 @@ def alert_sensor(
         now: the clock, in seconds.
     """
 
-    @dg.sensor(
+    @dg.sensor(  # type: ignore[arg-type]  # Dagster takes a list of any of its results
         name="alerts",
         minimum_interval_seconds=environment.interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Posts failed runs and failed checks to the webhook of GRISTMILL_WEBHOOK",
     )
-    def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason | list[DagsterRunReaction]:
         memory = _load(context.cursor)
         if memory is None:  # the first tick: what failed before is history
             memory = Memory(after={kind.value: _newest(context.instance, kind) for kind in _KINDS})
             context.update_cursor(json.dumps(asdict(memory)))
             return dg.SkipReason("failures from now on are posted")
-        done = _tick(context, environment, memory, post, now())
+        posted, words = _tick(context, environment, memory, post, now())
+        memory.said = words if posted else ""
         context.update_cursor(json.dumps(asdict(memory)))
-        return dg.SkipReason(done)
+        if not posted:
+            return dg.SkipReason(words)
+        context.log.info(words)
+        return found()
 
     return alerts
 
 
-def _tick(context: dg.SensorEvaluationContext, environment: Environment, memory: Memory, post: Post, now: float) -> str:
-    """Posts what is new. If nothing could be posted, the tick fails, and the next tick begins with the same alert."""
+def _tick(
+    context: dg.SensorEvaluationContext, environment: Environment, memory: Memory, post: Post, now: float
+) -> tuple[int, str]:
+    """Posts what is new. If nothing could be posted, the tick fails, and the next tick begins with the same alert.
+
+    Returns:
+        The number of messages that were posted, and what the tick has done in words.
+    """
     posted = silenced = 0
     for kind in _KINDS:
         for record in _events(context.instance, kind, memory.after.get(kind.value, 0)):
@@ -129,18 +144,15 @@ def _tick(context: dg.SensorEvaluationContext, environment: Environment, memory:
                         if posted == 0:
                             raise
                         context.log.warning(f"{error}; the next tick tries again")
-                        return f"{posted} posted; {error}"
+                        return posted, f"{posted} posted; {error}"
                     memory.posted.pop(alert.topic, None)
                     memory.posted[alert.topic] = (now, 0)  # the newest is last
                     posted += 1
             memory.after[kind.value] = record.storage_id
     for topic in list(memory.posted)[:-REMEMBERED]:
         del memory.posted[topic]
-    return (
-        f"{posted} posted, {silenced} like one of the last {environment.webhook_silence} s"
-        if posted + silenced
-        else "no failure"
-    )
+    words = f"{posted} posted, {silenced} like one of the last {environment.webhook_silence} s"
+    return posted, words if posted + silenced else "no failure"
 
 
 def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
@@ -273,8 +285,8 @@ def _records(
 def _load(cursor: str | None) -> Memory | None:
     """The memory of a cursor; None if it cannot be read."""
     try:
-        found = json.loads(cursor or "")
-        posted = {str(topic): (float(when), int(count)) for topic, (when, count) in found["posted"].items()}
-        return Memory({str(kind): int(after) for kind, after in found["after"].items()}, posted)
+        known = json.loads(cursor or "")
+        posted = {str(topic): (float(when), int(count)) for topic, (when, count) in known["posted"].items()}
+        return Memory(after={str(kind): int(after) for kind, after in known["after"].items()}, posted=posted)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import dagster as dg
 from dagster._core.definitions.run_request import DagsterRunReaction
-from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
-from dagster._core.storage.dagster_run import DagsterRun
 
 from assets.support.arrivals import Compare, forget, report, reported
 from assets.support.keys import snapshots_of
@@ -25,6 +23,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
 from resources.lake import LakeResource
 from sensors.automation import automation_name
+from sensors.ticks import found
 
 NAMED = 20
 """Number of snapshots that a message names; the others are counted."""
@@ -98,15 +97,6 @@ def raw_arrival_sensor(
     return watch
 
 
-def _found() -> list[DagsterRunReaction]:
-    """The result of a tick that has reported something: "success", though it has requested no run.
-
-    Dagster 1.13 records a tick without run requests as skipped, unless it is the reaction to a run. This is the
-    reaction to the run without an id, to which Dagster counts all events that no run has made.
-    """
-    return [DagsterRunReaction(DagsterRun(job_name=RUNLESS_JOB_NAME, run_id=RUNLESS_RUN_ID), None, None)]
-
-
 def _tick(
     context: dg.SensorEvaluationContext, lake: LakeResource, source: Source, below: Sequence[str], pace: Pace
 ) -> dg.SkipReason | list[DagsterRunReaction]:
@@ -151,7 +141,7 @@ def _tick(
     context.update_cursor(dump_watch(mind))
     for line in (words, *told[:NAMED]):
         context.log.info(line)
-    return _found()
+    return found()
 
 
 def _compare(source: Source, lake: LakeResource, lister: Store | Inventory) -> Compare:

@@ -1,13 +1,16 @@
 """Alerts over real runs and a real webhook on loopback."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
 from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
+from dagster._core.definitions.run_request import DagsterRunReaction
 from dagster_kit import environment_of
 from hook import Hook, hooked
 
@@ -69,10 +72,18 @@ class Watcher:
 
     def tick(self) -> str:
         with dg.build_sensor_context(instance=self.instance, cursor=self.cursor or None) as context:
-            told = self.sensor(context)
-            assert isinstance(told, dg.SkipReason)
+            logged: list[str] = []
+            context.log.info = lambda text, *_: logged.append(text)  # type: ignore[method-assign]  # to read it
+            told: Any = self.sensor(context)
             self.cursor = context.cursor or ""
-        return told.skip_message or ""
+        said = json.loads(self.cursor)["said"]
+        assert self.cursor.startswith('{"said": ')
+        if isinstance(told, dg.SkipReason):
+            assert said == ""
+            return told.skip_message or ""
+        assert logged == [said]
+        assert isinstance(told[0], DagsterRunReaction)  # such a tick is a success, see test_ticks.py
+        return str(said)
 
     def fail(
         self, job: dg.JobDefinition = letters_journey, kind: str = "DataError", tags: dict[str, str] | None = None
