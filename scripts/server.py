@@ -29,17 +29,23 @@ _ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
 
 
 class Server:
-    """What `make ui` starts, over the lake and the DAGSTER_HOME of this process."""
+    """What `make ui` starts.
 
-    def __init__(self, log: Path) -> None:
+    Args:
+        log: takes what it prints.
+        folder: where it is started: the checkout or a project.
+        variables: environment variables besides those of this process, whose lake and DAGSTER_HOME hold by default.
+    """
+
+    def __init__(self, log: Path, folder: Path = CHECKOUT, variables: Mapping[str, str] | None = None) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
         with log.open("wb") as sink:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gristmill", "ui", "--no-sync", "-p", self.url.rpartition(":")[2]],
-                cwd=CHECKOUT,
-                env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(CHECKOUT), **(variables or {})},
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -68,13 +74,32 @@ class Server:
     def check(self, address: str, name: str) -> None:
         """Executes a check, as its page does, and waits for the end."""
         key = {"path": address.split("/")}
-        checks = [{"assetKey": key, "name": name}]
-        selector = {**_REPOSITORY, "jobName": "__ASSET_JOB", "assetSelection": [], "assetCheckSelection": checks}
-        params = {"selector": selector, "runConfigData": {}, "executionMetadata": {"tags": []}}
+        self.launch("__ASSET_JOB", {"assetSelection": [], "assetCheckSelection": [{"assetKey": key, "name": name}]})
+
+    def launch(
+        self,
+        job: str,
+        selection: Mapping[str, object] | None = None,
+        config: Mapping[str, object] | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> str:
+        """Launches a run, as the launchpad does, and waits for its end; its id.
+
+        Args:
+            job: name of the job.
+            selection: of its assets and checks; None: all of them.
+            config: the run configuration.
+            tags: of the run.
+        """
+        selector = {**_REPOSITORY, "jobName": job, **(selection or {})}
+        told = [{"key": key, "value": value} for key, value in (tags or {}).items()]
+        params = {"selector": selector, "runConfigData": config or {}, "executionMetadata": {"tags": told}}
         said = self.ask(_LAUNCH, params=params)["launchPipelineExecution"]
         if said["__typename"] != "LaunchRunSuccess":
-            stop(f"{address}: {name} could not be launched: {said}")
-        self.wait(lambda: self._status(said["run"]["runId"]) in _ENDED, f"{name} does not end", 300)
+            stop(f"{job} could not be launched: {said}")
+        run = str(said["run"]["runId"])
+        self.wait(lambda: self._status(run) in _ENDED, f"run {run} of {job} does not end", 300)
+        return run
 
     def _status(self, run: str) -> str:
         found = self.ask(_STATUS, id=run)
@@ -94,9 +119,13 @@ class Server:
 
     def begun(self, backfill: str) -> bool:
         """Whether one of its runs has begun."""
-        tags = [{"key": "dagster/backfill", "value": backfill}]
-        found = self.ask(_RUNS, filter={"tags": tags, "statuses": ["STARTED", "SUCCESS", "FAILURE"]})
-        return bool(found and found["runsOrError"]["results"])
+        return self.runs({"dagster/backfill": backfill}, "STARTED", "SUCCESS", "FAILURE") > 0
+
+    def runs(self, tags: Mapping[str, str], *statuses: str) -> int:
+        """How many runs have these tags and one of these statuses."""
+        told = [{"key": key, "value": value} for key, value in tags.items()]
+        found = self.ask(_RUNS, filter={"tags": told, "statuses": statuses})
+        return len(found["runsOrError"]["results"]) if found else 0
 
     def close(self) -> None:
         """Ends it, and what it started."""
