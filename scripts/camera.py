@@ -51,10 +51,11 @@ class Camera:
 
     def __init__(self, browser: "Browser", url: str, folder: Path) -> None:
         self._page: Page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
-        self._page.set_default_timeout(PATIENCE * 1000)
         self._url, self._folder = url, folder
 
-    def take(self, name: str, path: str, *texts: str, without: str = "", click: str = "") -> None:
+    def take(
+        self, name: str, path: str, *texts: str, without: str = "", click: str = "", seconds: int = PATIENCE
+    ) -> None:
         """Takes a picture of a page. The script ends if the page does not become what it has to be.
 
         Args:
@@ -63,7 +64,9 @@ class Camera:
             texts: what the page must show.
             without: what it must no longer show.
             click: a text that is clicked before the picture is taken.
+            seconds: within which the page must show each text.
         """
+        self._page.set_default_timeout(seconds * 1000)
         self._do(name, path, "open", lambda: self._page.goto(f"{self._url}{path}"))
         for text in texts:
             self._do(name, path, f"show {text!r}", self._seen(text).wait_for)
@@ -80,14 +83,14 @@ class Camera:
         return self._page.get_by_text(text, exact=exact).locator("visible=true").first
 
     def _do(self, name: str, path: str, what: str, act: Callable[[], object]) -> None:
-        """Does something with the page; after PATIENCE, ends the script with the page's name and what was missing."""
+        """Does something with the page; if it takes too long, ends the script with the page's name and what was missing."""
         from playwright.sync_api import Error  # noqa: PLC0415 - see above
 
         try:
             act()
         except Error as error:
             file = self._shoot(f"failed-{name}")
-            stop(f"the page {name} ({path}) did not {what} within {PATIENCE} s; {file} shows it\n{error.message}")
+            stop(f"the page {name} ({path}) did not {what} in time; {file} shows it\n{error.message}")
 
     def _shoot(self, name: str) -> Path:
         file = self._folder / f"{name}.png"
