@@ -83,7 +83,7 @@ class Camera:
         return self._page.get_by_text(text, exact=exact).locator("visible=true").first
 
     def _do(self, name: str, path: str, what: str, act: Callable[[], object]) -> None:
-        """Does something with the page; if it takes too long, ends the script with the page's name and what it lacks."""
+        """Does something with the page. If it takes too long, ends the script with the page and what it lacks."""
         from playwright.sync_api import Error  # noqa: PLC0415 - see above
 
         try:

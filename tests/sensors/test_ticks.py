@@ -1,4 +1,4 @@
-"""How Dagster's daemon records the ticks of sensors that request no run: this hangs on how the pinned Dagster does it."""
+"""How Dagster's daemon records ticks of sensors that request no run: this hangs on how the pinned Dagster does it."""
 
 import logging
 import time
