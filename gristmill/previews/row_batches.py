@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
 from gristmill.lake.address import Place, attributes_beside
@@ -261,6 +260,8 @@ def _stored(column: Column, head: ColumnsHead) -> str | None:
 
 def _ended(lists: Any, characters: Any) -> Any:
     """Lists of spans, in which bare numbers end where the text ends."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - a twentieth of the time in which Dagster loads the definitions
+
     column = lists.combine_chunks()
     column = column if isinstance(column, pa.Array) else pa.concat_arrays(column.chunks)
     items = column.flatten()
