@@ -12,7 +12,7 @@ import shutil
 from contextlib import closing
 
 from assets.previews import preview_address
-from assets.support.keys import plain
+from assets.support.keys import key_of, plain
 from assets.support.mill import Mill
 from gristmill.environment import CHECKOUT
 from gristmill.errors import GristmillError
@@ -91,7 +91,7 @@ def shoot_mixes(mill: Mill, server: Server, camera: Camera, snapshots: list[str]
     camera.take("mix", f"/assets/{mix_asset(mix.name, stream)}{partition}", "Materialized", "fingerprint")
     camera.take("tokens", f"/assets/{cache_asset(mix.name, tokenizer, stream)}{partition}", "Materialized", "tokens")
     preview = preview_address(mix.name)
-    server.launch("__ASSET_JOB", {"assetSelection": [{"path": preview.split("/")}], "assetCheckSelection": []})
+    server.launch("__ASSET_JOB", {"assetSelection": [{"path": key_of(preview).path}], "assetCheckSelection": []})
     camera.take("preview", f"/assets/{preview}", "Metadata", "[Show Markdown]")
     camera.take("preview-curves", f"/assets/{preview}", "Metadata", click="[Show Markdown]")
     camera.take("mix-index", f"/assets/{mix_index(mix.name)}", "slices")
