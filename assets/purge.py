@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import NamedTuple
 
 import dagster as dg
+from dagster._core.storage.tags import BACKFILL_ID_TAG
 from pydantic import Field
 
 from assets.support.report import failures
@@ -20,8 +22,10 @@ _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRu
 class PurgeRequest(dg.Config):
     """Run configuration of the purge."""
 
-    run_days: int = Field(default=90, ge=1, description="Runs that ended more days ago are removed, with their logs.")
-    tick_days: int = Field(default=30, ge=1, description="Ticks that are more days old are removed.")
+    run_days: int = Field(
+        default=90, ge=1, le=36_500, description="Runs that ended more days ago are removed, with their logs."
+    )
+    tick_days: int = Field(default=30, ge=1, le=36_500, description="Ticks that are more days old are removed.")
     only_count: bool = Field(default=False, description="Only say how many runs would be removed.")
 
 
@@ -81,7 +85,8 @@ def purge_runs(
     """Removes runs that have ended, with their events.
 
     A run is kept if it holds the newest materialization of an asset's partition. Without that event Dagster would show
-    the partition as missing, and automation would request it. The newest runs of each job are kept, too.
+    the partition as missing, and automation would request it. A run of a backfill that has not ended is kept: Dagster
+    counts the failed ones. The newest runs of each job are kept, too.
 
     Args:
         instance: Dagster's.
@@ -93,6 +98,7 @@ def purge_runs(
     newest: dict[tuple[dg.AssetKey, str | None], str] = {}
     last: dict[str, set[str]] = {}
     removed = holding = recent = 0
+    going = _backfills(instance)
     old = instance.get_run_ids(filters=dg.RunsFilter(statuses=_ENDED, updated_before=before))
     for number, run_id in enumerate(old):
         run = instance.get_run_by_id(run_id)
@@ -103,15 +109,36 @@ def purge_runs(
             last[run.job_name] = set(runs)
         if run_id in last[run.job_name]:
             recent += 1
-        elif _holds_newest(instance, run_id, newest):
+        elif run.tags.get(BACKFILL_ID_TAG) in going or _holds_newest(instance, run_id, newest):
             holding += 1
         else:
             removed += 1
             if not only_count:
-                instance.delete_run(run_id)
+                _remove(instance, run_id)
         if number % 1000 == 999:
             say(f"{number + 1} of {len(old)} old runs are looked at")
     return Purged(removed, holding, recent)
+
+
+def _backfills(instance: dg.DagsterInstance) -> set[str]:
+    """The ids of the backfills that have not ended."""
+    from dagster._core.execution.backfill import (  # noqa: PLC0415 - definitions must not load it
+        BulkActionsFilter,
+        BulkActionStatus,
+    )
+
+    going = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING, BulkActionStatus.FAILING]
+    return {each.backfill_id for each in instance.get_backfills(BulkActionsFilter(statuses=going))}
+
+
+def _remove(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Removes a run: its events first. If this process is killed in between, the next purge still finds the run."""
+    log = instance.event_log_storage
+    log.delete_events(run_id)
+    instance.delete_run(run_id)
+    file = getattr(log, "path_for_shard", None)  # SQLite's, which would keep an empty file of each run
+    if file is not None:
+        Path(file(run_id)).unlink(missing_ok=True)
 
 
 def _holds_newest(instance: dg.DagsterInstance, run_id: str, newest: dict[tuple[dg.AssetKey, str | None], str]) -> bool:

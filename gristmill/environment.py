@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from gristmill.engines.kinds import ENGINES, EngineKind, check_address
 from gristmill.errors import RecipeError
@@ -229,11 +230,25 @@ def _hosts(given: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _web_address(given: Mapping[str, str], name: str) -> str:
-    """An address of the web; the message does not repeat it, since it may hold a secret."""
+    """An address of the web; the message does not repeat it, since it may hold a secret.
+
+    User and password are refused: they would be looked up as a part of the host's name, or shown in links.
+    """
     value = (given.get(name) or "").strip()
-    if value and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", value):
-        raise RecipeError(f"{name} is no address of the web; give https://...")
-    return value
+    if re.match(r"https?://[^/]*@", value):
+        raise RecipeError(f"{name} holds a user or a password before an @; leave them out")
+    if not value or (re.fullmatch(r"https?://[A-Za-z0-9._:\[\]-]+(/[!-~]*)?", value) and _is_host(value)):
+        return value
+    raise RecipeError(f"{name} is no address of the web; give https://... without spaces, in ASCII")
+
+
+def _is_host(address: str) -> bool:
+    """Whether an address names a host, and, if any, a port that can be one."""
+    try:
+        parts = urlsplit(address)
+        return bool((parts.hostname or "").encode("idna")) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _seconds(given: Mapping[str, str], name: str, default: int, which: str) -> int:

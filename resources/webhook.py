@@ -1,16 +1,21 @@
 """Posts messages to the webhook that GRISTMILL_WEBHOOK names: JSON whose `text` chat services show as it is."""
 
 import json
+import socket
+import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, responses
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-from gristmill.errors import StoreError
+from gristmill.errors import StoreError, shorten, visible
 
-TIMEOUT = 10
-"""Seconds for one attempt."""
+TIMEOUT = 10.0
+"""Seconds for one attempt. After so many seconds no further attempt begins."""
 WAITS = (1.0, 3.0)
 """Seconds before the second and the third attempt."""
 _BUSY = (408, 425, 429)
@@ -24,29 +29,78 @@ class _NoRedirect(HTTPRedirectHandler):
         """Refuses."""
 
 
-def post(address: str, message: Mapping[str, Any], waits: tuple[float, ...] = WAITS) -> None:
+class _Brief(HTTPConnection):
+    """A connection that ends some seconds after it was made, also if a byte comes now and then."""
+
+    def connect(self) -> None:
+        """Connects, and starts the clock."""
+        super().connect()
+        self._clock = threading.Timer(self.timeout or TIMEOUT, _shut, [self.sock])
+        self._clock.daemon = True
+        self._clock.start()
+
+    def getresponse(self) -> HTTPResponse:
+        """The answer's status and headers; nobody reads its body."""
+        try:
+            return super().getresponse()
+        finally:
+            self._clock.cancel()
+
+
+class _BriefTls(_Brief, HTTPSConnection):
+    """The same for https."""
+
+
+class _HttpHandler(HTTPHandler):
+    def http_open(self, request: Request) -> HTTPResponse:
+        """Opens a connection."""
+        return self.do_open(_Brief, request)
+
+
+class _HttpsHandler(HTTPSHandler):
+    def https_open(self, request: Request) -> HTTPResponse:
+        """Opens a connection."""
+        return self.do_open(_BriefTls, request)
+
+
+def _shut(open_socket: socket.socket) -> None:
+    with suppress(OSError):
+        socket.socket.shutdown(open_socket, socket.SHUT_RDWR)  # not that of TLS, which another thread may be reading
+
+
+def post(address: str, message: Mapping[str, Any], waits: tuple[float, ...] = WAITS, timeout: float = TIMEOUT) -> None:
     """Posts a message, with up to three attempts.
 
     Args:
         address: of the webhook. It is often a secret, so no error names it.
         message: becomes the JSON of the body.
         waits: seconds before each further attempt.
+        timeout: seconds for one attempt.
 
     Raises:
         StoreError: the webhook did not take it.
     """
-    body = json.dumps(message, ensure_ascii=False).encode()
-    request = Request(address, body, {"Content-Type": "application/json"})  # noqa: S310 - the environment allows http(s) alone
-    opener = build_opener(_NoRedirect)
+    request = Request(address, json.dumps(message).encode(), {"Content-Type": "application/json"})  # noqa: S310 - the environment allows http(s) alone
+    opener = build_opener(_NoRedirect, _HttpHandler, _HttpsHandler)
+    began = time.monotonic()
     for wait in (*waits, None):
         try:
-            with opener.open(request, timeout=TIMEOUT):
+            with opener.open(request, timeout=timeout):
                 return
-        except HTTPError as error:
-            words, again = f"answered {error.code} {error.reason}", error.code >= 500 or error.code in _BUSY
+        except HTTPError as error:  # its words are the server's
+            words, again = f"answered {error.code} {responses.get(error.code, '')}".strip(), error.code >= 500
+            again = again or error.code in _BUSY
             error.close()
-        except (URLError, OSError) as error:
-            words, again = f"did not answer: {getattr(error, 'reason', error)}", True
-        if wait is None or not again:
-            raise StoreError(f"the webhook of GRISTMILL_WEBHOOK {words}")
+        except OSError as error:
+            words, again = f"did not answer: {_reason(error, address)}", True
+        except HTTPException as error:
+            words, again = f"did not answer in HTTP ({type(error).__name__})", True
+        if wait is None or not again or time.monotonic() - began >= timeout:
+            raise StoreError(f"the webhook of GRISTMILL_WEBHOOK {words}") from None
         time.sleep(wait)
+
+
+def _reason(error: OSError, address: str) -> str:
+    """Why nobody answered, without the name of the host, which words about certificates have."""
+    words = str(getattr(error, "reason", error))
+    return visible(shorten(words.replace(urlsplit(address).hostname or "", "..."), 200))

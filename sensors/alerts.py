@@ -15,14 +15,23 @@ from assets.support.keys import address_of
 from assets.support.last_reading import AS_OF
 from assets.support.next_steps import OF_KIND, OF_LATE, next_of_check
 from gristmill.environment import Environment
-from gristmill.errors import StoreError, visible
+from gristmill.errors import StoreError, shorten, visible
 from resources.webhook import post
+from sensors.alert_messages import Alert, message_of, message_of_more
 from sensors.ticks import found
 
-PAGE = 50
-"""Number of events of a kind that a tick reads; the next tick continues."""
+PAGE = 200
+"""Number of events that are read at once."""
+BOX = 15.0
+"""Seconds after which a tick posts nothing more. The last post may take 40 s, and Dagster ends a tick after 60 s."""
+MOST = 20
+"""Most alerts that a tick posts; one more message counts the others."""
+UNDECIDED = 60
+"""Seconds after which a run that failed is not tried again, unless Dagster has said so."""
 LONGEST = 2000
 """Characters of an error in a message; the run's page has all of it."""
+LONGEST_NAME = 200
+"""Characters of a partition's key."""
 REMEMBERED = 256
 """Number of alerts for which the cursor knows when they were last posted."""
 
@@ -33,36 +42,6 @@ _KINDS = (
 )
 
 Post = Callable[[str, Mapping[str, Any]], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alert:
-    """What is posted, as JSON, besides `text`, `url` and `silenced`.
-
-    Attributes:
-        event: `run_failure`, `check_failure`, or `source_late`.
-        run: id of the run; empty for `source_late`, as is the next.
-        job: name of the run's job.
-        assets: addresses of the assets that the run makes, or the one of the check.
-        snapshot: the partition; empty without one.
-        check: name of the check; empty for a run.
-        error: what went wrong, in the words of the run or the check.
-        next: what to do next.
-    """
-
-    event: str
-    run: str
-    job: str
-    assets: Sequence[str]
-    snapshot: str
-    check: str
-    error: str
-    next: str
-
-    @property
-    def topic(self) -> str:
-        """Alerts of one topic are posted once in GRISTMILL_WEBHOOK_SILENCE: another snapshot is the same topic."""
-        return f"{self.event} {self.job} {self.check} {' '.join(self.assets)}"[:200]
 
 
 @dataclass
@@ -87,7 +66,7 @@ def alert_sensors(environment: Environment) -> list[dg.SensorDefinition]:
 
 
 def alert_sensor(
-    environment: Environment, post: Post = post, now: Callable[[], float] = time.time
+    environment: Environment, post: Post = post, now: Callable[[], float] = time.time, box: float = BOX
 ) -> dg.SensorDefinition:
     """The sensor.
 
@@ -95,6 +74,7 @@ def alert_sensor(
         environment: names the webhook.
         post: posts a message.
         now: the clock, in seconds.
+        box: seconds after which a tick posts nothing more.
     """
 
     @dg.sensor(  # type: ignore[arg-type]  # Dagster takes a list of any of its results
@@ -109,10 +89,11 @@ def alert_sensor(
             memory = Memory(after={kind.value: _newest(context.instance, kind) for kind in _KINDS})
             context.update_cursor(json.dumps(asdict(memory)))
             return dg.SkipReason("failures from now on are posted")
-        posted, words = _tick(context, environment, memory, post, now())
-        memory.said = words if posted else ""
+        tick = _Tick(context.instance, environment, memory, post, now(), box)
+        words = tick.run()
+        memory.said = words if tick.posted else ""
         context.update_cursor(json.dumps(asdict(memory)))
-        if not posted:
+        if not tick.posted:
             return dg.SkipReason(words)
         context.log.info(words)
         return found()
@@ -120,93 +101,127 @@ def alert_sensor(
     return alerts
 
 
-def _tick(
-    context: dg.SensorEvaluationContext, environment: Environment, memory: Memory, post: Post, now: float
-) -> tuple[int, str]:
-    """Posts what is new. If nothing could be posted, the tick fails, and the next tick begins with the same alert.
+class _Tick:
+    """One tick. If nothing could be posted, it fails, and the next tick begins with the same alert.
 
-    Returns:
-        The number of messages that were posted, and what the tick has done in words.
+    Dagster ends a tick after 60 s, without its cursor: all that it has posted would come again. So its time is limited.
     """
-    posted = silenced = 0
-    for kind in _KINDS:
-        for record in _events(context.instance, kind, memory.after.get(kind.value, 0)):
-            alert = _alert_of(context.instance, record.event_log_entry)
-            if alert is not None:
-                when, left_out = memory.posted.get(alert.topic, (0.0, 0))
-                if now - when < environment.webhook_silence:
-                    memory.posted[alert.topic] = (when, left_out + 1)
-                    silenced += 1
-                else:
-                    try:
-                        post(environment.webhook, message_of(alert, environment.ui_url, left_out))
-                    except StoreError as error:
-                        if posted == 0:
-                            raise
-                        context.log.warning(f"{error}; the next tick tries again")
-                        return posted, f"{posted} posted; {error}"
-                    memory.posted.pop(alert.topic, None)
-                    memory.posted[alert.topic] = (now, 0)  # the newest is last
-                    posted += 1
-            memory.after[kind.value] = record.storage_id
-    for topic in list(memory.posted)[:-REMEMBERED]:
-        del memory.posted[topic]
-    words = f"{posted} posted, {silenced} like one of the last {environment.webhook_silence} s"
-    return posted, words if posted + silenced else "no failure"
+
+    def __init__(
+        self,
+        instance: dg.DagsterInstance,
+        environment: Environment,
+        memory: Memory,
+        post: Post,
+        now: float,
+        box: float,
+    ) -> None:
+        self._instance, self._environment, self._memory = instance, environment, memory
+        self._post, self._now, self._end = post, now, time.monotonic() + box
+        self.posted = self._silenced = 0
+        self._crowd: dict[str, int] = {}
+        self._before_crowd = memory
+
+    def run(self) -> str:
+        """Posts what is new, and says what was done."""
+        try:
+            whole = True
+            for kind in _KINDS:
+                for record in _events(self._instance, kind, self._memory.after[kind.value]):
+                    if time.monotonic() > self._end:
+                        whole = False
+                        break
+                    if _is_undecided(self._instance, record.event_log_entry, self._now):
+                        break
+                    alert = _alert_of(self._instance, record.event_log_entry)
+                    if alert is not None:
+                        self._tell(alert)
+                    self._memory.after[kind.value] = record.storage_id
+            self._tell_of_more()
+        except StoreError as error:
+            if self.posted == 0:
+                raise
+            self._memory.after, self._memory.posted = self._before_crowd.after, self._before_crowd.posted
+            return f"{self.posted} posted; {error}; the next tick tries again"
+        for topic in list(self._memory.posted)[:-REMEMBERED]:
+            del self._memory.posted[topic]
+        counts = f"{self.posted} posted, {self._silenced} like one of the last {self._environment.webhook_silence} s"
+        words = counts if self.posted + self._silenced else "no failure"
+        return words if whole else f"{words}; the next tick continues"
+
+    def _tell(self, alert: Alert) -> None:
+        """Posts an alert, unless one of its topic was posted lately, or many others in this tick."""
+        when, left_out = self._memory.posted.get(alert.topic, (0.0, 0))
+        if self._is_silent(when):
+            self._memory.posted[alert.topic] = (when, left_out + 1)
+            self._silenced += 1
+        elif self.posted < MOST:
+            self._post(self._environment.webhook, message_of(alert, self._environment.ui_url, left_out))
+            self._remember(alert.topic)
+            self.posted += 1
+        else:
+            if not self._crowd:
+                self._before_crowd = Memory(after=dict(self._memory.after), posted=dict(self._memory.posted))
+            self._crowd[alert.topic] = self._crowd.get(alert.topic, 0) + 1
+
+    def _tell_of_more(self) -> None:
+        """Posts the number of those that were left out: of topics whose silence is over, and of a crowd."""
+        if time.monotonic() > self._end and not self._crowd:
+            return
+        over = [topic for topic, (when, _) in self._memory.posted.items() if not self._is_silent(when)]
+        left = {topic: self._memory.posted[topic][1] for topic in over if self._memory.posted[topic][1]}
+        for topic, number in self._crowd.items():
+            left[topic] = left.get(topic, 0) + number
+        if left:
+            message = message_of_more(left, self._environment.ui_url)
+            self._post(self._environment.webhook, message)
+            self.posted += 1
+        for topic in over:
+            del self._memory.posted[topic]
+        for topic in self._crowd:
+            self._remember(topic)
+
+    def _is_silent(self, when: float) -> bool:
+        return 0 <= self._now - when < self._environment.webhook_silence  # a clock may be set back
+
+    def _remember(self, topic: str) -> None:
+        self._memory.posted.pop(topic, None)
+        self._memory.posted[topic] = (self._now, 0)  # the newest is last
 
 
-def message_of(alert: Alert, ui: str, left_out: int) -> dict[str, Any]:
-    """The message of an alert.
-
-    Args:
-        alert: the alert.
-        ui: address of the UI; empty: no link.
-        left_out: number of alerts of its topic that were left out since the last message.
-    """
-    page = f"runs/{alert.run}" if alert.run else f"assets/{alert.assets[0]}"
-    url = f"{ui}/{page}" if ui else ""
-    snapshot = f" ({alert.snapshot})" if alert.snapshot else ""
-    what = f"{_of_run(alert)}{snapshot} failed"
-    if alert.check:
-        what = f"{alert.check} of {alert.assets[0]}{snapshot} failed"
-    elif not alert.run:
-        what = f"{alert.assets[0]} is late"
-    lines = [f"{what}: {alert.error}", f"Next: {alert.next}"]
-    if left_out:
-        lines.append(f"{left_out} more like it since the last message")
-    if url:
-        lines.append(url)
-    return {**asdict(alert), "text": "\n".join(lines), "url": url, "silenced": left_out}
-
-
-def _of_run(alert: Alert) -> str:
-    """The name of a run: its job, or its first asset if it belongs to no job, as runs of the automation do."""
-    if not (alert.job.startswith("__") and alert.assets):
-        return alert.job
-    more = len(alert.assets) - 1
-    return f"a run of {alert.assets[0]}{f' and {more} more' if more else ''}"
+def _is_undecided(instance: dg.DagsterInstance, entry: dg.EventLogEntry, now: float) -> bool:
+    """Whether Dagster may still say that a failed run will be tried again: it says so after the failure itself."""
+    failed = entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.RUN_FAILURE
+    if not failed or not instance.run_retries_enabled or abs(now - entry.timestamp) >= UNDECIDED:
+        return False
+    run = instance.get_run_by_id(entry.run_id)
+    return run is not None and WILL_RETRY_TAG not in run.tags
 
 
 def _alert_of(instance: dg.DagsterInstance, entry: dg.EventLogEntry) -> Alert | None:
     """The alert for an event; None if it is no failure, or if its run will be tried again or tells it itself."""
     if entry.dagster_event and entry.dagster_event.event_type == dg.DagsterEventType.FRESHNESS_STATE_CHANGE:
         return _late(entry.dagster_event)
-    run = instance.get_run_by_id(entry.run_id)
-    if run is None or entry.dagster_event is None:
+    if entry.dagster_event is None:
         return None
-    common = {"run": run.run_id, "job": run.job_name, "snapshot": run.tags.get("dagster/partition", "")}
-    if entry.dagster_event.event_type == dg.DagsterEventType.RUN_FAILURE:
+    failure = entry.dagster_event.event_type == dg.DagsterEventType.RUN_FAILURE
+    result = None if failure else entry.dagster_event.asset_check_evaluation_data
+    if result and (result.passed or result.severity != dg.AssetCheckSeverity.ERROR or result.blocking):
+        return None  # a blocking check fails its run
+    if result and AS_OF in result.metadata:
+        return None  # the last result again, because a run has made the asset: nothing was read
+    run = instance.get_run_by_id(entry.run_id)
+    if run is None:
+        return None
+    snapshot = visible(shorten(run.tags.get("dagster/partition", ""), LONGEST_NAME))
+    common = {"run": run.run_id, "job": run.job_name, "snapshot": snapshot}
+    if result is None:
         words, kind = _failure(entry.dagster_event)
         if run.tags.get(WILL_RETRY_TAG) == "true" or kind == "Superseded":
             return None
         assets = sorted(map(address_of, run.asset_selection or ()))
         following = OF_KIND.get(kind, "open the run's page; if its process died, re-execute it from failure")
         return Alert(event="run_failure", assets=assets, check="", error=_short(words), next=following, **common)
-    result = entry.dagster_event.asset_check_evaluation_data
-    if result.passed or result.severity != dg.AssetCheckSeverity.ERROR or result.blocking:
-        return None  # a blocking check fails its run
-    if AS_OF in result.metadata:
-        return None  # the last result again, because a run has made the asset: nothing was read
     return Alert(
         event="check_failure",
         assets=[address_of(result.asset_key)],
@@ -259,7 +274,11 @@ def _short(words: str) -> str:
 
 def _events(instance: dg.DagsterInstance, kind: dg.DagsterEventType, after: int) -> Iterator[dg.EventLogRecord]:
     """The events of a kind after a storage id, oldest first."""
-    yield from _records(instance, dg.EventRecordsFilter(kind, after_cursor=after), ascending=True, limit=PAGE)
+    while page := _records(instance, dg.EventRecordsFilter(kind, after_cursor=after), ascending=True, limit=PAGE):
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = page[-1].storage_id
 
 
 def _newest(instance: dg.DagsterInstance, kind: dg.DagsterEventType) -> int:
@@ -285,8 +304,9 @@ def _records(
 def _load(cursor: str | None) -> Memory | None:
     """The memory of a cursor; None if it cannot be read."""
     try:
-        known = json.loads(cursor or "")
-        posted = {str(topic): (float(when), int(count)) for topic, (when, count) in known["posted"].items()}
-        return Memory(after={str(kind): int(after) for kind, after in known["after"].items()}, posted=posted)
+        found = json.loads(cursor or "")
+        after = {kind.value: int(found["after"][kind.value]) for kind in _KINDS}
+        posted = {str(topic): (float(when), int(count)) for topic, (when, count) in found["posted"].items()}
+        return Memory(after=after, posted=posted)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

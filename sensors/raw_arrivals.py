@@ -12,6 +12,7 @@ from assets.support.arrivals import Compare, forget, report, reported
 from assets.support.keys import snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
+from gristmill.errors import visible
 from gristmill.lake.address import raw_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges, find_changes
@@ -106,7 +107,8 @@ def _tick(
     now, read = (lister.now, lister.manifest) if isinstance(lister, Inventory) else (pace.now, "")
 
     def warn(words: str) -> None:
-        context.log.warning(words)  # only now: the first look at `context.log` makes a file, which Dagster keeps
+        """`context.log` is looked at only now: its first look makes a file, which Dagster keeps."""
+        context.log.warning(visible(words))  # they may have names of the data
 
     mind = load_watch(context.cursor, source, lister, warn)
     if read and read == mind.read and not mind.due:
@@ -125,13 +127,15 @@ def _tick(
             mind.read = read
             known = reported(context.instance, source.name)
             messages += _decide(source, mind, scan, known, now(), warn)
-            forgotten += _forget(context.instance, source, lake.store(), below, scan, known)
+            keys = set(context.instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
+            forgotten += _restore(context.instance, source, scan, known, keys | mind.due.keys())
+            forgotten += _forget(context.instance, source, lake.store(), below, scan, known, keys, late)
             if not isinstance(lister, Inventory):
                 mind.look_again(source, lake.store(), lister, scan, known, late)
     done = report(context.instance, source, mind.due, late, _compare(source, lake, lister))
     remaining = f"{len(mind.due)} more are reported at the next tick" if mind.due else ""
     nothing = "" if mind.under_way or forgotten else "nothing new"
-    words = "; ".join(words for words in [_told(done) or nothing, *forgotten, remaining, *messages] if words)
+    words = visible("; ".join(each for each in [_told(done) or nothing, *forgotten, remaining, *messages] if each))
     mind.said = ""
     if not done and not forgotten:
         context.update_cursor(dump_watch(mind))
@@ -162,9 +166,14 @@ def _lister(source: Source, lake: LakeResource) -> Store | Inventory:
 
 def _told(reported: Iterable[str]) -> str:
     """The names of the reported snapshots, at most NAMED of them."""
-    snapshots = list(reported)
+    names = _names(list(reported))
+    return f"{names} reported" if names else ""
+
+
+def _names(snapshots: Sequence[str]) -> str:
+    """At most NAMED names; the others are counted."""
     more = f" and {len(snapshots) - NAMED} more" if len(snapshots) > NAMED else ""
-    return f"{', '.join(snapshots[:NAMED])}{more} reported" if snapshots else ""
+    return f"{', '.join(snapshots[:NAMED])}{more}"
 
 
 def _broken_off(source: Source, mind: Watch, warn: Log) -> Iterator[str]:
@@ -218,6 +227,8 @@ def _forget(
     below: Sequence[str],
     scan: RawScan,
     known: Mapping[str, str],
+    keys: set[str],
+    late: Callable[[], bool],
 ) -> list[str]:
     """Removes the keys of snapshots of which nothing is there: neither raw data nor anything made from them.
 
@@ -230,22 +241,45 @@ def _forget(
         below: addresses of all assets whose partitions are the source's snapshots.
         scan: a complete scan.
         known: the last reported data version of each snapshot.
+        keys: all keys, read after `known`.
+        late: whether time is up; the next tick continues.
 
     Returns:
         Messages about them.
     """
     if scan.hidden:
         return []
-    present = {key for key, seen in scan.seen.items() if seen.objects} | scan.held.keys()
+    present = _present(scan)
     vanished = {key: version for key, version in known.items() if key not in present}
-    gone = forget(instance, source, lake, below, vanished)
-    words = [f"{', '.join(gone)} vanished, and nothing made from it is left: its key was removed"] if gone else []
-    keys = set(instance.get_dynamic_partitions(snapshots_of(source.name).name or ""))
+    gone = forget(instance, source, lake, below, vanished, late)
+    words = [f"{_names(gone)} vanished, and nothing made from it is left: its key was removed"] if gone else []
     strays = keys - present - known.keys()
     if strays:  # another process may have reported one since the scan
         strays -= reported(instance, source.name, sorted(strays)).keys()
-    removed = forget(instance, source, lake, below, dict.fromkeys(strays, EMPTY))
-    return [*words, f"{', '.join(removed)} never had raw data: its key was removed"] if removed else words
+    removed = forget(instance, source, lake, below, dict.fromkeys(strays, EMPTY), late)
+    return [*words, f"{_names(removed)} never had raw data: its key was removed"] if removed else words
+
+
+def _restore(
+    instance: dg.DagsterInstance, source: Source, scan: RawScan, known: Mapping[str, str], keys: set[str]
+) -> list[str]:
+    """Adds the keys of reported snapshots that are there, but have no key: a person has deleted it in the UI.
+
+    Without its key, a snapshot is in no run and on no page, and it is not reported again before its raw data change.
+
+    Returns:
+        Messages about them.
+    """
+    lost = sorted(key for key in _present(scan) - keys if known.get(key, EMPTY) != EMPTY)
+    if not lost:
+        return []
+    instance.add_dynamic_partitions(snapshots_of(source.name).name or "", lost)
+    return [f"{_names(lost)} had no key though its raw data are there: its key was added"]
+
+
+def _present(scan: RawScan) -> set[str]:
+    """The snapshots that have objects."""
+    return {key for key, seen in scan.seen.items() if seen.objects} | scan.held.keys()
 
 
 def raw_arrival_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[dg.SensorDefinition]:

@@ -25,7 +25,7 @@ from gristmill.lake.rows.blocklist import read_blocklist
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.source import Revision
 from resources.pools import POOLS
-from sensors.alerts import Alert, message_of
+from sensors.alert_messages import Alert, message_of
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()

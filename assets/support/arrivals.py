@@ -89,10 +89,12 @@ def report(
         What was reported of each snapshot, in words; sorted by snapshot.
     """
     last_versions = reported(instance, source.name)
-    for snapshot in [key for key, seen in due.items() if seen.is_version(last_versions.get(key))]:
+    same = {key: seen for key, seen in due.items() if seen.is_version(last_versions.get(key))}
+    for snapshot in same:
         del due[snapshot]
-    if due:
-        instance.add_dynamic_partitions(snapshots_of(source.name).name or "", sorted(due))
+    keys = due.keys() | {key for key, seen in same.items() if seen.objects}  # a person may have deleted a key
+    if keys:
+        instance.add_dynamic_partitions(snapshots_of(source.name).name or "", sorted(keys))
     told: dict[str, str] = {}
     for snapshot in sorted(due):
         if told and late():
@@ -165,6 +167,7 @@ def forget(
     lake: Store,
     below: Sequence[str],
     known: Mapping[str, str],
+    late: Callable[[], bool] = lambda: False,
 ) -> list[str]:
     """Removes the partition keys of vanished snapshots from Dagster, if everything that was made from them is empty.
 
@@ -174,6 +177,7 @@ def forget(
         lake: the lake.
         below: addresses of all assets whose partitions are this source's snapshots.
         known: the last reported data version of snapshots that have no objects now, by snapshot.
+        late: whether time is up; it is asked before each snapshot. The next call continues.
 
     Returns:
         The snapshots whose keys were removed. A key that a run or a backfill uses is left to a later tick.
@@ -183,11 +187,14 @@ def forget(
     if not vanished:
         return []
     vanished_keys = sorted(vanished & set(instance.get_dynamic_partitions(partition_set)))
-    removable = [key for key in vanished_keys if all(_is_empty(lake, address, key) for address in below)]
-    removable = [key for key in removable if not _is_being_made(instance, key)]
-    for key in removable:
-        instance.delete_dynamic_partition(partition_set, key)
-    return removable
+    removed: list[str] = []
+    for key in vanished_keys:
+        if late():
+            break
+        if all(_is_empty(lake, address, key) for address in below) and not _is_being_made(instance, key):
+            instance.delete_dynamic_partition(partition_set, key)
+            removed.append(key)
+    return removed
 
 
 def _is_being_made(instance: dg.DagsterInstance, snapshot: str) -> bool:

@@ -40,6 +40,8 @@ OF_LATE = (
     " `gristmill acquire` fetches one by hand, if somebody has written an acquisition for this source"
 )
 """If a source is late."""
+OF_MORE = "open the list of failed runs, and mend what they have in common"
+"""After a message that counts failures."""
 
 
 def beside_result(name: str, *, passed: bool) -> dict[str, str]:

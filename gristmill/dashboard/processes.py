@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -63,13 +64,21 @@ class Child:
 
     def last_lines(self, number: int) -> list[str]:
         """The end of what it printed."""
-        return self.log.read_text(errors="replace").strip().splitlines()[-number:]
+        try:
+            return self.log.read_text(errors="replace").strip().splitlines()[-number:]
+        except OSError as error:
+            return [f"it cannot be read: {error.strerror}"]
 
     def trim(self, most: int = LOG_BYTES) -> None:
-        """Moves what it printed to `<name>.log.1`, if that is longer. Lines of that moment may be lost."""
-        if self.log.stat().st_size > most:
-            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
-            os.truncate(self.log, 0)
+        """Moves what it printed to `<name>.log.1`, if that is longer. Lines of that moment may be lost.
+
+        On a full disk, all of it is lost. A log that a person has removed has no size any more. Neither ends the UI.
+        """
+        with suppress(OSError):
+            if self.log.stat().st_size > most:
+                with suppress(OSError):
+                    shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+                os.truncate(self.log, 0)
 
     def ended(self) -> GristmillError:
         """The error for its end, with the last lines that it printed."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.scheduler.instigation import (
     InstigatorState,
@@ -76,9 +77,29 @@ def test_the_job_removes_old_ticks_and_refuses_days_out_of_bounds(filed: Works) 
         run = job.execute_in_process(instance=filed.instance, run_config=options, raise_on_error=False)
         return Result(run.run_id, filed.instance)
 
-    refused = purge(run_days=0)
-    assert next(iter(refused.failures.values())).startswith("the run configuration: run_days is 0: Input should be")
+    for days in (0, 800_000, 10**12):
+        refused = purge(run_days=days)
+        told = f"the run configuration: run_days is {days}: Input should be"
+        assert next(iter(refused.failures.values())).startswith(told)
     for options, left in (({"only_count": True}, [1, 29, 31, 400]), ({}, [1, 29])):
         assert purge(**options).failures == {}
         ticks = filed.instance.get_ticks(origin.get_id(), state.selector_id)
         assert [round((now - tick.timestamp) / 24 / 3600) for tick in ticks] == left
+
+
+def test_failed_runs_of_a_backfill_stay_until_it_ends_and_no_file_of_a_run_stays(filed: Works) -> None:
+    instance, later = filed.instance, datetime.now(UTC) + SOON
+    begun = BulkActionStatus.REQUESTED
+    backfill = PartitionBackfill("b1", begun, from_failure=False, tags={}, backfill_timestamp=0.0, asset_selection=[])
+    instance.add_backfill(backfill)
+    failed = filed.definitions.resolve_job_def("purge").execute_in_process(
+        instance=instance,
+        tags={"dagster/backfill": "b1"},
+        run_config={"ops": {"remove_old": {"config": {"run_days": 0}}}},
+        raise_on_error=False,
+    )
+    assert purge_runs(instance, later, said, kept=0) == Purged(0, 1, 0)
+    instance.update_backfill(backfill.with_status(BulkActionStatus.COMPLETED_FAILED))  # type: ignore[no-untyped-call]
+    assert list((filed.root.parent / "home").rglob(f"{failed.run_id}.db"))
+    assert purge_runs(instance, later, said, kept=0) == Purged(1, 0, 0)
+    assert not list((filed.root.parent / "home").rglob(f"{failed.run_id}.db"))

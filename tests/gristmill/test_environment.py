@@ -140,3 +140,23 @@ def test_missing_credentials_name_the_variables_that_may_hold_them() -> None:
     with pytest.raises(RecipeError, match=r"^B_ENDPOINT_URL holds a user or a password") as refused:
         read_credentials("B", "here", given)
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["GRISTMILL_WEBHOOK", "GRISTMILL_CODE_URL", "GRISTMILL_UI_URL"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "ftp://h/hunter2",
+            "http://h/hunter2 b",
+            "http://h/hunter2\u00e9",
+            "http://h:hunter2/x",
+            "http://h:99999/hunter2",
+        ),
+        *("http://a..b/hunter2", "http://[hunter2/x", "http://hunter2?a", "http://me:hunter2@h", "http://hunter2@h/x"),
+    ],
+)
+def test_an_address_of_the_web_that_cannot_be_one_is_refused_and_not_repeated(name: str, address: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{name} (is no address of the web|holds a user or a password)") as refused:
+        read_environment({name: address})
+    assert "hunter2" not in str(refused.value)

@@ -11,6 +11,7 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 from dagster._core.definitions.run_request import DagsterRunReaction
+from dagster._core.events import JobFailureData
 from dagster_kit import environment_of
 from hook import Hook, hooked
 
@@ -19,7 +20,8 @@ from assets.support.next_steps import OF_KIND
 from gristmill.environment import read_environment
 from gristmill.errors import RecipeError, StoreError
 from resources.webhook import post
-from sensors.alerts import Alert, _short, alert_sensor, alert_sensors, message_of
+from sensors.alert_messages import Alert, message_of
+from sensors.alerts import _short, alert_sensor, alert_sensors
 
 pytestmark = pytest.mark.slow
 
@@ -60,15 +62,23 @@ def audits() -> Iterator[dg.AssetCheckResult]:
     yield dg.AssetCheckResult(passed=False, check_name="repeated_audit", metadata={AS_OF: "1a2b3c4d"})
 
 
+@dg.multi_asset_check(specs=[dg.AssetCheckSpec(f"audit_{number}", asset="letters") for number in range(23)])
+def many_audits() -> Iterator[dg.AssetCheckResult]:
+    for number in range(23):
+        yield dg.AssetCheckResult(
+            passed=False, check_name=f"audit_{number}", description="<!channel> @all ![x](http://a)"
+        )
+
+
 class Watcher:
     """The sensor over an instance, tick by tick, with a clock that changes only when it is set."""
 
-    def __init__(self, instance: dg.DagsterInstance, address: str) -> None:
+    def __init__(self, instance: dg.DagsterInstance, address: str, box: float = 60.0) -> None:
         self.instance, self.now, self.cursor = instance, 1000.0, ""
         environment = replace(
             environment_of(Path("lake")), webhook=address, webhook_silence=60, ui_url="https://ui.example.org"
         )
-        self.sensor = alert_sensor(environment, partial(post, waits=()), lambda: self.now)
+        self.sensor = alert_sensor(environment, partial(post, waits=()), lambda: self.now, box)
 
     def tick(self) -> str:
         with dg.build_sensor_context(instance=self.instance, cursor=self.cursor or None) as context:
@@ -97,6 +107,13 @@ def watching(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[W
     memory = request.param == "memory"
     made = dg.DagsterInstance.ephemeral() if memory else dg.DagsterInstance.local_temp(str(tmp_path))
     with hooked() as hook, made as instance:
+        yield Watcher(instance, hook.address), hook
+
+
+@pytest.fixture
+def watched() -> Iterator[tuple[Watcher, Hook]]:
+    """The same in memory alone."""
+    with hooked() as hook, dg.DagsterInstance.ephemeral() as instance:
         yield Watcher(instance, hook.address), hook
 
 
@@ -157,7 +174,10 @@ def test_what_a_webhook_did_not_take_is_posted_at_a_later_tick(watching: tuple[W
     with pytest.raises(StoreError, match="answered 500"):
         watcher.tick()
     hook.answers = [200, 500]
-    assert watcher.tick() == "1 posted; the webhook of GRISTMILL_WEBHOOK answered 500 Internal Server Error"
+    assert (
+        watcher.tick()
+        == "1 posted; the webhook of GRISTMILL_WEBHOOK answered 500 Internal Server Error; the next tick tries again"
+    )
     assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
     assert [each["job"] for each in hook.taken] == ["letters_journey", "diary_journey"]
 
@@ -179,6 +199,74 @@ def test_a_run_of_the_automation_is_named_by_its_assets_and_lines_of_an_error_st
         "    Next: forged",
         "Next: mend it",
     ]
+
+
+def test_a_crowd_of_failures_is_counted_in_one_message_and_none_is_lost(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    dg.materialize([letters, many_audits], instance=watcher.instance)
+    hook.answers = [200] * 20 + [500]
+    assert watcher.tick().startswith("20 posted; the webhook of GRISTMILL_WEBHOOK answered 500")
+    assert watcher.tick() == "3 posted, 0 like one of the last 60 s"
+    assert [each["check"] for each in hook.taken] == [f"audit_{number}" for number in range(23)]
+    watcher.now += 61
+    dg.materialize([letters, many_audits], instance=watcher.instance)
+    assert watcher.tick() == "21 posted, 0 like one of the last 60 s"
+    more = hook.taken[-1]
+    assert (more["event"], more["silenced"], more["url"]) == ("more", 3, "https://ui.example.org/runs")
+    assert more["text"].startswith("3 more failed: check_failure audit_20 letters: 1; check_failure audit_21")
+    assert watcher.tick() == "no failure"
+    assert hook.taken[0]["error"] == "<!channel> @all ![x](http://a)"
+    assert not set("<>@") & set(hook.taken[0]["text"])  # words of the data call nobody in a chat
+    assert "](" not in hook.taken[0]["text"]
+
+
+def test_a_tick_out_of_time_leaves_the_rest_to_the_next(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    watcher.fail()
+    watcher.fail(diary_journey)
+    hurried = Watcher(watcher.instance, hook.address, box=-1.0)
+    hurried.cursor = watcher.cursor
+    assert hurried.tick() == "no failure; the next tick continues"
+    watcher.cursor = hurried.cursor
+    assert watcher.tick() == "2 posted, 0 like one of the last 60 s"
+
+
+def test_what_was_left_out_is_counted_when_its_silence_is_over(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    for _ in range(3):
+        watcher.fail()
+    assert watcher.tick() == "1 posted, 2 like one of the last 60 s"
+    watcher.now += 61
+    assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
+    assert hook.taken[-1]["text"].startswith("2 more failed: run_failure letters_journey: 2\nNext: open the list")
+    assert watcher.tick() == "no failure"
+
+
+def test_a_clock_that_is_set_back_silences_nothing(watched: tuple[Watcher, Hook]) -> None:
+    watcher, hook = watched
+    watcher.tick()
+    for _ in range(2):
+        watcher.fail()
+        watcher.tick()
+        watcher.now -= 500
+    assert len(hook.taken) == 2
+
+
+def test_a_failure_waits_until_dagster_says_whether_it_is_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "dagster.yaml").write_text("run_retries: {enabled: true}\ntelemetry: {enabled: false}\n")
+    with hooked() as hook, dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        watcher = Watcher(instance, hook.address)
+        watcher.tick()
+        run = instance.create_run_for_job(letters_journey)
+        failed = dg.DagsterEvent("PIPELINE_FAILURE", run.job_name, event_specific_data=JobFailureData(None))
+        entry = dg.EventLogEntry(None, "DEBUG", "", run.run_id, 1000.0, None, run.job_name, failed)  # type: ignore[no-untyped-call]
+        instance.event_log_storage.store_event(entry)  # Dagster's tag follows
+        assert watcher.tick() == "no failure"
+        watcher.now += 61  # it never came: the process has died
+        assert watcher.tick() == "1 posted, 0 like one of the last 60 s"
 
 
 def test_runs_that_are_tried_again_or_superseded_are_not_posted(watching: tuple[Watcher, Hook]) -> None:

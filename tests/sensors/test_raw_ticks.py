@@ -78,6 +78,10 @@ class Ticker:
         return said.skip_message or "" if isinstance(said, dg.SkipReason) else logged[0]
 
     @property
+    def said(self) -> str:
+        return str(json.loads(self.cursor or "{}")["said"])
+
+    @property
     def keys(self) -> list[str]:
         return sorted(self.works.instance.get_dynamic_partitions(KEYS))
 
@@ -115,6 +119,40 @@ def test_a_tick_whose_time_is_over_leaves_the_rest_to_the_next_and_decides_nothi
     assert until_whole(ticker) == (3, "nothing new")
     assert ticker.known == Ticker(works).known
     assert Ticker(works).tick() == "nothing new"  # the same digests in one pass
+
+
+def test_a_key_that_a_person_deletes_comes_back_with_the_next_scan(works: Works) -> None:
+    works.raw(letters(1))
+    ticker = Ticker(works)
+    ticker.tick()
+    for again in ("a tick", "sync"):
+        works.instance.delete_dynamic_partition(KEYS, "2024")
+        if again == "a tick":
+            assert ticker.tick() == "2024 had no key though its raw data are there: its key was added"
+            assert ticker.tick() == "nothing new"
+        else:
+            assert works.arrive("letters") == {"letters": []}
+        assert (ticker.keys, ticker.events) == (["2024"], 1)
+
+
+def test_many_keys_without_data_are_counted_and_removed_in_time(works: Works) -> None:
+    works.raw(letters(1))
+    ticker = Ticker(works, pace=Pace(reporting=-1.0))
+    assert ticker.tick() == "2024 reported"
+    works.know(*(f"typed-{number:02}" for number in range(30)))
+    assert ticker.tick() == "nothing new"  # no time is left
+    ticker = Ticker(works)
+    assert ticker.tick().startswith("typed-00, typed-01, ")
+    assert ticker.said.endswith("typed-19 and 10 more never had raw data: its key was removed")
+    assert ticker.keys == ["2024"]
+
+
+def test_names_of_the_data_end_no_line_of_the_log(works: Works) -> None:
+    for name in ("bad\nname", "\u202e"):
+        works.raw(letters(1), snapshot=name)
+    ticker = Ticker(works)
+    ticker.tick()
+    assert [each.partition(" is skipped")[0] for each in ticker.warned] == [f"{RAW}/bad\\nname", rf"{RAW}/\u202e"]
 
 
 @pytest.mark.slow

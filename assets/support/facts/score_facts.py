@@ -5,6 +5,7 @@ takedown finds them (gristmill/scores/examples.py).
 """
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,10 +42,7 @@ def score_facts(
         return {"scores": f"not described: {visible(str(error))}; `gristmill report` tries again"}
     if not described.labels:
         return {}
-    plots = [
-        f"![{visible(label.name)}](data:image/svg+xml;base64,{_base64(plot_of(label, described.rows))})"
-        for label in described.shown
-    ]
+    plots = [picture(label.name, plot_of(label, described.rows)) for label in described.shown]
     return {
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
         "labels": _table(filled([counted(label, described.rows) for label in described.shown])),
@@ -80,8 +78,18 @@ def filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if any(each[name] != "" for each in rows)} for row in rows]
 
 
-def _base64(svg: str) -> str:
-    return base64.b64encode(svg.encode()).decode()
+def picture(name: str, svg: str) -> str:
+    r"""An image in Markdown that contains its data. Its name may be one of the data, and makes no other image or link.
+
+    Args:
+        name: what it shows.
+        svg: the image.
+
+    >>> print(picture("x](http://a)![y", "<svg/>"))
+    ![x\](http://a)!\[y](data:image/svg+xml;base64,PHN2Zy8+)
+    """
+    shown = re.sub(r"[\\\[\]<>`]", r"\\\g<0>", visible(name))
+    return f"![{shown}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

@@ -57,3 +57,14 @@ print("second", flush=True)
     child.process.wait()
     assert child.log.read_text() == "second\n"
     assert (tmp_path / "daemon.log.1").read_text() == "first\n"
+
+
+def test_a_log_that_cannot_be_put_aside_or_is_gone_does_not_end_the_ui(tmp_path: Path) -> None:
+    child = Child("daemon", [sys.executable, "-c", "print('first')"], tmp_path, {})
+    child.process.wait()
+    (tmp_path / "daemon.log.1").mkdir()  # nothing can be copied there, as on a full disk
+    child.trim(most=5)
+    assert child.log.read_text() == ""
+    child.log.unlink()
+    child.trim(most=5)
+    assert str(child.ended()).endswith("it cannot be read: No such file or directory")

@@ -6,7 +6,7 @@ import pytest
 from testkit import SHELVES
 from wholelake import WORDS, make_whole, table
 
-from assets.support.facts.score_facts import filled, score_facts
+from assets.support.facts.score_facts import filled, picture, score_facts
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.recipes.shelf import find
 from gristmill.recipes.tagger import Tagger
@@ -45,3 +45,8 @@ def test_a_column_that_no_label_fills_is_left_out() -> None:
     assert filled(rows) == [{"label": "a"}, {"label": "b"}]
     rows[1]["rows with spans"] = "2.00%"
     assert filled(rows) == rows
+
+
+def test_a_name_of_the_data_makes_no_other_image_in_a_picture() -> None:
+    drawn = picture("x](http://a/b.png)![y\\", "<svg/>")
+    assert drawn == r"![x\](http://a/b.png)!\[y\\](data:image/svg+xml;base64,PHN2Zy8+)"
