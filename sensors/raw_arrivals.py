@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import dagster as dg
 from dagster._core.definitions.run_request import DagsterRunReaction
 
-from assets.support.arrivals import Compare, forget, report, reported
+from assets.support.arrivals import Compare, arrivals_name, forget, report, reported
 from assets.support.keys import snapshots_of
 from assets.support.lake_identity import UNSHOWN, is_shown
 from gristmill.environment import INTERVAL
@@ -17,8 +17,9 @@ from gristmill.lake.address import raw_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.inventory import Inventory
+from gristmill.raw_data.remarks import not_read
 from gristmill.raw_data.roots import open_raw, reach
-from gristmill.raw_data.scan import EMPTY, RawScan, Seen
+from gristmill.raw_data.scan import EMPTY, RawScan, Seen, raw_top, shown
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
@@ -82,7 +83,7 @@ def raw_arrival_sensor(
     """
 
     @dg.sensor(  # type: ignore[arg-type]  # Dagster takes a list of any of its results
-        name=f"{source.name.replace('-', '_')}_raw_arrivals",
+        name=arrivals_name(source),
         minimum_interval_seconds=interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Watches the raw snapshots of {source.name}. A green tick found news, though it requests no run:"
@@ -212,12 +213,11 @@ def _decide(
         (len(mind.waiting), "snapshots that wait until they stay the same", next(iter(mind.waiting), "")),
         (len(scan.held), "snapshots that cannot be converted as they are", next(iter(scan.held), "")),
         (scan.astray, "objects without a valid snapshot name", ""),  # the warnings above name them
-        (scan.loose, "objects in no snapshot", scan.apart.first or scan.dotted.first),
-        (scan.unread.count, "objects that the source does not read", scan.unread.first),
     ):
         if count:
             such = f" ({'such as ' if count > 1 else ''}{first})" if first else ""
             yield f"{description}: {count:,}{such}"
+    yield from not_read(source, scan, shown(source, raw_top(source)))
 
 
 def _forget(

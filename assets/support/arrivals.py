@@ -21,7 +21,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges
 from gristmill.raw_data.scan import EMPTY, Seen, present, scan_raw
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import size_in_words
+from gristmill.reports.sizes import counted, size_in_words
 
 DATA_VERSION = "dagster/data_version"
 
@@ -29,6 +29,11 @@ _ENDED = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRu
 
 LISTED = 50
 """Most files that a report names."""
+
+
+def arrivals_name(source: Source) -> str:
+    """Name of the sensor that watches the raw data of a source."""
+    return f"{source.name.replace('-', '_')}_raw_arrivals"
 
 
 def versions(instance: dg.DagsterInstance, key: dg.AssetKey, partitions: Sequence[str] | None = None) -> dict[str, str]:
@@ -125,12 +130,13 @@ def _record(instance: dg.DagsterInstance, source: Source, snapshot: str, seen: S
 
 def _in_words(seen: Seen, last_version: str, changes: RawChanges | None) -> str:
     """What has happened to a snapshot since its last report."""
-    files = f"{seen.objects:,} file{'' if seen.objects == 1 else 's'}, {size_in_words(seen.bytes)}"
+    files = f"{counted(seen.objects, 'file')}, {size_in_words(seen.bytes)}"
+    differs = str(changes or "")
     if not seen.objects:
-        return f"vanished: {changes}" if changes else "vanished: no file is left"
+        return f"vanished: {differs or 'no file is left'}"
     if last_version == EMPTY:
         return f"new: {files}"
-    return f"changed: {f'{changes}; ' if changes else ''}{files} now"
+    return f"changed: {f'{differs}; ' if differs else ''}{files} now"
 
 
 def _facts(seen: Seen, words: str, changes: RawChanges | None) -> dict[str, Any]:

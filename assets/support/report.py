@@ -143,6 +143,8 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
     else:  # its files go, and so does its ledger when nothing made from it is left
         metadata["empty"] = "its raw data have vanished, or nothing of them was kept: it has no files"
     metadata["fingerprint"] = ledger.fingerprint
+    if any(reason.startswith(QUARANTINE) for reason in ledger.dropped):
+        metadata["quarantine"] = dg.MetadataValue.path(f"{store.url}/{place.quarantine_folder}")
     if ledger.dropped:
         places = {QUARANTINE + reason: row.place for reason, row in examples(store, place, shards).items()}
         metadata["dropped by reason"] = table(

@@ -25,6 +25,7 @@ from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import RESOLUTION, TOKEN_CACHE, kind_of
 from gristmill.lake.store.protocol import Store
+from gristmill.reports.sizes import counted
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.mixing.carrying.step import CarryingStep
 from gristmill.stages.tagging.step import TaggingStep
@@ -150,7 +151,7 @@ def _claim(
     step = assets.step(Asked(context.instance, lake, context.partition_key, addresses))
     planned = plan(step, lake.lake(), token, force=force)
     for partition in planned.partitions:
-        counts = f"{partition.todo} shards to grind, {partition.kept} kept, {len(partition.gone)} gone"
+        counts = f"{counted(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
         context.log.info(f"{partition.place.asset}: {counts}")
     return planned
 

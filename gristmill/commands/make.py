@@ -17,13 +17,14 @@ from contextlib import closing, contextmanager
 from types import FrameType
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.targets import add_targets, asked_for, counted
+from gristmill.commands._shared.targets import add_targets, asked_for
 from gristmill.commands._shared.terminal import add_engine, add_options, add_shelves, complain, engine_of, lake_of, show
 from gristmill.commands.plan import show_estimate, show_plan
 from gristmill.lake.ledger.model import Ledger
 from gristmill.pipeline.estimate import Estimator
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
+from gristmill.reports.sizes import counted
 
 HELP = "make what is missing, in order: documents, attribute sets, mixes, tokenizers, tokens"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.targets import add_targets, asked_for, counted, line_of
+from gristmill.commands._shared.targets import add_targets, asked_for, line_of
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, show
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import names_of
@@ -26,6 +26,7 @@ from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Toke
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import known
+from gristmill.reports.sizes import counted
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
 

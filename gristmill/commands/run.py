@@ -6,12 +6,13 @@ the plan that is due. `gristmill ui` need not run.
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.targets import add_targets, asked_for, counted
+from gristmill.commands._shared.targets import add_targets, asked_for
 from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, show
 from gristmill.dashboard.home import alone, chosen_environment, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
 from gristmill.pipeline.planner import Planner
+from gristmill.reports.sizes import counted
 
 HELP = "make what is missing through Dagster, so that its UI shows the runs"
 

@@ -185,10 +185,11 @@ class Place(msgspec.Struct, frozen=True):
 
     def quarantine(self, name: str) -> str:
         """The path of the refused rows of a shard (documents only: other kinds have no quarantine)."""
-        return f"{self._quarantine}{name}{SHARD_SUFFIX}"
+        return f"{self.quarantine_folder}{name}{SHARD_SUFFIX}"
 
     @property
-    def _quarantine(self) -> str:
+    def quarantine_folder(self) -> str:
+        """The folder of the refused rows of all shards (documents only), with its closing slash."""
         return self.kind.quarantine.format(**names_of(self.asset), snapshot=self.snapshot)
 
     @property
@@ -199,7 +200,7 @@ class Place(msgspec.Struct, frozen=True):
         if kind.ids:
             folders.append(f"{self.stem}.ids/")
         if kind.quarantine:
-            folders.append(self._quarantine)
+            folders.append(self.quarantine_folder)
         return tuple(folders)
 
 

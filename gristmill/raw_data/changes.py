@@ -32,13 +32,19 @@ class RawChanges(NamedTuple):
     gone: Sequence[str] = ()
 
     def __str__(self) -> str:
-        """The numbers in words.
+        """The numbers in words, without those that are 0.
 
         >>> str(RawChanges(["b.jsonl"], [], ["c.jsonl", "d.jsonl"]))
-        '1 file new, 0 changed, 2 gone'
+        '1 file new, 2 gone'
+        >>> str(RawChanges([], [], ["c.jsonl", "d.jsonl"]))
+        '2 files gone'
         """
-        plural = "" if len(self.new) == 1 else "s"
-        return f"{len(self.new):,} file{plural} new, {len(self.changed):,} changed, {len(self.gone):,} gone"
+        counts = [(len(names), what) for what, names in self._asdict().items() if names]
+        words = [f"{count:,} {what}" for count, what in counts]
+        if counts:
+            (count, what), plural = counts[0], "" if counts[0][0] == 1 else "s"
+            words[0] = f"{count:,} file{plural} {what}"
+        return ", ".join(words)
 
     def rows(self, most: int) -> Iterator[Mapping[str, str]]:
         """A row for each object, at most so many: its name, and what happened to it."""

@@ -34,16 +34,7 @@ def remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iterator
     Yields:
         The remarks, without the name of the folder.
     """
-    if scan.dotted.count:
-        yield f"{_counted(scan.dotted, 'hidden file')}: not read, as files of a desktop or an editor"
-    if scan.unmatched:
-        option = "sets= or folders=" if source.adopts else f"select={shorten(repr(source.select))}"
-        yield (
-            f"{not_selected(scan.unmatched)}: not read; if they are to be read, change {option} in the recipe of"
-            f" {source.name!r}"
-        )
-    if scan.apart.count:
-        yield (f"{_counted(scan.apart, 'file')}: not read, because in no snapshot; {_mend(source, folder)}")
+    yield from not_read(source, scan, folder)
     if scan.control.count:
         yield f"{_counted(scan.control, 'name')}: read, but with a control character in the name; rename what is yours"
     for snapshot, seen in sorted(scan.seen.items()):
@@ -56,6 +47,29 @@ def remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iterator
                 f" would become as many shards; shards=Hashed({count}) in the recipe of {source.name!r} gathers them,"
                 " and is several times faster; decide before v0 is made, because it is another recipe then"
             )
+
+
+def not_read(source: Source, scan: RawScan, folder: str) -> Iterator[str]:
+    """Remarks on the files that a source does not read: hidden ones, those of other endings, those in no snapshot.
+
+    Args:
+        source: the recipe.
+        scan: a complete scan.
+        folder: of the raw data, as people see it.
+
+    Yields:
+        At most three remarks, each with the mend.
+    """
+    if scan.dotted.count:
+        yield f"{_counted(scan.dotted, 'hidden file')}: not read, as files of a desktop or an editor"
+    if scan.unmatched:
+        option = "sets= or folders=" if source.adopts else f"select={shorten(repr(source.select))}"
+        yield (
+            f"{not_selected(scan.unmatched)}: not read; if they are to be read, change {option} in the recipe of"
+            f" {source.name!r}"
+        )
+    if scan.apart.count:
+        yield (f"{_counted(scan.apart, 'file')}: not read, because in no snapshot; {_mend(source, folder)}")
 
 
 def _counted(left_out: Unread, noun: str) -> str:

@@ -109,7 +109,6 @@ class RawScan(msgspec.Struct):
         mounted: whether the source's mount marker was seen.
         names: finds objects that cannot be shards side by side.
         astray: how many objects lie below invalid names.
-        unread: objects of snapshots that the source does not read.
         loose: how many objects belong to no snapshot.
         apart: those of them that are not hidden.
         dotted: objects that are not read because they are hidden.
@@ -129,7 +128,6 @@ class RawScan(msgspec.Struct):
     mounted: bool = False
     names: NameWatch = msgspec.field(default_factory=NameWatch)
     astray: int = 0
-    unread: Unread = msgspec.field(default_factory=Unread)
     loose: int = 0
     apart: Unread = msgspec.field(default_factory=Unread)
     dotted: Unread = msgspec.field(default_factory=Unread)
@@ -212,7 +210,6 @@ class RawScan(msgspec.Struct):
         elif source.is_checksums(below):
             seen.add(name, entry, data=False)
         else:
-            self.unread.add(name)
             self.dotted.add(name) if is_hidden(below) else count_ending(self.unmatched, below)
 
     def _check_name(self, source: Source, snapshot: str, name: str, below: str) -> None:
@@ -244,10 +241,12 @@ class RawScan(msgspec.Struct):
             self.loose += not found.hides
             if not found.hides:
                 self._reject(name, found.reason)
-        elif found.hides or source.wants(name.removeprefix(source.partition.prefix(split[0]))):
+            return
+        below = name.removeprefix(source.partition.prefix(split[0]))
+        if found.hides or source.wants(below):
             self.held.setdefault(split[0], words)
         else:
-            self.unread.add(name)
+            self.dotted.add(name) if is_hidden(below) else count_ending(self.unmatched, below)
 
     def _reject(self, name: str, reason: str) -> None:
         """Records a name that is no snapshot's, unless it is hidden."""

@@ -41,7 +41,7 @@ def declared_meanings(shelves: Sequence[str], name: str, lake: str, labels: Iter
     families = sorted((each for each in known if each.endswith(ANY)), key=len)
     found = {each: next((f for f in reversed(families) if each.startswith(f.removesuffix(ANY))), "") for each in labels}
     declared = {each: known.get(each) or known.get(family) for each, family in found.items()}
-    return {each: f"{d.meaning} ({d.unit})" if d.unit else d.meaning for each, d in declared.items() if d is not None}
+    return {each: d.meaning_with_unit for each, d in declared.items() if d is not None}
 
 
 def _declared(shelves: Sequence[str], name: str, lake: str) -> Sequence[Score | Spans] | None:

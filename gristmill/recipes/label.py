@@ -1,6 +1,7 @@
 """What a tagger declares of its labels: Score, a number for the whole document, and Spans, scored spans of it."""
 
 import math
+import re
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -41,6 +42,18 @@ class _Declared:
             raise RecipeError(
                 f"{what}: low is {self.low} and high is {self.high}; give finite numbers, the lower first"
             )
+
+    @property
+    def meaning_with_unit(self) -> str:
+        """The meaning, and the unit unless the meaning says it.
+
+        >>> Score("words", "its words", unit="words").meaning_with_unit
+        'its words'
+        >>> Score("width", "of the longest line", unit="code points").meaning_with_unit
+        'of the longest line (code points)'
+        """
+        told = not self.unit or re.search(rf"\b{re.escape(self.unit)}\b", self.meaning)
+        return self.meaning if told else f"{self.meaning} ({self.unit})"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Sizes for people."""
+"""Sizes and numbers for people."""
 
 _UNITS = ("kB", "MB", "GB", "TB", "PB")
 
@@ -20,3 +20,12 @@ def size_in_words(size: int) -> str:
         if amount < 999.95:
             break
     return f"{amount:,.1f} {unit}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and a noun.
+
+    >>> counted(1, "partition"), counted(2_000, "partition")
+    ('1 partition', '2,000 partitions')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -45,7 +45,7 @@ SLICES = (*JOURNEY, BLEND_LETTERS, TINY_LETTERS)
 """What becomes of a snapshot of the letters."""
 PATIENCE = 1200
 """Seconds for what is a minute or two on a quiet machine."""
-GRIND = re.compile(r"(\S+): (\d+) shards to grind, (\d+) kept, \d+ gone")
+GRIND = re.compile(r"(\S+): (\d+) shards? to grind, (\d+) kept, \d+ gone")
 
 
 def ground(result: Result) -> dict[str, tuple[int, int]]:

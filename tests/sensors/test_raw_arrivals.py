@@ -14,6 +14,8 @@ from testkit import packed
 from assets.support.keys import key_of
 from gristmill.errors import StoreError
 from gristmill.lake.address import place
+from gristmill.raw_data.remarks import remarks
+from gristmill.raw_data.scan import scan_raw
 from gristmill.recipes.source import RawRoot
 from resources.lake import lake_resource
 
@@ -117,15 +119,22 @@ def test_names_that_make_no_snapshot_are_skipped_loudly(works: Works) -> None:
     assert works.instance.get_dynamic_partitions("snapshots/letters") == ["2024"]
 
 
-def test_files_that_the_source_does_not_read_report_nothing(works: Works) -> None:
-    works.store.put(f"{RAW}/2024/.part-of-a-download", b"x")
-    works.store.put(f"{RAW}/beside.jsonl", b"x")
+def test_files_that_the_source_does_not_read_are_told_with_the_mend_as_plan_tells_them(works: Works) -> None:
+    for name in ("2024/.part-of-a-download", "2024/a.rst", "2024/b.rst", "2024/c.md", "beside.jsonl"):
+        works.store.put(f"{RAW}/{name}", b"x")
+    source = replace(works.catalogue.sources["letters"], select="jsonl")
+    catalogue = replace(works.catalogue, sources={**works.catalogue.sources, "letters": source})
     said = (
-        "nothing new; objects in no snapshot: 1 (beside.jsonl);"
-        " objects that the source does not read: 1 (2024/.part-of-a-download)"
+        "nothing new; 1 hidden file, '2024/.part-of-a-download': not read, as files of a desktop or an editor;"
+        " 3 files that select does not match (.rst: 2, .md: 1): not read; if they are to be read, change"
+        " select='jsonl' in the recipe of 'letters';"
+        " 1 file, 'beside.jsonl': not read, because in no snapshot; move them into a snapshot's folder,"
+        f" {RAW}/2024/ say, or give the recipe of 'letters' partition=Everything(), which makes all files one snapshot"
     )
-    assert tick(works) == (said, [])
+    assert tick(Works(works.root, works.instance, catalogue)) == (said, [])
     assert works.instance.get_dynamic_partitions("snapshots/letters") == []
+    planned = list(remarks(source, scan_raw(source, works.store), works.store, f"{RAW}/"))
+    assert said == "; ".join(["nothing new", *planned])
 
 
 def test_an_empty_lake_is_nothing_new(works: Works) -> None:

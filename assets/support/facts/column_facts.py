@@ -62,9 +62,8 @@ def label_schema(name: str, labels: Sequence[Score | Spans]) -> dg.TableSchema:
 def _column(name: str, label: Score | Spans) -> dg.TableColumn:
     bounds = [f"at least {label.low:g}"] if label.low is not None else []
     bounds += [f"at most {label.high:g}"] if label.high is not None else []
-    unit = f" ({label.unit})" if label.unit else ""
     constraints = dg.TableColumnConstraints(nullable=label.optional, other=bounds)
-    return dg.TableColumn(name, _TYPES[label.kind], description=f"{label.meaning}{unit}", constraints=constraints)
+    return dg.TableColumn(name, _TYPES[label.kind], description=label.meaning_with_unit, constraints=constraints)
 
 
 def lineage_of(selection: Selection, reads: Sequence[str]) -> dg.TableColumnLineage:

@@ -124,12 +124,3 @@ def line_of(prospect: Prospect) -> str:
     ]
     reasons = "; ".join(([", ".join(counts)] if counts else []) + list(prospect.why))
     return f"{prospect.state:<9}{partition}{f': {reasons}' if reasons else ''}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and a noun.
-
-    >>> counted(1, "partition"), counted(2_000, "partition")
-    ('1 partition', '2,000 partitions')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

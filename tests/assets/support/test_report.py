@@ -102,6 +102,7 @@ def test_what_a_retry_cannot_mend_is_never_tried_again(works: Works, error: Exce
 def test_a_materialization_says_what_one_asks_next(milled: Works) -> None:
     done = milled.run("letters_journey", engine={"force": True})
     v0, v1 = done.metadata(LETTERS_V0), done.metadata(LETTERS_V1)
+    assert "quarantine" not in v0  # no row was refused
     assert (v0["dagster/row_count"], v0["shards"], v0["shards ground"], v0["shards kept"]) == (6, 2, 2, 0)
     assert v1["dagster/row_count"] == 5
     assert [record.data for record in v1["dropped by reason"].records] == [
@@ -139,6 +140,8 @@ def test_reasons_of_refused_rows_are_a_table_with_the_place_of_one_example_each(
         },
         {"reason": "quarantine: no id", "rows": 1, "share": "0.2%", "example": f"{at} 601, byte {size + 8}"},
     ]
+    folder = Path(done.metadata(LETTERS_V0)["quarantine"])
+    assert sorted(path.name for path in folder.iterdir()) == ["a.jsonl.gz"]
 
 
 def test_a_failed_run_shows_the_reasons_with_the_place_of_one_example_each(works: Works) -> None:

@@ -80,9 +80,9 @@ def test_a_run_that_was_planned_before_an_upgrade_is_planned_anew_and_says_so(la
     done = lasting.run("letters_journey", only=(LETTERS_V0,), config={"loggers": {"upgrade": {}}})
     assert done.success
     assert done.said == [
-        f"{LETTERS_V0}: 1 shards to grind, 0 kept, 0 gone",
+        f"{LETTERS_V0}: 1 shard to grind, 0 kept, 0 gone",
         f"{LETTERS_V0}: another version of gristmill planned this run; it is planned again",
-        f"{LETTERS_V0}: 1 shards to grind, 0 kept, 0 gone",
+        f"{LETTERS_V0}: 1 shard to grind, 0 kept, 0 gone",
         *done.said[3:],
     ]
     assert lasting.ids(LETTERS_V0) == ["letter-1", "letter-2"]
@@ -97,7 +97,7 @@ def test_a_mended_raw_object_is_all_that_is_ground(lasting: Works) -> None:
     lasting.raw(letters(4), "b")
     done = from_failure(lasting, failed)
     assert done.success
-    assert done.said[0] == f"{LETTERS_V0}: 1 shards to grind, 1 kept, 0 gone"
+    assert done.said[0] == f"{LETTERS_V0}: 1 shard to grind, 1 kept, 0 gone"
     assert set(done.made) == set(JOURNEY)
     assert {event.partition for event in done.made.values()} == {"2024"}
     assert lasting.ids(LETTERS_V1, "b") == ["letter-4"]
@@ -112,7 +112,7 @@ def test_ids_that_were_mended_after_a_failing_check_are_published(lasting: Works
     lasting.raw(letters(4, 5), "b")
     done = from_failure(lasting, failed)
     assert done.success
-    assert done.said[0] == f"{LETTERS_V0}: 1 shards to grind, 1 kept, 0 gone"
+    assert done.said[0] == f"{LETTERS_V0}: 1 shard to grind, 1 kept, 0 gone"
     check = done.checks[f"{LETTERS_V0}:ids_unique"]
     assert (check.passed, check.partition) == (True, "2024")
     assert lasting.ids(LETTERS_V0, "b") == ["letter-4", "letter-5"]
@@ -139,7 +139,7 @@ def test_a_mended_tagger_makes_its_own_set_and_its_own_shard_alone(lasting: Work
     marker.touch()
     done = from_failure(lasting, failed)
     assert done.success
-    assert done.said[0] == f"{MOODY_V1}: 1 shards to grind, 1 kept, 0 gone"
+    assert done.said[0] == f"{MOODY_V1}: 1 shard to grind, 1 kept, 0 gone"
     assert set(done.made) == {MOODY_V1}
     assert lasting.materialized(MOODY_V1) == {"2024"}
 

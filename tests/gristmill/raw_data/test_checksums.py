@@ -48,7 +48,7 @@ def verdict(mill: Mill, source: Source) -> Verdict:
 def test_checksum_files_are_no_data_and_every_object_has_its_hash(mill: Mill, source: Source) -> None:
     assert sorted(list_raw(source, mill.store, SNAPSHOT).entries) == sorted(NAMES)
     scan = scan_raw(source, mill.store)
-    assert (scan.seen[SNAPSHOT].objects, scan.unread.count) == (4, 0)
+    assert (scan.seen[SNAPSHOT].objects, scan.unmatched) == (4, {})
     mill.make(step(source))
     found = verdict(mill, source)
     assert found.passed

@@ -90,7 +90,8 @@ def test_a_pass_counts_snapshots_and_all_that_is_in_none(mill: Mill) -> None:
         mill.store.put(TOP + name, b"12")
     found = scan_raw(replace(PAGES, select=r"\.jsonl$"), mill.store)
     assert {key: (each.objects, each.bytes) for key, each in found.seen.items()} == {"2023": (1, 2), "2024": (2, 4)}
-    assert (found.unread.count, found.loose, found.astray, list(found.invalid)) == (2, 1, 1, ["b d"])
+    assert (found.dotted.count, found.unmatched, found.loose) == (1, {".md": 1}, 1)
+    assert (found.astray, list(found.invalid)) == (1, ["b d"])
     assert found.whole
 
 
@@ -253,7 +254,7 @@ def test_odd_things_that_the_source_does_not_read_hold_nothing_back(mill: Mill) 
     odd(mill, "t/.b", "FIFO")
     odd(mill, "beside", "FIFO")
     found = scan_raw(PAGES, mill.store)
-    assert (found.held, found.hidden, found.unread.count, found.loose) == ({}, "", 1, 1)
+    assert (found.held, found.hidden, found.dotted.count, found.loose) == ({}, "", 1, 1)
     assert len(list_raw(PAGES, mill.store, "t").entries) == 3
 
 
@@ -345,7 +346,7 @@ def test_without_its_mount_marker_a_source_is_not_there(mill: Mill) -> None:
             read()
     mill.store.put(f"{TOP}.mounted", b"")
     found = scan_raw(source, mill.store)
-    assert (list(found.seen), found.loose, found.unread.count) == (["s", "t"], 0, 0)
+    assert (list(found.seen), found.loose, found.dotted.count) == (["s", "t"], 0, 0)
     assert len(list_raw(source, mill.store, "s").entries) == 3
     with pytest.raises(RecipeError, match="mounted is 'MOUNTED'; give a file name that begins with"):
         replace(PAGES, mounted="MOUNTED")

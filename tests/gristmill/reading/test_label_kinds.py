@@ -35,6 +35,9 @@ def test_a_shelf_in_the_lake_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_meanings_are_those_that_the_tagger_declares_with_their_unit() -> None:
-    told = declared_meanings(("gristmill",), "length-1", "/lake", ["words", "nothing"])
-    assert told == {"words": "words between white space (words)"}
+    told = declared_meanings(("gristmill",), "gopher-1", "/lake", ["word_count", "median_word_length", "nothing"])
+    assert told == {
+        "word_count": "words between white space",  # its unit is `words`, which is said already
+        "median_word_length": "median of the words' lengths (code points)",
+    }
     assert declared_meanings(("gristmill",), "unknown-1", "/lake", ["words"]) == {}

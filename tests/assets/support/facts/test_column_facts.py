@@ -12,8 +12,10 @@ def test_declared_labels_are_columns_with_their_meaning_and_bounds() -> None:
     labels: list[Score | Spans] = [
         Score("calm", "how calm", unit="points", low=0, high=1),
         Spans("words", "each word", optional=True),
+        Score("characters", "code points", unit="code points"),
     ]
-    calm, words = label_schema("moody-1", labels).columns
+    calm, words, characters = label_schema("moody-1", labels).columns
+    assert characters.description == "code points"  # the unit is not said twice
     assert (calm.name, calm.type, calm.description) == ("moody-1__calm", "score: a number", "how calm (points)")
     assert (calm.constraints.nullable, calm.constraints.other) == (False, ["at least 0", "at most 1"])
     assert (words.name, words.constraints.nullable, words.constraints.other) == ("moody-1__words", True, [])

@@ -7,7 +7,7 @@ from dagster_kit import LETTERS_V0, letters
 from testkit import Mill, packed
 
 from gristmill.__main__ import main
-from gristmill.commands._shared.targets import counted, names_lake
+from gristmill.commands._shared.targets import names_lake
 
 
 @pytest.fixture
@@ -67,10 +67,6 @@ def test_options_may_stand_between_the_words(here: Path, mill: Mill, capsys: pyt
     assert here.is_dir()
     assert main(["plan", str(mill.root), "--snapshot", "2024", "letters/v0", "--json"]) == 1
     assert LETTERS_V0 in capsys.readouterr().out
-
-
-def test_one_is_not_many() -> None:
-    assert [counted(n, "row") for n in (0, 1, 2, 1_000)] == ["0 rows", "1 row", "2 rows", "1,000 rows"]
 
 
 @pytest.mark.parametrize("command", ["acquire", "gc", "sync", "ui", "verify"])
